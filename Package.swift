@@ -1,0 +1,120 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The settings of every Swift target, written once.
+let shared: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+let package = Package(
+    name: "coffer",
+    products: [
+        .library(name: "Coffer", targets: ["Coffer"]),
+        .library(name: "CofferCrypto", targets: ["CofferCrypto"]),
+        .library(name: "CofferTesting", targets: ["CofferTesting"]),
+        .executable(name: "coffer", targets: ["CofferCLI"]),
+        .executable(name: "bench", targets: ["Bench"]),
+    ],
+    traits: [
+        .trait(
+            name: "SecretService", description: "Speak to the desktop's keyring (links libsecret and GLib)."),
+        .default(enabledTraits: ["SecretService"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    ],
+    targets: [
+        // Cellar: module maps, no logic.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(
+            name: "CSecretService", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+        .systemLibrary(name: "CLinux"),
+
+        // The stair: the one type every floor shares.
+        .target(name: "CofferBase", swiftSettings: shared),
+
+        // Floor 0: the unsafe room.
+        .target(
+            name: "CofferEngine",
+            dependencies: [
+                "CofferBase", "COpenSSL", "CSodium", "CLinux",
+                .target(name: "CSecretService", condition: .when(traits: ["SecretService"])),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+
+        // Floor 1: cryptography in safe Swift.
+        .target(name: "CofferCrypto", dependencies: ["CofferBase", "CofferEngine"], swiftSettings: shared),
+
+        // Floor 2: homes, sessions and stores.
+        .target(
+            name: "Coffer",
+            dependencies: [
+                "CofferBase", "CofferCrypto", "CofferEngine",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .target(
+            name: "CofferTesting",
+            dependencies: [
+                "Coffer", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+
+        // Floor 3: what people run.
+        .executableTarget(
+            name: "CofferCLI",
+            dependencies: [
+                "Coffer", "CofferCrypto", "CofferEngine",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .executableTarget(
+            name: "Bench",
+            dependencies: [
+                "BenchPeers", "Coffer", "CofferCrypto", "CofferEngine",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Benchmarks/Bench",
+            swiftSettings: shared),
+        // The peers that bench measures against: raw calls of the C libraries, outside every product's library.
+        .target(
+            name: "BenchPeers", dependencies: ["COpenSSL", "CSodium"], path: "Benchmarks/Peers",
+            swiftSettings: shared),
+
+        // Tests mirror Sources.
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "CofferBase", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Tests/Support", swiftSettings: shared),
+        .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
+        .testTarget(
+            name: "CofferEngineTests", dependencies: ["CofferEngine", "TestSupport"], swiftSettings: shared),
+        .testTarget(
+            name: "CofferCryptoTests", dependencies: ["CofferCrypto", "CofferEngine", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "CofferTests",
+            dependencies: [
+                "Coffer", "CofferCrypto", "CofferEngine", "CofferTesting", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .testTarget(
+            name: "CofferCLITests", dependencies: ["CofferCLI", "CofferEngine", "TestSupport"],
+            swiftSettings: shared),
+    ]
+)

@@ -1,0 +1,66 @@
+// One-line inline wrappers of calls that Swift cannot make by itself: variadic functions, calls
+// without a glibc wrapper (or with one that hides behind _GNU_SOURCE), and macros that take arguments.
+// No logic here.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// openat is variadic.
+static inline int clinux_openat(int directory, const char *path, int flags, unsigned int mode) {
+    return openat(directory, path, flags, mode);
+}
+
+// fcntl is variadic.
+static inline int clinux_fcntl(int descriptor, int command, long argument) {
+    return fcntl(descriptor, command, argument);
+}
+
+// prctl is variadic.
+static inline int clinux_prctl(int option, unsigned long argument) {
+    return prctl(option, argument, 0UL, 0UL, 0UL);
+}
+
+// renameat2 hides behind _GNU_SOURCE, which a module map cannot define without changing other modules' types.
+static inline int clinux_renameat2(int directory, const char *from, const char *to, unsigned int flags) {
+    return (int)syscall(SYS_renameat2, directory, from, directory, to, flags);
+}
+
+// glibc has no wrapper for add_key and keyctl; libkeyutils would be one more package for them.
+static inline long clinux_add_key(const char *type, const char *description, const void *payload,
+                                  unsigned long size, int keyring) {
+    return syscall(SYS_add_key, type, description, payload, size, keyring);
+}
+
+static inline long clinux_keyctl(int operation, unsigned long a, unsigned long b, unsigned long c,
+                                 unsigned long d) {
+    return syscall(SYS_keyctl, operation, a, b, c, d);
+}
+
+static inline long clinux_keyctl_search(int keyring, const char *type, const char *description) {
+    return syscall(SYS_keyctl, KEYCTL_SEARCH, keyring, type, description, 0);
+}
+
+static inline long clinux_keyctl_read(long key, void *buffer, unsigned long size) {
+    return syscall(SYS_keyctl, KEYCTL_READ, key, buffer, size, 0);
+}
+
+// errno is a macro; a value to return beside the result.
+static inline int clinux_errno(void) { return errno; }
+
+// SIG_DFL is a cast macro.
+static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }
+
+// The wait macros take an argument.
+static inline int clinux_exit_code(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : -1;
+}

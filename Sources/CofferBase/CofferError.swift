@@ -1,0 +1,118 @@
+/// What went wrong, as one type for every product of the package.
+///
+/// Compare ``code`` to decide what to do; show ``message`` to a person. Neither the message nor any other
+/// field ever holds secret bytes. New codes may appear in a minor release, so a `switch` over codes needs
+/// a `default`.
+public struct CofferError: Error, Sendable {
+    /// What happened, for a program to decide on.
+    public let code: Code
+
+    /// One sentence for a person: what failed and, where there is one, the remedy. Never a secret.
+    public let message: String
+
+    /// The `errno` of the system call that failed, where there was one.
+    public let systemError: Int32?
+
+    /// Attempts left before everything is erased; set with ``Code/wrongPasscode``.
+    public let attemptsLeft: Int?
+
+    /// The version now stored; set with ``Code/conflict``.
+    public let currentVersion: UInt64?
+
+    /// How long to wait before trying again; set with ``Code/attemptDelayed``.
+    public let retryAfter: Duration?
+
+    /// Creates an error.
+    ///
+    /// - Parameters:
+    ///   - code: What happened.
+    ///   - message: One sentence for a person, without secrets.
+    ///   - systemError: The `errno` behind it.
+    ///   - attemptsLeft: Attempts left before everything is erased.
+    ///   - currentVersion: The version now stored.
+    ///   - retryAfter: How long to wait before trying again.
+    public init(
+        _ code: Code, _ message: String, systemError: Int32? = nil, attemptsLeft: Int? = nil,
+        currentVersion: UInt64? = nil, retryAfter: Duration? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.systemError = systemError
+        self.attemptsLeft = attemptsLeft
+        self.currentVersion = currentVersion
+        self.retryAfter = retryAfter
+    }
+}
+
+extension CofferError {
+    /// The kinds of failure. Equal when they name the same kind.
+    public struct Code: Sendable, Hashable {
+        private enum Kind: String {
+            case absent, locked, wrongPasscode, wiped, corrupt, notAuthentic, foreign, unsupportedVersion
+            case keyringUnavailable, timedOut, conflict, refused, attemptDelayed, notInitialised
+            case alreadyExists, invalidInput, busy, noSpace, readOnly, permissionDenied, cancelled
+            case inputOutput, outOfMemory, unsupported, internalFailure
+        }
+
+        private let kind: Kind
+
+        /// The code's name, stable across releases: it is what `coffer --json` prints.
+        public var name: String { kind.rawValue }
+
+        /// The item or file does not exist.
+        public static let absent = Code(kind: .absent)
+        /// The keys needed are not in memory: unlock first.
+        public static let locked = Code(kind: .locked)
+        /// The passcode does not open this home.
+        public static let wrongPasscode = Code(kind: .wrongPasscode)
+        /// The home was wiped and needs activation.
+        public static let wiped = Code(kind: .wiped)
+        /// Stored data is damaged: its structure or its authentication does not hold.
+        public static let corrupt = Code(kind: .corrupt)
+        /// An authenticated message does not open under this key. Which byte was wrong is never said.
+        public static let notAuthentic = Code(kind: .notAuthentic)
+        /// Stored data is sound but belongs to another home.
+        public static let foreign = Code(kind: .foreign)
+        /// Stored data was written in a format version that this release does not read.
+        public static let unsupportedVersion = Code(kind: .unsupportedVersion)
+        /// The keyring that this home uses cannot be reached.
+        public static let keyringUnavailable = Code(kind: .keyringUnavailable)
+        /// A deadline passed.
+        public static let timedOut = Code(kind: .timedOut)
+        /// The stored version is not the expected one; see ``CofferError/currentVersion``.
+        public static let conflict = Code(kind: .conflict)
+        /// A policy or a safety rule forbids it.
+        public static let refused = Code(kind: .refused)
+        /// Too soon after a wrong passcode; see ``CofferError/retryAfter``.
+        public static let attemptDelayed = Code(kind: .attemptDelayed)
+        /// There is no home here.
+        public static let notInitialised = Code(kind: .notInitialised)
+        /// It exists already and is not replaced.
+        public static let alreadyExists = Code(kind: .alreadyExists)
+        /// An argument has the wrong size, form or value.
+        public static let invalidInput = Code(kind: .invalidInput)
+        /// Another process holds the lock.
+        public static let busy = Code(kind: .busy)
+        /// The disk, the quota or a size limit is full.
+        public static let noSpace = Code(kind: .noSpace)
+        /// The file system is mounted read-only.
+        public static let readOnly = Code(kind: .readOnly)
+        /// The operating system refuses access.
+        public static let permissionDenied = Code(kind: .permissionDenied)
+        /// The task was cancelled; nothing was left behind.
+        public static let cancelled = Code(kind: .cancelled)
+        /// Reading or writing failed for another reason; see ``CofferError/systemError``.
+        public static let inputOutput = Code(kind: .inputOutput)
+        /// Guarded memory could not be had.
+        public static let outOfMemory = Code(kind: .outOfMemory)
+        /// This host or this build cannot do it.
+        public static let unsupported = Code(kind: .unsupported)
+        /// A library below failed where it should not.
+        public static let internalFailure = Code(kind: .internalFailure)
+    }
+}
+
+extension CofferError: CustomStringConvertible {
+    /// The code and the message.
+    public var description: String { "\(code.name): \(message)" }
+}

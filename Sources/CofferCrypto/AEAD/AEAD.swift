@@ -1,0 +1,162 @@
+public import CofferBase
+import CofferEngine
+
+/// Authenticated encryption with associated data, with the key schedule kept for many messages.
+///
+/// `seal` and `open` without a nonce draw a random one for each message and put it in front:
+/// nonce ‖ ciphertext ‖ tag. Tags are always 16 bytes. Every failure to open is the same `notAuthentic`, and no
+/// plaintext is released before the tag has been checked.
+///
+/// Limits: with the 12-byte nonces of AES-GCM and ChaCha20-Poly1305, seal at most 2^32 messages under one key
+/// (NIST SP 800-38D section 8.3); this type counts and refuses more. XChaCha20-Poly1305 has no such limit.
+///
+/// Sources: NIST SP 800-38D, RFC 8439, draft-irtf-cfrg-xchacha-03.
+public struct AEAD: ~Copyable, Sendable {
+    /// The algorithms on offer.
+    public enum Algorithm: Sendable, CaseIterable {
+        /// AES-GCM with a 16-byte key.
+        case aes128GCM
+        /// AES-GCM with a 24-byte key.
+        case aes192GCM
+        /// AES-GCM with a 32-byte key.
+        case aes256GCM
+        /// ChaCha20-Poly1305 (RFC 8439).
+        case chaCha20Poly1305
+        /// XChaCha20-Poly1305: 24-byte nonces, safe to draw at random without limit.
+        case xChaCha20Poly1305
+
+        /// The key's size in bytes.
+        public var keySize: Int { engine?.keySize ?? XChaChaBinding.keySize }
+
+        /// The nonce's size in bytes: 24 for XChaCha20-Poly1305, else 12.
+        public var nonceSize: Int { engine == nil ? XChaChaBinding.nonceSize : AEADCipher.nonceSize }
+
+        var engine: AEADCipher.Algorithm? {
+            switch self {
+            case .aes128GCM: .aes128GCM
+            case .aes192GCM: .aes192GCM
+            case .aes256GCM: .aes256GCM
+            case .chaCha20Poly1305: .chaCha20Poly1305
+            case .xChaCha20Poly1305: nil
+            }
+        }
+    }
+
+    /// The tag's size in bytes.
+    public static let tagSize = 16
+
+    /// libsodium keeps no key schedule: its key is kept as it is.
+    private final class ExtendedKey: Sendable {
+        let key: SymmetricKey
+        init(_ key: consuming SymmetricKey) { self.key = key }
+    }
+
+    /// The algorithm.
+    public let algorithm: Algorithm
+    private var cipher: AEADCipher?
+    private let extended: ExtendedKey?
+    private var randomNonces: UInt64 = 0
+
+    private init(_ algorithm: Algorithm, cipher: consuming AEADCipher?, extended: ExtendedKey?) {
+        self.algorithm = algorithm
+        self.cipher = cipher
+        self.extended = extended
+    }
+
+    /// Prepares `key` for use.
+    ///
+    /// - Throws: `invalidInput` for a key of the wrong size.
+    public static func make(_ algorithm: Algorithm, key: borrowing SymmetricKey) throws(CofferError) -> AEAD {
+        guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
+        if let engine = algorithm.engine {
+            return AEAD(algorithm, cipher: try AEADCipher.make(engine, key: key.secret.span), extended: nil)
+        }
+        return AEAD(algorithm, cipher: nil, extended: ExtendedKey(try SymmetricKey.copying(key.secret.span)))
+    }
+
+    /// How many bytes a sealed message with its nonce is longer than the plaintext.
+    public var overhead: Int { algorithm.nonceSize + Self.tagSize }
+
+    /// Seals under a new random nonce: nonce ‖ ciphertext ‖ tag.
+    ///
+    /// - Throws: `refused` after 2^32 messages with 12-byte nonces.
+    public mutating func seal(
+        _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
+    ) throws(CofferError) -> [UInt8] {
+        guard algorithm == .xChaCha20Poly1305 || randomNonces < 1 << 32 else {
+            throw CofferError(.refused, "This key has sealed 2^32 messages; use a new one.")
+        }
+        randomNonces += 1
+        let size = algorithm.nonceSize
+        let nonce = try SecureRandom.bytes(size)
+        var sealed = [UInt8](repeating: 0, count: plaintext.count + overhead)
+        var span = sealed.mutableSpan
+        span.write(nonce.span, at: 0)
+        var body = span._mutatingExtracting(size...)
+        try seal(plaintext, choosingNonce: nonce.span, associatedData: associatedData, into: &body)
+        return sealed
+    }
+
+    /// Opens what ``seal(_:associatedData:)`` made into guarded memory.
+    ///
+    /// - Throws: `notAuthentic` for anything else.
+    public mutating func open(
+        _ sealed: Span<UInt8>, associatedData: Span<UInt8> = Span()
+    ) throws(CofferError) -> SecretBytes {
+        guard sealed.count >= overhead else { throw CofferError.notAuthentic }
+        let size = algorithm.nonceSize
+        var plaintext = try GuardedBytes.zeroed(count: sealed.count - overhead)
+        var span = plaintext.mutableSpan
+        try open(
+            sealed.extracting(size...), nonce: sealed.extracting(..<size), associatedData: associatedData,
+            into: &span)
+        return SecretBytes(plaintext)
+    }
+
+    /// Seals under a nonce that the caller chooses: ciphertext ‖ tag.
+    ///
+    /// **Dangerous**: the same nonce twice under one key gives both messages and the key's authentication away.
+    /// For protocols that prescribe the nonce and for test vectors.
+    ///
+    /// - Parameters:
+    ///   - plaintext: What is encrypted; it may be empty.
+    ///   - choosingNonce: Exactly the algorithm's nonce size.
+    ///   - associatedData: What is authenticated beside it.
+    ///   - output: Exactly 16 bytes longer than the plaintext.
+    /// - Throws: `invalidInput` for a nonce of the wrong size.
+    public mutating func seal(
+        _ plaintext: Span<UInt8>, choosingNonce: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard let extended else {
+            try cipher?.seal(plaintext, nonce: choosingNonce, associatedData: associatedData, into: &output)
+            return
+        }
+        try extended.key.withSpan { (key) throws(CofferError) in
+            try XChaChaBinding.seal(
+                plaintext, key: key, nonce: choosingNonce, associatedData: associatedData, into: &output)
+        }
+    }
+
+    /// Opens ciphertext ‖ tag.
+    ///
+    /// - Parameters:
+    ///   - sealed: Ciphertext and tag.
+    ///   - nonce: Exactly the algorithm's nonce size.
+    ///   - associatedData: What was authenticated beside it.
+    ///   - output: Exactly 16 bytes shorter than `sealed`; cleared when opening fails.
+    /// - Throws: `notAuthentic` when the tag does not hold; `invalidInput` for a nonce of the wrong size.
+    public mutating func open(
+        _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard let extended else {
+            try cipher?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
+            return
+        }
+        try extended.key.withSpan { (key) throws(CofferError) in
+            try XChaChaBinding.open(
+                sealed, key: key, nonce: nonce, associatedData: associatedData, into: &output)
+        }
+    }
+}

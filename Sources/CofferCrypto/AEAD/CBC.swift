@@ -1,0 +1,35 @@
+public import CofferBase
+import CofferEngine
+
+/// AES in CBC mode with PKCS#5 padding, bare: for reading and writing documented formats.
+///
+/// **Not authenticated**: whoever can change the ciphertext changes the plaintext, and whoever sees whether padding
+/// was right can decrypt. Use ``AuthenticatedCBC`` or ``AEAD`` for new data. Sources: NIST SP 800-38A section 6.2,
+/// RFC 8018 section 6.1.1.
+public enum CBC {
+    /// Encrypts `plaintext` under a key of 16, 24 or 32 bytes and an IV of 16; gives the ciphertext alone.
+    ///
+    /// - Throws: `invalidInput` for a wrong key or IV size.
+    public static func seal(
+        _ plaintext: Span<UInt8>, iv: Span<UInt8>, key: borrowing SymmetricKey
+    ) throws(CofferError) -> [UInt8] {
+        var cipher = try CBCCipher.make(key: key.secret.span, encrypting: true)
+        var ciphertext = [UInt8](repeating: 0, count: CBCCipher.ciphertextSize(plaintext.count))
+        var span = ciphertext.mutableSpan
+        _ = try cipher.transform(plaintext, iv: iv, into: &span)
+        return ciphertext
+    }
+
+    /// Decrypts `ciphertext` into guarded memory.
+    ///
+    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a wrong key or IV size.
+    public static func open(
+        _ ciphertext: Span<UInt8>, iv: Span<UInt8>, key: borrowing SymmetricKey
+    ) throws(CofferError) -> SecretBytes {
+        var cipher = try CBCCipher.make(key: key.secret.span, encrypting: false)
+        var padded = try GuardedBytes.zeroed(count: ciphertext.count)
+        var span = padded.mutableSpan
+        let count = try cipher.transform(ciphertext, iv: iv, into: &span)
+        return SecretBytes(try GuardedBytes.copying(padded.span.extracting(..<count)))
+    }
+}

@@ -1,0 +1,33 @@
+public import CofferBase
+import CofferEngine
+
+extension Documented {
+    /// The documented encryption: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding, under a key of 16 or 32 bytes.
+    ///
+    /// "AES-128 with a 256-bit key" in the documents is AES-256: 128 is the block size in bits. Not authenticated:
+    /// see ``CBC``.
+    ///
+    /// - Throws: `invalidInput` for a key of another size.
+    public static func encrypt(
+        _ plaintext: Span<UInt8>, key: borrowing SymmetricKey
+    ) throws(CofferError) -> [UInt8] {
+        try checkKeySize(key.count)
+        let iv = try SecureRandom.bytes(16)
+        return iv + (try CBC.seal(plaintext, iv: iv.span, key: key))
+    }
+
+    /// Opens what ``encrypt(_:key:)`` made.
+    ///
+    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a key of another size.
+    public static func decrypt(
+        _ message: Span<UInt8>, key: borrowing SymmetricKey
+    ) throws(CofferError) -> SecretBytes {
+        try checkKeySize(key.count)
+        guard message.count >= 32 else { throw CofferError.notAuthentic }
+        return try CBC.open(message.extracting(16...), iv: message.extracting(..<16), key: key)
+    }
+
+    private static func checkKeySize(_ count: Int) throws(CofferError) {
+        guard count == 16 || count == 32 else { throw CofferError.wrongKeySize(count) }
+    }
+}

@@ -1,0 +1,45 @@
+public import CofferBase
+import CofferEngine
+
+extension Documented {
+    /// The documented passcode hash: Base64(SHA-256(UTF-8 of the passcode)), 44 ASCII bytes.
+    ///
+    /// The passcode's bytes are hashed as they are, without Unicode normalisation.
+    ///
+    /// - Throws: `outOfMemory` when there is no guarded memory.
+    public static func passcodeHash(of passcode: borrowing SecretBytes) throws(CofferError) -> SecretBytes {
+        let hash = try sha256(passcode.guarded)
+        return SecretBytes(try Encoding.base64(hash.span))
+    }
+
+    /// The documented key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode hash), 32 bytes: an AES-256 key.
+    ///
+    /// - Parameters:
+    ///   - uuid: An RFC 4122 version 4 UUID as text, hashed as given; the documented form is upper case with dashes,
+    ///     36 bytes.
+    ///   - label: Empty in the documented case.
+    ///   - passcode: `nil` when there is none; then nothing is appended.
+    /// - Throws: `invalidInput` for an empty UUID.
+    public static func key(
+        uuid: String, label: String = "", passcode: borrowing SecretBytes?
+    ) throws(CofferError) -> SymmetricKey {
+        guard !uuid.isEmpty else { throw CofferError(.invalidInput, "The documented key needs a UUID.") }
+        let prefix = Array((uuid + label).utf8)
+        switch passcode {
+        case .none:
+            return SymmetricKey(try sha256(GuardedBytes.copying(prefix.span)))
+        case .some(let passcode):
+            let hash = try passcodeHash(of: passcode)
+            return SymmetricKey(try sha256(GuardedBytes.concatenating(prefix.span, hash.guarded.span)))
+        }
+    }
+
+    private static func sha256(_ bytes: borrowing GuardedBytes) throws(CofferError) -> GuardedBytes {
+        var context = try DigestContext.make(.sha256)
+        try context.update(bytes.span)
+        var hash = try GuardedBytes.zeroed(count: 32)
+        var span = hash.mutableSpan
+        try context.finish(into: &span)
+        return hash
+    }
+}

@@ -1,0 +1,52 @@
+public import CofferBase
+import CofferEngine
+
+extension Documented {
+    /// The documented PBKDF2 scheme: an AES key derived from a secret, for ``encrypt(_:key:)`` and
+    /// ``decrypt(_:key:)``. The parameters are stored with the data.
+    public struct PBKDF2Parameters: Sendable, Equatable {
+        /// The hash function of the HMAC: SHA-1, SHA-256 or SHA-512.
+        public let digest: Digest
+        /// The salt; at least 16 random bytes for new data.
+        public let salt: [UInt8]
+        /// The number of rounds.
+        public let rounds: Int
+        /// The AES key's size in bytes, 16 or 32.
+        public let keySize: Int
+
+        /// Checks and keeps the parameters.
+        ///
+        /// - Throws: `invalidInput` for another digest, key size or number of rounds.
+        public init(digest: Digest, salt: [UInt8], rounds: Int, keySize: Int) throws(CofferError) {
+            guard [.sha1, .sha256, .sha512].contains(digest), keySize == 16 || keySize == 32, rounds >= 1
+            else {
+                throw CofferError(
+                    .invalidInput, "PBKDF2-CBC takes SHA-1, SHA-256 or SHA-512 and AES-128 or AES-256.")
+            }
+            self.digest = digest
+            self.salt = salt
+            self.rounds = rounds
+            self.keySize = keySize
+        }
+    }
+
+    /// The AES key for `secret`.
+    ///
+    /// - Throws: `invalidInput` for parameters out of bounds.
+    public static func key(
+        secret: borrowing SecretBytes, _ parameters: PBKDF2Parameters
+    ) throws(CofferError) -> SymmetricKey {
+        SymmetricKey.adopting(
+            try PBKDF2.derive(
+                secret: secret.guarded.span, salt: parameters.salt.span, rounds: parameters.rounds,
+                digest: parameters.digest, count: parameters.keySize))
+    }
+
+    /// The secret of the device scheme: device identifier ‖ random string, both UTF-8.
+    ///
+    /// - Throws: `outOfMemory` when there is no guarded memory.
+    public static func deviceSecret(deviceID: String, randomString: String) throws(CofferError) -> SecretBytes
+    {
+        try SecretBytes.copying(deviceID + randomString)
+    }
+}

@@ -1,0 +1,59 @@
+public import CofferBase
+import CofferEngine
+
+/// Argon2id (RFC 9106): a key from a passcode at a cost in memory and time that slows guessing.
+public enum Argon2id {
+    /// What one derivation costs. Stored beside the salt; bounded when read back, as it comes from a file.
+    public struct Cost: Sendable, Equatable {
+        /// Memory in KiB.
+        public let memoryKiB: Int
+        /// Passes over the memory.
+        public let passes: Int
+
+        /// 64 MiB and 3 passes: about a tenth of a second on one core of 2024.
+        public static let standard = Cost(uncheckedMemoryKiB: 64 * 1024, passes: 3)
+        /// The least that is accepted: 8 MiB and 2 passes.
+        public static let floor = Cost(uncheckedMemoryKiB: 8 * 1024, passes: 2)
+        /// The most that is accepted: 4 GiB and 64 passes. More would let a file make a process wait for ever.
+        public static let ceiling = Cost(uncheckedMemoryKiB: 4 * 1024 * 1024, passes: 64)
+
+        private init(uncheckedMemoryKiB memoryKiB: Int, passes: Int) {
+            self.memoryKiB = memoryKiB
+            self.passes = passes
+        }
+
+        /// A cost between ``floor`` and ``ceiling``.
+        ///
+        /// - Throws: `refused` outside of them.
+        public init(memoryKiB: Int, passes: Int) throws(CofferError) {
+            guard (Self.floor.memoryKiB...Self.ceiling.memoryKiB).contains(memoryKiB),
+                (Self.floor.passes...Self.ceiling.passes).contains(passes)
+            else {
+                throw CofferError(
+                    .refused, "An Argon2id cost of \(memoryKiB) KiB and \(passes) passes is out of bounds.")
+            }
+            self.init(uncheckedMemoryKiB: memoryKiB, passes: passes)
+        }
+    }
+
+    /// The salt's size in bytes.
+    public static let saltSize = Argon2idBinding.saltSize
+
+    /// Derives a 32-byte key with one lane.
+    ///
+    /// - Parameters:
+    ///   - secret: The passcode's bytes, as they are.
+    ///   - salt: Exactly 16 random bytes.
+    ///   - cost: Memory and passes.
+    /// - Throws: `invalidInput` for another salt size; `outOfMemory` when the memory cannot be had.
+    public static func deriveKey(
+        secret: borrowing SecretBytes, salt: Span<UInt8>, cost: Cost
+    ) throws(CofferError) -> SymmetricKey {
+        var output = try GuardedBytes.zeroed(count: 32)
+        var span = output.mutableSpan
+        try Argon2idBinding.derive(
+            secret: secret.guarded.span, salt: salt, passes: cost.passes, memoryBytes: cost.memoryKiB * 1024,
+            into: &span)
+        return SymmetricKey(output)
+    }
+}

@@ -1,0 +1,74 @@
+public import CofferBase
+import CofferEngine
+
+/// HKDF (RFC 5869): independent keys from one strong key. Not for passcodes: see ``Argon2id`` and ``PBKDF2``.
+public enum HKDF {
+    /// Extract and expand to `count` bytes, 1 to 255 times the digest's size.
+    ///
+    /// - Parameters:
+    ///   - key: The input keying material, already strong.
+    ///   - salt: May be empty.
+    ///   - info: What the result is for.
+    ///   - digest: The hash function.
+    ///   - count: The size of the result in bytes.
+    /// - Throws: `invalidInput` for a size out of bounds.
+    public static func derive(
+        from key: borrowing SymmetricKey, salt: Span<UInt8> = Span(), info: Span<UInt8>,
+        digest: Digest = .sha256, count: Int
+    ) throws(CofferError) -> SecretBytes {
+        SecretBytes(
+            try run(key, salt: salt, info: info, digest: digest, mode: .extractAndExpand, count: count))
+    }
+
+    /// A 32-byte key for the purpose `info`, optionally bound to `context`, by HKDF-SHA256 without salt.
+    ///
+    /// - Throws: `outOfMemory` when there is no guarded memory.
+    public static func deriveKey(
+        from key: borrowing SymmetricKey, info: String, context: Span<UInt8> = Span()
+    ) throws(CofferError) -> SymmetricKey {
+        let info = Array(info.utf8) + context.copied()
+        let none = [UInt8]()
+        return SymmetricKey(
+            try run(
+                key, salt: none.span, info: info.span, digest: .sha256, mode: .extractAndExpand, count: 32))
+    }
+
+    /// A 32-byte key from two secrets, both needed: `salt` goes into the extract step, `key` is the keying material.
+    ///
+    /// - Throws: `outOfMemory` when there is no guarded memory.
+    public static func deriveKey(
+        from key: borrowing SymmetricKey, and salt: borrowing SymmetricKey, info: String,
+        context: Span<UInt8> = Span()
+    ) throws(CofferError) -> SymmetricKey {
+        let info = Array(info.utf8) + context.copied()
+        return SymmetricKey(
+            try run(
+                key, salt: salt.secret.span, info: info.span, digest: .sha256, mode: .extractAndExpand,
+                count: 32))
+    }
+
+    /// Expand only, from a key that is already uniform, to a block that is cut into several keys.
+    ///
+    /// - Throws: `invalidInput` for a size out of bounds.
+    public static func expand(
+        _ key: borrowing SymmetricKey, info: Span<UInt8>, digest: Digest, count: Int
+    ) throws(CofferError) -> KeyMaterial {
+        let none = [UInt8]()
+        return KeyMaterial(
+            try run(key, salt: none.span, info: info, digest: digest, mode: .expandOnly, count: count))
+    }
+
+    private static func run(
+        _ key: borrowing SymmetricKey, salt: Span<UInt8>, info: Span<UInt8>, digest: Digest,
+        mode: HKDFBinding.Mode, count: Int
+    ) throws(CofferError) -> GuardedBytes {
+        guard count >= 1, count <= 255 * digest.size else {
+            throw CofferError(.invalidInput, "HKDF gives 1 to \(255 * digest.size) bytes, not \(count).")
+        }
+        var output = try GuardedBytes.zeroed(count: count)
+        var span = output.mutableSpan
+        try HKDFBinding.derive(
+            key: key.secret.span, salt: salt, info: info, digest: digest.engine, mode: mode, into: &span)
+        return output
+    }
+}

@@ -1,0 +1,26 @@
+public import CofferBase
+import CofferEngine
+
+/// Keyed message authentication (RFC 2104, FIPS 198-1).
+public enum HMAC {
+    /// The full-length tag of `message`.
+    ///
+    /// - Throws: `internalFailure` when the library fails.
+    public static func authenticate(
+        _ message: Span<UInt8>, key: borrowing SymmetricKey, digest: Digest = .sha256
+    ) throws(CofferError) -> [UInt8] {
+        var tag = [UInt8](repeating: 0, count: digest.size)
+        var span = tag.mutableSpan
+        try HMACBinding.authenticate(message, key: key.secret.span, digest: digest.engine, into: &span)
+        return tag
+    }
+
+    /// Whether `tag` is the full-length tag of `message`, compared in constant time.
+    ///
+    /// - Throws: `internalFailure` when the library fails.
+    public static func isValid(
+        _ tag: Span<UInt8>, for message: Span<UInt8>, key: borrowing SymmetricKey, digest: Digest = .sha256
+    ) throws(CofferError) -> Bool {
+        ConstantTime.equal(try authenticate(message, key: key, digest: digest).span, tag)
+    }
+}

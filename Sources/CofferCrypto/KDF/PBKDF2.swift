@@ -1,0 +1,33 @@
+public import CofferBase
+import CofferEngine
+
+/// PBKDF2-HMAC (RFC 8018 section 5.2): a key from a passcode where a standard asks for it.
+///
+/// For new data prefer ``Argon2id``. Policy for new data is at least 600 000 rounds of SHA-256 and a random salt of
+/// at least 16 bytes; this function itself takes what a documented format needs.
+public enum PBKDF2 {
+    /// Derives `count` bytes.
+    ///
+    /// - Parameters:
+    ///   - secret: The passcode's bytes, as they are.
+    ///   - salt: Any length.
+    ///   - rounds: 1 to 2^31 − 1.
+    ///   - digest: The hash function of the HMAC.
+    ///   - count: The size of the result in bytes, 1 to 2^31 − 1.
+    /// - Throws: `invalidInput` for rounds or a size out of bounds.
+    public static func derive(
+        secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: Digest = .sha256, count: Int
+    ) throws(CofferError) -> SecretBytes {
+        guard count >= 1, count <= Int(Int32.max) else {
+            throw CofferError(.invalidInput, "PBKDF2 gives 1 to \(Int32.max) bytes, not \(count).")
+        }
+        guard rounds >= 1, rounds <= Int(Int32.max) else {
+            throw CofferError(.invalidInput, "PBKDF2 takes 1 to \(Int32.max) rounds, not \(rounds).")
+        }
+        var output = try GuardedBytes.zeroed(count: count)
+        var span = output.mutableSpan
+        try PBKDF2Binding.derive(
+            secret: secret, salt: salt, rounds: rounds, digest: digest.engine, into: &span)
+        return SecretBytes(output)
+    }
+}

@@ -1,0 +1,19 @@
+extension FixedWidthInteger where Self: Sendable {
+    /// The big-endian bytes, as every format of this package stores numbers.
+    package var bigEndianBytes: [UInt8] {
+        stride(from: Self.bitWidth - 8, through: 0, by: -8).map {
+            UInt8(truncatingIfNeeded: self >> Self($0))
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// The big-endian number at `offset`; traps when it does not fit.
+    package func bigEndian<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int) -> Number {
+        var value: Number = 0
+        for index in offset..<offset + Number.bitWidth / 8 {
+            value = value << 8 | Number(truncatingIfNeeded: self[index])
+        }
+        return value
+    }
+}

@@ -1,0 +1,21 @@
+public import CofferBase
+import CofferEngine
+
+/// A derived block that is cut into several keys and public values, as a key schedule prescribes.
+public struct KeyMaterial: ~Copyable, Sendable {
+    let secret: GuardedBytes
+
+    init(_ secret: consuming GuardedBytes) { self.secret = secret }
+
+    /// The key in `range`.
+    ///
+    /// - Throws: `outOfMemory` when there is no guarded memory.
+    public func key(_ range: Range<Int>) throws(CofferError) -> SymmetricKey {
+        try SymmetricKey.copying(secret.span.extracting(range))
+    }
+
+    /// The bytes in `range`, for the parts of a schedule that are not secret: commitments and nonce bases.
+    public func publicBytes(_ range: Range<Int>) -> [UInt8] {
+        secret.span.extracting(range).copied()
+    }
+}

@@ -1,0 +1,86 @@
+public import CofferBase
+import CofferEngine
+
+/// A 32-byte key at rest: sealed under another key, with what is needed to know it again.
+///
+/// Encoded in exactly ``encodedSize`` bytes: algorithm (1: XChaCha20-Poly1305), 3 zero bytes, generation (4 bytes,
+/// big-endian), id (16), nonce ‖ ciphertext ‖ tag (72). The seal covers the algorithm, the generation, the id and the
+/// caller's context, so a wrapped key cannot be moved to another place.
+public struct WrappedKey: Sendable, Equatable {
+    /// The size of the encoded form in bytes.
+    public static let encodedSize = 96
+    private static let headerSize = 24
+    private static let algorithm: UInt8 = 1
+
+    /// A random identifier of 16 bytes.
+    public let id: [UInt8]
+    /// Counts up when the key is replaced.
+    public let generation: UInt32
+    private let sealed: [UInt8]
+
+    private init(id: [UInt8], generation: UInt32, sealed: [UInt8]) {
+        self.id = id
+        self.generation = generation
+        self.sealed = sealed
+    }
+
+    /// Wraps `key` under `kek`.
+    ///
+    /// - Parameters:
+    ///   - key: A key of 32 bytes.
+    ///   - kek: The key-encryption key, 32 bytes.
+    ///   - id: The identifier; a new random one unless given.
+    ///   - generation: From 1.
+    ///   - context: What the wrapped key belongs to: vault, class, purpose.
+    /// - Throws: `invalidInput` for keys of another size.
+    public static func wrap(
+        _ key: borrowing SymmetricKey, under kek: borrowing SymmetricKey, id: [UInt8]? = nil,
+        generation: UInt32 = 1,
+        context: Span<UInt8>
+    ) throws(CofferError) -> WrappedKey {
+        guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
+        let id = if let id { id } else { try SecureRandom.bytes(16) }
+        guard id.count == 16 else { throw CofferError(.invalidInput, "A key identifier has 16 bytes.") }
+        var aead = try AEAD.make(.xChaCha20Poly1305, key: kek)
+        let data = header(id: id, generation: generation) + context.copied()
+        return WrappedKey(
+            id: id, generation: generation, sealed: try aead.seal(key.secret.span, associatedData: data.span))
+    }
+
+    /// Unwraps.
+    ///
+    /// - Throws: `notAuthentic` for another key-encryption key or another context.
+    public func unwrap(
+        under kek: borrowing SymmetricKey, context: Span<UInt8>
+    ) throws(CofferError) -> SymmetricKey {
+        var aead = try AEAD.make(.xChaCha20Poly1305, key: kek)
+        let data = Self.header(id: id, generation: generation) + context.copied()
+        return SymmetricKey.adopting(try aead.open(sealed.span, associatedData: data.span))
+    }
+
+    /// The encoded form.
+    public var encoded: [UInt8] { Self.header(id: id, generation: generation) + sealed }
+
+    /// Reads the encoded form.
+    ///
+    /// - Throws: `corrupt` for a wrong size; `unsupportedVersion` for an unknown algorithm.
+    public static func decode(_ bytes: Span<UInt8>) throws(CofferError) -> WrappedKey {
+        guard bytes.count == encodedSize else {
+            throw CofferError(.corrupt, "A wrapped key has \(encodedSize) bytes, not \(bytes.count).")
+        }
+        guard bytes[0] == algorithm else {
+            throw CofferError(
+                .unsupportedVersion, "A key is wrapped by an algorithm that this release does not know.")
+        }
+        guard bytes[1] | bytes[2] | bytes[3] == 0 else {
+            throw CofferError(.corrupt, "A wrapped key is damaged.")
+        }
+        return WrappedKey(
+            id: bytes.extracting(8..<headerSize).copied(), generation: bytes.bigEndian(UInt32.self, at: 4),
+            sealed: bytes.extracting(headerSize...).copied())
+    }
+
+    private static func header(id: [UInt8], generation: UInt32) -> [UInt8] {
+        [algorithm, 0, 0, 0] + generation.bigEndianBytes + id
+    }
+}

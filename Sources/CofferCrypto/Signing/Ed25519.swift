@@ -1,0 +1,35 @@
+public import CofferBase
+import CofferEngine
+
+/// Ed25519 signatures (RFC 8032): 32-byte seed and public key, 64-byte signature.
+public enum Ed25519 {
+    /// The size of a seed and of a public key in bytes.
+    public static let keySize = Ed25519Binding.seedSize
+    /// The size of a signature in bytes.
+    public static let signatureSize = Ed25519Binding.signatureSize
+
+    /// The public key of `seed`.
+    ///
+    /// - Throws: `invalidInput` for a seed that is not 32 bytes.
+    public static func publicKey(seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
+        try Ed25519Binding.publicKey(seed: seed.secret.span)
+    }
+
+    /// Signs `message`.
+    ///
+    /// - Throws: `invalidInput` for a seed that is not 32 bytes.
+    public static func sign(_ message: Span<UInt8>, seed: borrowing SymmetricKey) throws(CofferError)
+        -> [UInt8]
+    {
+        try Ed25519Binding.sign(message, seed: seed.secret.span)
+    }
+
+    /// Whether `signature` is valid for `message` under `publicKey`; sizes that cannot be are not valid.
+    ///
+    /// - Throws: `internalFailure` when the library cannot start.
+    public static func isValid(
+        signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>
+    ) throws(CofferError) -> Bool {
+        try Ed25519Binding.isValid(signature: signature, for: message, publicKey: publicKey)
+    }
+}

@@ -1,0 +1,26 @@
+public import CofferBase
+import CofferEngine
+
+/// AES key wrap (RFC 3394, NIST SP 800-38F): one key stored under another, 8 bytes longer, without a nonce.
+public enum KeyWrap {
+    /// How many bytes a wrapped key is longer than the key.
+    public static let overhead = KeyWrapBinding.overhead
+
+    /// Wraps `key` under a key of 16, 24 or 32 bytes.
+    ///
+    /// - Throws: `invalidInput` when `key` is not a multiple of 8 bytes or shorter than 16.
+    public static func wrap(
+        _ key: borrowing SymmetricKey, under kek: borrowing SymmetricKey
+    ) throws(CofferError) -> [UInt8] {
+        try KeyWrapBinding.wrap(key.secret.span, under: kek.secret.span)
+    }
+
+    /// Unwraps.
+    ///
+    /// - Throws: `notAuthentic` when it was not wrapped under `kek`.
+    public static func unwrap(
+        _ wrapped: Span<UInt8>, under kek: borrowing SymmetricKey
+    ) throws(CofferError) -> SymmetricKey {
+        SymmetricKey(try KeyWrapBinding.unwrap(wrapped, under: kek.secret.span))
+    }
+}

@@ -1,0 +1,82 @@
+package import CofferBase
+import Glibc
+import CLinux
+
+/// Short secrets in the kernel's user keyring: shared by the processes of one user, gone with a timeout or a reboot.
+///
+/// Where the kernel has no keyring, or a container forbids it, every call throws `unsupported` or
+/// `permissionDenied`; callers then do without.
+package enum KernelKeyring {
+    /// Stores `secret` under `description`, replacing what was there.
+    ///
+    /// - Parameter timeout: Seconds until the kernel drops it; `nil` for no limit.
+    package static func store(
+        _ secret: borrowing GuardedBytes, description: String, timeout: Int?
+    ) throws(CofferError) {
+        let key = unsafe secret.span.withUnsafeBytes { payload in
+            unsafe clinux_add_key(
+                "user", description, payload.baseAddress, UInt(payload.count), CInt(KEY_SPEC_USER_KEYRING))
+        }
+        guard key >= 0 else { throw Errno.failure("use the kernel keyring", nil) }
+        // Possessor and user may do all; nobody else anything. Without the user bits, a session that does not
+        // link the user keyring could not read its own key.
+        _ = clinux_keyctl(KEYCTL_SETPERM, UInt(key), 0x3f3f_0000, 0, 0)
+        guard let timeout else { return }
+        do throws(CofferError) {
+            try set(key, timeout: timeout)
+        } catch {
+            _ = clinux_keyctl(KEYCTL_INVALIDATE, UInt(key), 0, 0, 0)
+            throw error
+        }
+    }
+
+    /// The secret under `description`; `nil` when there is none or its time is over.
+    package static func read(_ description: String) throws(CofferError) -> GuardedBytes? {
+        guard let key = try find(description) else { return nil }
+        let size = clinux_keyctl_read(key, nil, 0)
+        guard size >= 0 else { return try missing() }
+        var secret = try GuardedBytes.zeroed(count: size)
+        var span = secret.mutableSpan
+        let read = unsafe span.withUnsafeMutableBytes {
+            unsafe clinux_keyctl_read(key, $0.baseAddress, UInt($0.count))
+        }
+        guard read == size else { return try missing() }
+        return secret
+    }
+
+    /// Starts the timeout anew; nothing happens when there is no such key.
+    package static func refresh(_ description: String, timeout: Int) throws(CofferError) {
+        guard let key = try find(description) else { return }
+        try set(key, timeout: timeout)
+    }
+
+    /// Removes the secret under `description`; gives whether there was one.
+    @discardableResult
+    package static func remove(_ description: String) throws(CofferError) -> Bool {
+        guard let key = try find(description) else { return false }
+        guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(key), 0, 0, 0) == 0 else {
+            throw Errno.failure("remove from the kernel keyring", nil)
+        }
+        return true
+    }
+
+    private static func set(_ key: Int, timeout: Int) throws(CofferError) {
+        guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(key), UInt(clamping: timeout), 0, 0) == 0 else {
+            throw Errno.failure("set a timeout in the kernel keyring", nil)
+        }
+    }
+
+    private static func find(_ description: String) throws(CofferError) -> Int? {
+        let key = unsafe clinux_keyctl_search(CInt(KEY_SPEC_USER_KEYRING), "user", description)
+        if key >= 0 { return key }
+        return try missing()
+    }
+
+    /// `nil` for what is not there, an error for a keyring that cannot be used.
+    private static func missing<Value: ~Copyable>() throws(CofferError) -> Value? {
+        switch Errno.current {
+        case ENOKEY, EKEYEXPIRED, EKEYREVOKED: return nil
+        default: throw Errno.failure("use the kernel keyring", nil)
+        }
+    }
+}

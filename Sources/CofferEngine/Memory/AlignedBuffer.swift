@@ -1,0 +1,55 @@
+package import CofferBase
+import Glibc
+
+/// A large page-aligned buffer for bulk data, left out of core dumps and cleared when it goes.
+///
+/// Not locked in memory: file bodies are larger than the lock limit. `@unchecked Sendable` holds because the
+/// pointer never changes; callers that share a buffer between threads give each thread its own range.
+@safe package final class AlignedBuffer: @unchecked Sendable {
+    private let start: UnsafeMutablePointer<UInt8>
+
+    /// The number of bytes.
+    package let count: Int
+
+    private init(start: UnsafeMutablePointer<UInt8>, count: Int) {
+        unsafe self.start = start
+        self.count = count
+    }
+
+    /// Zeroed memory for `count` bytes, at least one.
+    package static func make(count: Int) throws(CofferError) -> AlignedBuffer {
+        let mapped = unsafe mmap(
+            nil, max(count, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard count > 0, let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
+            throw CofferError(
+                .outOfMemory, "No memory for a buffer of \(count) bytes.", systemError: Errno.current)
+        }
+        _ = unsafe madvise(mapped, count, MADV_DONTDUMP)
+        return unsafe AlignedBuffer(start: mapped.assumingMemoryBound(to: UInt8.self), count: count)
+    }
+
+    deinit {
+        unsafe explicit_bzero(start, count)
+        unsafe munmap(start, count)
+    }
+
+    /// Gives `body` the bytes of `range` to read.
+    package func read<R: ~Copyable, E: Error>(
+        _ range: Range<Int>, _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        return try body(unsafe Span(_unsafeStart: start + range.lowerBound, count: range.count))
+    }
+
+    /// Gives `body` the bytes of `range` to write.
+    package func write<R: ~Copyable, E: Error>(
+        _ range: Range<Int>, _ body: (inout MutableSpan<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        var span = unsafe MutableSpan<UInt8>(_unsafeStart: start + range.lowerBound, count: range.count)
+        return try body(&span)
+    }
+
+    /// Overwrites the whole buffer with zero.
+    package func clear() { unsafe explicit_bzero(start, count) }
+}

@@ -1,0 +1,76 @@
+package import CofferBase
+import CSodium
+
+/// The one owner of a secret: bytes in guarded, locked pages that are cleared when the owner goes.
+///
+/// The pages come from `sodium_malloc`: a guard page on either side, a canary, `mlock` where the limit
+/// allows it, and left out of core dumps. The value cannot be copied, compared with `==`, printed or encoded.
+package struct GuardedBytes: ~Copyable, Sendable {
+    private let storage: GuardedStorage
+
+    /// Takes over pages that nobody else writes from now on.
+    init(adopting storage: GuardedStorage) { self.storage = storage }
+
+    /// The number of bytes.
+    package var count: Int { storage.count }
+
+    /// The secret, readable while it is borrowed.
+    package var span: Span<UInt8> {
+        @_lifetime(borrow self)
+        get {
+            let span = unsafe Span<UInt8>(_unsafeStart: storage.start, count: storage.count)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// The secret, writable while this owner is held exclusively.
+    package var mutableSpan: MutableSpan<UInt8> {
+        @_lifetime(&self)
+        mutating get {
+            let span = unsafe MutableSpan<UInt8>(_unsafeStart: storage.start, count: storage.count)
+            return unsafe _overrideLifetime(span, mutating: &self)
+        }
+    }
+
+    /// Zero bytes in new guarded pages.
+    package static func zeroed(count: Int) throws(CofferError) -> GuardedBytes {
+        GuardedBytes(adopting: try GuardedStorage.make(count: count))
+    }
+
+    /// Random bytes from the system's generator.
+    package static func random(count: Int) throws(CofferError) -> GuardedBytes {
+        let storage = try GuardedStorage.make(count: count)
+        unsafe randombytes_buf(storage.start, count)
+        return GuardedBytes(adopting: storage)
+    }
+
+    /// A copy of `bytes`; the source stays as it is.
+    package static func copying(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        let storage = try GuardedStorage.make(count: bytes.count)
+        unsafe bytes.withUnsafeBytes { source in
+            unsafe UnsafeMutableRawBufferPointer(start: storage.start, count: storage.count).copyMemory(
+                from: source)
+        }
+        return GuardedBytes(adopting: storage)
+    }
+
+    /// Filled by `fill`, which must write every byte.
+    package static func filled(
+        count: Int, _ fill: (inout MutableSpan<UInt8>) throws(CofferError) -> Void
+    ) throws(CofferError) -> GuardedBytes {
+        let storage = try GuardedStorage.make(count: count)
+        var span = unsafe MutableSpan<UInt8>(_unsafeStart: storage.start, count: storage.count)
+        try fill(&span)
+        return GuardedBytes(adopting: storage)
+    }
+
+    /// Several spans, one after another.
+    package static func concatenating(
+        _ first: Span<UInt8>, _ second: Span<UInt8>
+    ) throws(CofferError) -> GuardedBytes {
+        try filled(count: first.count + second.count) { (span) throws(CofferError) in
+            span.write(first, at: 0)
+            span.write(second, at: first.count)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import CofferBase
+import CSodium
+
+/// The clearing class below ``GuardedBytes``: it holds the pages and gives them back cleared.
+///
+/// `@unchecked Sendable` holds because the pointer never changes after `make`, and bytes are written only
+/// through the single owner's exclusive access.
+@safe final class GuardedStorage: @unchecked Sendable {
+    let start: UnsafeMutablePointer<UInt8>
+    let count: Int
+
+    private init(start: UnsafeMutablePointer<UInt8>, count: Int) {
+        unsafe self.start = start
+        self.count = count
+    }
+
+    /// Zeroed guarded pages for `count` bytes; zero is allowed.
+    static func make(count: Int) throws(CofferError) -> GuardedStorage {
+        try SodiumLibrary.start()
+        guard count >= 0, let pages = unsafe sodium_malloc(max(count, 1)) else {
+            throw CofferError(
+                .outOfMemory, "No guarded memory for \(count) bytes.", systemError: Errno.current)
+        }
+        unsafe sodium_memzero(pages, max(count, 1))
+        return unsafe GuardedStorage(start: pages.assumingMemoryBound(to: UInt8.self), count: count)
+    }
+
+    /// `sodium_free` clears the pages, checks the canary and unmaps them.
+    deinit { unsafe sodium_free(start) }
+}

@@ -1,0 +1,60 @@
+import CSodium
+
+extension Span<UInt8> {
+    /// The bytes as an array. For what is not secret: an array is never cleared.
+    package func copied() -> [UInt8] {
+        unsafe withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
+    /// Gives `body` an address that is never null, as C libraries ask for even with a length of zero.
+    func withPointer<R>(_ body: (UnsafePointer<UInt8>) -> R) -> R {
+        unsafe withUnsafeBufferPointer { buffer in
+            if let start = buffer.baseAddress { return unsafe body(start) }
+            return unsafe withUnsafePointer(to: 0) { unsafe body($0) }
+        }
+    }
+
+    /// The same as an address of C characters.
+    func withCharacters<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
+        unsafe withPointer { unsafe body(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)) }
+    }
+}
+
+extension MutableSpan<UInt8> {
+    /// Overwrites the bytes from `offset` on with `bytes`; traps when they do not fit.
+    package mutating func write(_ bytes: Span<UInt8>, at offset: Int) {
+        precondition(offset >= 0 && offset <= count && bytes.count <= count - offset)
+        unsafe withUnsafeMutableBytes { target in
+            unsafe bytes.withUnsafeBytes { source in
+                guard source.count > 0 else { return }
+                unsafe UnsafeMutableRawBufferPointer(rebasing: target[offset..<offset + source.count])
+                    .copyMemory(from: source)
+            }
+        }
+    }
+
+    /// Overwrites every byte with zero in a way the compiler keeps.
+    package mutating func clear() {
+        unsafe withUnsafeMutableBytes { bytes in
+            guard let start = bytes.baseAddress else { return }
+            unsafe sodium_memzero(start, bytes.count)
+        }
+    }
+
+    /// Gives `body` an address that is never null, as C libraries ask for even with a length of zero.
+    mutating func withPointer<R>(_ body: (UnsafeMutablePointer<UInt8>) -> R) -> R {
+        unsafe withUnsafeMutableBufferPointer { buffer in
+            if let start = buffer.baseAddress { return unsafe body(start) }
+            var none: UInt8 = 0
+            return unsafe withUnsafeMutablePointer(to: &none) { unsafe body($0) }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Overwrites every byte with zero. Clears only this array's own buffer: sole ownership is the caller's care.
+    package mutating func clear() {
+        var span = mutableSpan
+        span.clear()
+    }
+}

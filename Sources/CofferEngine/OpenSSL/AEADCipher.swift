@@ -1,0 +1,113 @@
+package import CofferBase
+import COpenSSL
+
+/// AES-GCM (NIST SP 800-38D) and ChaCha20-Poly1305 (RFC 8439) by OpenSSL, with the key schedule kept.
+///
+/// Nonces are exactly 12 bytes and tags exactly 16: OpenSSL itself would take tags from one byte up.
+package struct AEADCipher: ~Copyable, Sendable {
+    package enum Algorithm: Sendable {
+        case aes128GCM, aes192GCM, aes256GCM, chaCha20Poly1305
+
+        package var keySize: Int {
+            switch self {
+            case .aes128GCM: 16
+            case .aes192GCM: 24
+            case .aes256GCM, .chaCha20Poly1305: 32
+            }
+        }
+
+        var evp: OpaquePointer? {
+            switch self {
+            case .aes128GCM: unsafe EVP_aes_128_gcm()
+            case .aes192GCM: unsafe EVP_aes_192_gcm()
+            case .aes256GCM: unsafe EVP_aes_256_gcm()
+            case .chaCha20Poly1305: unsafe EVP_chacha20_poly1305()
+            }
+        }
+    }
+
+    package static let nonceSize = 12
+    package static let tagSize = 16
+
+    private let context: CipherContext
+
+    private init(context: CipherContext) { self.context = context }
+
+    /// Expands `key` once for many messages.
+    package static func make(_ algorithm: Algorithm, key: Span<UInt8>) throws(CofferError) -> AEADCipher {
+        guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
+        let context = try CipherContext.make()
+        let status = unsafe key.withUnsafeBufferPointer { key in
+            unsafe EVP_CipherInit_ex(context.pointer, algorithm.evp, nil, key.baseAddress, nil, 1)
+        }
+        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_CipherInit_ex") }
+        return AEADCipher(context: context)
+    }
+
+    /// Writes ciphertext and tag; `output` is exactly 16 bytes longer than `plaintext`.
+    package mutating func seal(
+        _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard output.count == plaintext.count + Self.tagSize else { throw CofferError.wrongOutputSize }
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
+        let context = context
+        let done = unsafe output.withUnsafeMutableBufferPointer { output in
+            unsafe plaintext.withUnsafeBytes { plaintext in
+                guard let start = output.baseAddress,
+                    unsafe context.update(input: plaintext, output: start) == plaintext.count
+                else { return false }
+                let tag = unsafe start + plaintext.count
+                var extra: Int32 = 0
+                return unsafe EVP_CipherFinal_ex(context.pointer, tag, &extra) == 1
+                    && EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagSize), tag)
+                        == 1
+            }
+        }
+        guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
+    }
+
+    /// Writes the plaintext when the tag holds; otherwise clears `output` and throws `notAuthentic`.
+    package mutating func open(
+        _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard sealed.count >= Self.tagSize else { throw CofferError.notAuthentic }
+        guard output.count == sealed.count - Self.tagSize else { throw CofferError.wrongOutputSize }
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
+        let context = context
+        let done = unsafe output.withUnsafeMutableBufferPointer { output in
+            unsafe sealed.withUnsafeBytes { sealed in
+                let body = unsafe UnsafeRawBufferPointer(rebasing: sealed.dropLast(Self.tagSize))
+                let tag = unsafe UnsafeMutableRawPointer(mutating: sealed.baseAddress)
+                guard unsafe context.update(input: body, output: output.baseAddress) == body.count,
+                    let tag = unsafe tag,
+                    unsafe EVP_CIPHER_CTX_ctrl(
+                        context.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagSize), tag + body.count) == 1
+                else { return false }
+                var extra: Int32 = 0
+                var none: UInt8 = 0
+                return unsafe EVP_CipherFinal_ex(context.pointer, &none, &extra) == 1
+            }
+        }
+        guard done else {
+            ERR_clear_error()
+            output.clear()
+            throw CofferError.notAuthentic
+        }
+    }
+
+    private func start(
+        nonce: Span<UInt8>, associatedData: Span<UInt8>, encrypting: Int32
+    ) throws(CofferError) {
+        guard nonce.count == Self.nonceSize else { throw CofferError.wrongNonceSize(nonce.count) }
+        let context = context
+        let started = unsafe nonce.withUnsafeBufferPointer { nonce in
+            unsafe EVP_CipherInit_ex(context.pointer, nil, nil, nil, nonce.baseAddress, encrypting) == 1
+        }
+        let fed = unsafe associatedData.withUnsafeBytes { data in
+            unsafe context.update(input: data, output: nil) != nil
+        }
+        guard started, fed else { throw OpenSSLFailure.unexpected("AEAD start") }
+    }
+}

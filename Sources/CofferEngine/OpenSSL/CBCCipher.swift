@@ -1,0 +1,73 @@
+package import CofferBase
+import COpenSSL
+
+/// AES in CBC mode with PKCS#5 padding (NIST SP 800-38A, RFC 8018 section 6.1.1) by OpenSSL.
+///
+/// Not authenticated, and OpenSSL's padding check branches on the decrypted bytes: callers that face an attacker
+/// verify a MAC first.
+package struct CBCCipher: ~Copyable, Sendable {
+    package static let blockSize = 16
+
+    private let context: CipherContext
+
+    private init(context: CipherContext) { self.context = context }
+
+    /// Expands a key of 16, 24 or 32 bytes.
+    package static func make(
+        key: Span<UInt8>, encrypting: Bool
+    ) throws(CofferError) -> CBCCipher {
+        let cipher: OpaquePointer? =
+            switch key.count {
+            case 16: unsafe EVP_aes_128_cbc()
+            case 24: unsafe EVP_aes_192_cbc()
+            case 32: unsafe EVP_aes_256_cbc()
+            default: nil
+            }
+        guard let cipher = unsafe cipher else { throw CofferError.wrongKeySize(key.count) }
+        let context = try CipherContext.make()
+        let status = unsafe key.withUnsafeBufferPointer { key in
+            unsafe EVP_CipherInit_ex(context.pointer, cipher, nil, key.baseAddress, nil, encrypting ? 1 : 0)
+        }
+        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_CipherInit_ex") }
+        return CBCCipher(context: context)
+    }
+
+    /// The size of the ciphertext of `count` bytes: padding adds 1 to 16.
+    package static func ciphertextSize(_ count: Int) -> Int { (count / blockSize + 1) * blockSize }
+
+    /// Runs the whole of `input` through the cipher and gives the number of bytes written to `output`.
+    ///
+    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. One error,
+    /// `notAuthentic`, stands for a bad length and bad padding alike; `output` is then cleared.
+    package mutating func transform(
+        _ input: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) -> Int {
+        guard iv.count == Self.blockSize else { throw CofferError.wrongNonceSize(iv.count) }
+        let context = context
+        let encrypting = unsafe EVP_CIPHER_CTX_is_encrypting(context.pointer) == 1
+        guard encrypting || (input.count > 0 && input.count % Self.blockSize == 0) else {
+            throw CofferError.notAuthentic
+        }
+        let needed = encrypting ? Self.ciphertextSize(input.count) : input.count
+        guard output.count >= needed else { throw CofferError.wrongOutputSize }
+        let started = unsafe iv.withUnsafeBufferPointer { iv in
+            unsafe EVP_CipherInit_ex(context.pointer, nil, nil, nil, iv.baseAddress, -1) == 1
+        }
+        let written: Int? = unsafe output.withUnsafeMutableBufferPointer { output in
+            unsafe input.withUnsafeBytes { input in
+                guard started, let start = output.baseAddress,
+                    let body = unsafe context.update(input: input, output: start)
+                else { return nil }
+                var tail: Int32 = 0
+                guard unsafe EVP_CipherFinal_ex(context.pointer, start + body, &tail) == 1 else { return nil }
+                return body + Int(tail)
+            }
+        }
+        guard let written else {
+            ERR_clear_error()
+            output.clear()
+            throw CofferError.notAuthentic
+        }
+        return written
+    }
+}

@@ -1,0 +1,41 @@
+import COpenSSL
+import CofferBase
+
+/// One `EVP_CIPHER_CTX`, freed and thereby cleansed with its owner.
+///
+/// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches it through exclusive access.
+@safe final class CipherContext: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    private init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    static func make() throws(CofferError) -> CipherContext {
+        guard let pointer = unsafe EVP_CIPHER_CTX_new() else {
+            throw OpenSSLFailure.unexpected("EVP_CIPHER_CTX_new")
+        }
+        return unsafe CipherContext(pointer)
+    }
+
+    deinit { unsafe EVP_CIPHER_CTX_free(pointer) }
+
+    /// OpenSSL counts in `Int32`: longer inputs go in pieces of this size.
+    static let largestPiece = 1 << 30
+
+    /// Runs `EVP_CipherUpdate` over all of `input`, writing at `output`; gives the bytes written.
+    func update(input: UnsafeRawBufferPointer, output: UnsafeMutablePointer<UInt8>?) -> Int? {
+        var read = 0
+        var written = 0
+        while read < input.count {
+            let piece = min(input.count - read, Self.largestPiece)
+            var count: Int32 = 0
+            let source = unsafe input.baseAddress.map { unsafe $0.assumingMemoryBound(to: UInt8.self) + read }
+            let target = unsafe output.map { unsafe $0 + written }
+            guard unsafe EVP_CipherUpdate(pointer, target, &count, source, Int32(piece)) == 1 else {
+                return nil
+            }
+            read += piece
+            written += Int(count)
+        }
+        return written
+    }
+}

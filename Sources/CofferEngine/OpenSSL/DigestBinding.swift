@@ -1,0 +1,85 @@
+package import CofferBase
+import COpenSSL
+
+/// SHA-1 and SHA-2 (FIPS 180-4) by OpenSSL.
+package enum DigestAlgorithm: Sendable, CaseIterable {
+    case sha1, sha224, sha256, sha384, sha512
+
+    /// The digest's size in bytes.
+    package var size: Int {
+        switch self {
+        case .sha1: 20
+        case .sha224: 28
+        case .sha256: 32
+        case .sha384: 48
+        case .sha512: 64
+        }
+    }
+
+    var evp: OpaquePointer? {
+        switch self {
+        case .sha1: unsafe EVP_sha1()
+        case .sha224: unsafe EVP_sha224()
+        case .sha256: unsafe EVP_sha256()
+        case .sha384: unsafe EVP_sha384()
+        case .sha512: unsafe EVP_sha512()
+        }
+    }
+
+    /// OpenSSL's name, as its parameters take it.
+    var name: StaticString {
+        switch self {
+        case .sha1: "SHA1"
+        case .sha224: "SHA224"
+        case .sha256: "SHA256"
+        case .sha384: "SHA384"
+        case .sha512: "SHA512"
+        }
+    }
+}
+
+/// A running digest over pieces.
+package struct DigestContext: ~Copyable, Sendable {
+    private let context: Handle
+    private let algorithm: DigestAlgorithm
+
+    /// `@unchecked Sendable` holds because only the noncopyable owner reaches the pointer, exclusively.
+    @safe private final class Handle: @unchecked Sendable {
+        let pointer: OpaquePointer
+        init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
+        deinit { unsafe EVP_MD_CTX_free(pointer) }
+    }
+
+    private init(context: Handle, algorithm: DigestAlgorithm) {
+        self.context = context
+        self.algorithm = algorithm
+    }
+
+    package static func make(_ algorithm: DigestAlgorithm) throws(CofferError) -> DigestContext {
+        guard let pointer = unsafe EVP_MD_CTX_new() else { throw OpenSSLFailure.unexpected("EVP_MD_CTX_new") }
+        let handle = unsafe Handle(pointer)
+        guard unsafe EVP_DigestInit_ex(pointer, algorithm.evp, nil) == 1 else {
+            throw OpenSSLFailure.unexpected("EVP_DigestInit_ex")
+        }
+        return DigestContext(context: handle, algorithm: algorithm)
+    }
+
+    /// Adds `bytes`.
+    package mutating func update(_ bytes: Span<UInt8>) throws(CofferError) {
+        let context = context
+        let status = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe EVP_DigestUpdate(context.pointer, bytes.baseAddress, bytes.count)
+        }
+        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_DigestUpdate") }
+    }
+
+    /// Ends the digest into `output`, which has exactly its size.
+    package consuming func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
+        guard output.count == algorithm.size else { throw CofferError.wrongOutputSize }
+        let context = context
+        let status = unsafe output.withUnsafeMutableBufferPointer { output in
+            unsafe EVP_DigestFinal_ex(context.pointer, output.baseAddress, nil)
+        }
+        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_DigestFinal_ex") }
+    }
+}

@@ -1,0 +1,54 @@
+package import CofferBase
+import COpenSSL
+
+/// HKDF (RFC 5869) by OpenSSL.
+package enum HKDFBinding {
+    package enum Mode: Sendable {
+        /// Extract with a salt, then expand.
+        case extractAndExpand
+        /// Expand a key that is already uniform.
+        case expandOnly
+    }
+
+    private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
+
+    /// Fills `output`, at most 255 times the digest's size.
+    package static func derive(
+        key: Span<UInt8>, salt: Span<UInt8>, info: Span<UInt8>, digest: DigestAlgorithm, mode: Mode,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard output.count > 0, output.count <= 255 * digest.size else {
+            throw CofferError(.invalidInput, "HKDF gives 1 to \(255 * digest.size) bytes with this digest.")
+        }
+        guard let context = unsafe EVP_KDF_CTX_new(algorithm) else {
+            throw OpenSSLFailure.unexpected("EVP_KDF_CTX_new")
+        }
+        defer { unsafe EVP_KDF_CTX_free(context) }
+        var modeValue =
+            mode == .extractAndExpand ? EVP_KDF_HKDF_MODE_EXTRACT_AND_EXPAND : EVP_KDF_HKDF_MODE_EXPAND_ONLY
+        let status = unsafe withUnsafeMutablePointer(to: &modeValue) { modePointer in
+            unsafe key.withUnsafeBytes { key in
+                unsafe salt.withUnsafeBytes { salt in
+                    unsafe info.withUnsafeBytes { info in
+                        unsafe Parameters.withDigest(digest) { digestParameter in
+                            var list = unsafe [
+                                digestParameter.pointee,
+                                OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, modePointer),
+                                Parameters.octets(OSSL_KDF_PARAM_KEY, key),
+                                Parameters.octets(OSSL_KDF_PARAM_INFO, info),
+                            ]
+                            if salt.count > 0 {
+                                unsafe list.append(Parameters.octets(OSSL_KDF_PARAM_SALT, salt))
+                            }
+                            unsafe list.append(OSSL_PARAM_construct_end())
+                            return unsafe output.withUnsafeMutableBufferPointer { output in
+                                unsafe EVP_KDF_derive(context, output.baseAddress, output.count, list)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_KDF_derive") }
+    }
+}

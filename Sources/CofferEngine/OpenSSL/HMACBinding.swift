@@ -1,0 +1,76 @@
+package import CofferBase
+import COpenSSL
+
+/// HMAC (RFC 2104, FIPS 198-1) by OpenSSL.
+package enum HMACBinding {
+    /// Writes the full-length tag of `message` to `output`.
+    package static func authenticate(
+        _ message: Span<UInt8>, key: Span<UInt8>, digest: DigestAlgorithm,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        var context = try HMACContext.make(key: key, digest: digest)
+        try context.update(message)
+        try context.finish(into: &output)
+    }
+}
+
+/// A running HMAC over pieces.
+package struct HMACContext: ~Copyable, Sendable {
+    private let context: Handle
+    private let digest: DigestAlgorithm
+
+    /// `@unchecked Sendable` holds because only the noncopyable owner reaches the pointer, exclusively.
+    @safe private final class Handle: @unchecked Sendable {
+        let pointer: OpaquePointer
+        init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
+        deinit { unsafe EVP_MAC_CTX_free(pointer) }
+    }
+
+    /// The fetched algorithm; fetching costs more than a short message. Never freed, shared by every thread:
+    /// `nonisolated(unsafe)` holds because an `EVP_MAC` does not change after the fetch.
+    private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
+
+    private init(context: Handle, digest: DigestAlgorithm) {
+        self.context = context
+        self.digest = digest
+    }
+
+    /// Starts under `key`, which may have any length.
+    package static func make(key: Span<UInt8>, digest: DigestAlgorithm) throws(CofferError) -> HMACContext {
+        guard let pointer = unsafe EVP_MAC_CTX_new(algorithm) else {
+            throw OpenSSLFailure.unexpected("EVP_MAC_CTX_new")
+        }
+        let handle = unsafe Handle(pointer)
+        let started = unsafe Parameters.withDigest(digest) { parameters in
+            unsafe key.withUnsafeBufferPointer { key in
+                var none: UInt8 = 0
+                return unsafe withUnsafePointer(to: &none) { empty in
+                    unsafe EVP_MAC_init(pointer, key.baseAddress ?? empty, key.count, parameters) == 1
+                }
+            }
+        }
+        guard started else { throw OpenSSLFailure.unexpected("EVP_MAC_init") }
+        return HMACContext(context: handle, digest: digest)
+    }
+
+    /// Adds `bytes`.
+    package mutating func update(_ bytes: Span<UInt8>) throws(CofferError) {
+        guard bytes.count > 0 else { return }
+        let context = context
+        let status = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe EVP_MAC_update(context.pointer, bytes.baseAddress, bytes.count)
+        }
+        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
+    }
+
+    /// Ends the HMAC into `output`, which has exactly the digest's size.
+    package consuming func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
+        guard output.count == digest.size else { throw CofferError.wrongOutputSize }
+        let context = context
+        let status = unsafe output.withUnsafeMutableBufferPointer { output in
+            var written = 0
+            return unsafe EVP_MAC_final(context.pointer, output.baseAddress, &written, output.count)
+        }
+        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_MAC_final") }
+    }
+}

@@ -1,0 +1,18 @@
+import CofferBase
+import COpenSSL
+
+/// What OpenSSL reports, without the contents of its error queue.
+package enum OpenSSLFailure {
+    /// A call failed that does not fail with sound arguments.
+    static func unexpected(_ call: String) -> CofferError {
+        ERR_clear_error()
+        return CofferError(.internalFailure, "OpenSSL's \(call) failed.")
+    }
+
+    /// The version of the library in use.
+    package static var libraryVersion: String {
+        unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING_VALUE))
+    }
+
+    private static let OPENSSL_VERSION_STRING_VALUE: Int32 = 6
+}

@@ -1,0 +1,37 @@
+package import CofferBase
+package import SystemPackage
+
+extension Descriptor {
+    /// Replaces the file `name` in this directory so that a reader, a crash or a power cut sees the old bytes or
+    /// the new ones: random name beside it, write, flush, rename, flush of the directory.
+    package func replace(_ name: FilePath, with bytes: Span<UInt8>) throws(CofferError) {
+        let temporary = try Self.temporaryName()
+        do throws(CofferError) {
+            let file = try open(temporary, [.readWrite, .exclusive])
+            try file.write(bytes, at: 0)
+            try file.sync()
+            try file.close()
+            try rename(temporary, to: name)
+        } catch {
+            _ = try? remove(temporary)
+            throw error
+        }
+        try sync()
+    }
+
+    /// A name for a file that is not finished. ``removeTemporaries()`` finds those that a crash left behind.
+    package static func temporaryName() throws(CofferError) -> FilePath {
+        let digits = try SecureRandom.bytes(16).map { byte in
+            let text = String(byte, radix: 16)
+            return text.count == 1 ? "0" + text : text
+        }
+        return FilePath(temporaryPrefix + digits.joined())
+    }
+
+    private static var temporaryPrefix: String { ".tmp-" }
+
+    /// Removes files that a crash left unfinished. Call it under the lock that writers of this directory hold.
+    package func removeTemporaries() throws(CofferError) {
+        for name in try names() where name.string.hasPrefix(Self.temporaryPrefix) { try removeTree(name) }
+    }
+}

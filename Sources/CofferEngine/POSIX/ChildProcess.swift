@@ -1,0 +1,31 @@
+package import CofferBase
+import Glibc
+import CLinux
+
+/// Another program, run and waited for. It inherits standard input, output and error and nothing else.
+package enum ChildProcess {
+    /// Runs `arguments[0]`, looked up in PATH, and gives its exit code; 128 + number when a signal ended it.
+    package static func run(_ arguments: [[UInt8]]) throws(CofferError) -> Int32 {
+        guard !arguments.isEmpty, arguments.allSatisfy({ !$0.contains(0) }) else {
+            throw CofferError(.invalidInput, "A command needs a name and arguments without NUL.")
+        }
+        var vector: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { argument in
+            unsafe (argument + [0]).withUnsafeBytes { bytes in
+                unsafe bytes.baseAddress.map { unsafe strdup($0.assumingMemoryBound(to: CChar.self)) } ?? nil
+            }
+        }
+        defer { for unsafepointer in unsafe vector { unsafe free(pointer) } }
+        unsafe vector.append(nil)
+        var process: pid_t = 0
+        guard let name = unsafe vector.first ?? nil else {
+            throw Errno.failure("copy the command", nil, errno: ENOMEM)
+        }
+        let status = unsafe posix_spawnp(&process, name, nil, nil, vector, environ)
+        guard status == 0 else { throw Errno.failure("run the command", nil, errno: status) }
+        var result: Int32 = 0
+        while unsafe waitpid(process, &result, 0) < 0 {
+            guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }
+        }
+        return clinux_exit_code(result)
+    }
+}

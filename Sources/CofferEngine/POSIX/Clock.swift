@@ -1,0 +1,38 @@
+import Glibc
+package import CofferBase
+import SystemPackage
+
+/// Time that the user cannot set back: it counts from boot and goes on while the machine is suspended.
+package enum Clock {
+    /// CLOCK_BOOTTIME.
+    package static var sinceBoot: Duration {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_BOOTTIME, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Seconds and nanoseconds since 1970, as the user set it.
+    package static var wall: Duration {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Blocks the calling thread.
+    package static func sleep(for duration: Duration) {
+        let parts = duration.components
+        var time = timespec(tv_sec: Int(parts.seconds), tv_nsec: Int(parts.attoseconds / 1_000_000_000))
+        unsafe nanosleep(&time, nil)
+    }
+
+    /// The kernel's random identifier of this boot, 36 characters.
+    package static func bootIdentifier() throws(CofferError) -> String {
+        let file = try Descriptor.open("/proc/sys/kernel/random/boot_id", .read)
+        var bytes = [UInt8](repeating: 0, count: 36)
+        var span = bytes.mutableSpan
+        guard try file.read(at: 0, into: &span) == 36 else {
+            throw CofferError(.unsupported, "The kernel gives no boot identifier.")
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,189 @@
+package import CofferBase
+import Glibc
+import CLinux
+package import SystemPackage
+
+/// The one owner of an open file or directory; closed when the owner goes.
+///
+/// Everything is opened with `O_CLOEXEC`, so that no child process inherits it by accident.
+package struct Descriptor: ~Copyable, Sendable {
+    private(set) var raw: CInt
+
+    /// The path it was opened by, for messages.
+    package let path: FilePath
+
+    init(raw: CInt, path: FilePath) {
+        self.raw = raw
+        self.path = path
+    }
+
+    deinit { if raw >= 0 { _ = Glibc.close(raw) } }
+
+    /// How a file is opened.
+    package struct Mode: OptionSet, Sendable {
+        package let rawValue: CInt
+        package init(rawValue: CInt) { self.rawValue = rawValue }
+
+        package static let read = Mode(rawValue: O_RDONLY)
+        package static let readWrite = Mode(rawValue: O_RDWR)
+        package static let create = Mode(rawValue: O_CREAT)
+        package static let exclusive = Mode(rawValue: O_CREAT | O_EXCL)
+        package static let directory = Mode(rawValue: O_DIRECTORY)
+        package static let noFollow = Mode(rawValue: O_NOFOLLOW)
+        /// Without this, opening a pipe or a device could wait for ever.
+        package static let nonBlocking = Mode(rawValue: O_NONBLOCK)
+    }
+
+    /// Opens `path`; new files are readable by their owner only.
+    package static func open(_ path: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
+        try open(path, mode, base: AT_FDCWD, shown: path)
+    }
+
+    /// Opens `name` relative to this directory, never through a symbolic link.
+    package func open(_ name: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
+        try Self.open(name, mode.union(.noFollow), base: raw, shown: path.pushing(name))
+    }
+
+    private static func open(
+        _ name: FilePath, _ mode: Mode, base: CInt, shown: FilePath
+    ) throws(CofferError) -> Descriptor {
+        while true {
+            let raw = unsafe name.withPlatformString {
+                unsafe clinux_openat(base, $0, mode.rawValue | O_CLOEXEC, 0o600)
+            }
+            if raw >= 0 { return Descriptor(raw: raw, path: shown) }
+            guard Errno.current == EINTR else { throw Errno.failure("open", shown) }
+        }
+    }
+
+    /// Takes over a descriptor that this process was given by number.
+    package static func adopting(_ number: Int32) throws(CofferError) -> Descriptor {
+        guard clinux_fcntl(number, F_GETFD, 0) >= 0 else {
+            throw CofferError(.invalidInput, "Descriptor \(number) is not open.")
+        }
+        _ = clinux_fcntl(number, F_SETFD, CLong(FD_CLOEXEC))
+        return Descriptor(raw: number, path: "descriptor")
+    }
+
+    /// A second descriptor of the same open file.
+    package func duplicate() throws(CofferError) -> Descriptor {
+        let copy = clinux_fcntl(raw, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw Errno.failure("duplicate", path) }
+        return Descriptor(raw: copy, path: path)
+    }
+
+    /// Closes and reports what `close` reports: on some file systems that is where a full disk shows.
+    package consuming func close() throws(CofferError) {
+        let closing = raw
+        raw = -1
+        // EINTR from close on Linux means closed; any other failure means that data may be lost.
+        if Glibc.close(closing) != 0, Errno.current != EINTR { throw Errno.failure("close", path) }
+    }
+}
+
+extension Descriptor {
+    /// Reads from `offset` until `buffer` is full or the file ends; gives the number of bytes read.
+    package func read(at offset: Int64, into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int {
+        try transfer(buffer.count, "read") { done in
+            unsafe buffer.withUnsafeMutableBytes { bytes in
+                unsafe pread(
+                    raw, bytes.baseAddress.map { unsafe $0 + done }, bytes.count - done, off_t(offset) + done)
+            }
+        }
+    }
+
+    /// Reads from the current position, for pipes and terminals: one call, `nil` at the end.
+    package func readSome(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe Glibc.read(raw, $0.baseAddress, $0.count)
+            }
+            if count > 0 { return count }
+            if count == 0 { return nil }
+            guard Errno.current == EINTR else { throw Errno.failure("read", path) }
+        }
+    }
+
+    /// Writes all of `bytes` at `offset`, in as many calls as it takes.
+    package func write(_ bytes: Span<UInt8>, at offset: Int64) throws(CofferError) {
+        let written = try transfer(bytes.count, "write") { done in
+            unsafe bytes.withUnsafeBytes { bytes in
+                unsafe pwrite(
+                    raw, bytes.baseAddress.map { unsafe $0 + done }, bytes.count - done, off_t(offset) + done)
+            }
+        }
+        guard written == bytes.count else { throw Errno.failure("write", path, errno: ENOSPC) }
+    }
+
+    /// Writes all of `bytes` at the current position, for pipes and terminals.
+    package func append(_ bytes: Span<UInt8>) throws(CofferError) {
+        let written = try transfer(bytes.count, "write") { done in
+            unsafe bytes.withUnsafeBytes { bytes in
+                unsafe Glibc.write(raw, bytes.baseAddress.map { unsafe $0 + done }, bytes.count - done)
+            }
+        }
+        guard written == bytes.count else { throw Errno.failure("write", path, errno: EPIPE) }
+    }
+
+    /// Repeats a call that may be interrupted or do less than asked, until it has done all or nothing more.
+    private func transfer(
+        _ count: Int, _ action: String, _ step: (Int) -> Int
+    ) throws(CofferError) -> Int {
+        var done = 0
+        while done < count {
+            let result = step(done)
+            if result > 0 {
+                done += result
+            } else if result == 0 {
+                break
+            } else if Errno.current != EINTR {
+                throw Errno.failure(action, path)
+            }
+        }
+        return done
+    }
+
+    /// Flushes data and metadata. A failure is final: never repeat it and report success.
+    package func sync() throws(CofferError) {
+        guard fsync(raw) == 0 else { throw Errno.failure("flush", path) }
+    }
+
+    /// Flushes data, and of the metadata what reading it back needs.
+    package func syncData() throws(CofferError) {
+        guard fdatasync(raw) == 0 else { throw Errno.failure("flush", path) }
+    }
+
+    /// Sets the size.
+    package func truncate(to size: Int64) throws(CofferError) {
+        guard ftruncate(raw, off_t(size)) == 0 else { throw Errno.failure("resize", path) }
+    }
+
+    /// Reserves space so that a full disk shows early; file systems that cannot reserve are left alone.
+    package func reserve(_ size: Int64) throws(CofferError) {
+        guard size > 0 else { return }
+        let status = posix_fallocate(raw, 0, off_t(size))
+        guard status == 0 || status == EOPNOTSUPP || status == EINVAL || status == EINTR else {
+            throw Errno.failure("reserve space in", path, errno: status)
+        }
+    }
+
+    /// The whole file, at most `limit` bytes; a longer one is refused as corrupt.
+    package func readAll(limit: Int) throws(CofferError) -> [UInt8] {
+        let size = try status().size
+        guard size <= Int64(limit) else {
+            throw CofferError(.corrupt, "\(path) has \(size) bytes, more than the \(limit) it may have.")
+        }
+        var bytes = [UInt8](repeating: 0, count: Int(size))
+        var span = bytes.mutableSpan
+        let count = try read(at: 0, into: &span)
+        return count == bytes.count ? bytes : Array(bytes.prefix(count))
+    }
+
+    /// Changes the permission bits.
+    package func setPermissions(_ bits: UInt32) throws(CofferError) {
+        guard fchmod(raw, bits) == 0 else { throw Errno.failure("change permissions of", path) }
+    }
+
+    /// Whether a terminal is at the other end.
+    package var isTerminal: Bool { isatty(raw) == 1 }
+}

@@ -1,0 +1,99 @@
+package import CofferBase
+import Glibc
+import CLinux
+package import SystemPackage
+
+/// What is done to the entries of an open directory. Always relative to the descriptor, so that nobody can
+/// swap a parent in between.
+extension Descriptor {
+    /// Makes a directory for its owner only.
+    package func makeDirectory(_ name: FilePath) throws(CofferError) {
+        let result = unsafe name.withPlatformString { unsafe mkdirat(raw, $0, 0o700) }
+        guard result == 0 else { throw Errno.failure("make directory", path.pushing(name)) }
+    }
+
+    /// Renames within this directory, replacing what has the new name.
+    package func rename(_ old: FilePath, to new: FilePath) throws(CofferError) {
+        try rename(old, to: new, flags: 0)
+    }
+
+    /// Renames within this directory; an existing `new` is an error.
+    package func renameWithoutReplacing(_ old: FilePath, to new: FilePath) throws(CofferError) {
+        try rename(old, to: new, flags: 1)  // RENAME_NOREPLACE
+    }
+
+    private func rename(_ old: FilePath, to new: FilePath, flags: CUnsignedInt) throws(CofferError) {
+        let result = unsafe old.withPlatformString { old in
+            unsafe new.withPlatformString { new in
+                unsafe flags == 0 ? renameat(raw, old, raw, new) : clinux_renameat2(raw, old, new, flags)
+            }
+        }
+        guard result == 0 else { throw Errno.failure("rename to", path.pushing(new)) }
+    }
+
+    /// Removes a file; gives whether there was one.
+    @discardableResult
+    package func remove(_ name: FilePath) throws(CofferError) -> Bool {
+        try unlink(name, flags: 0)
+    }
+
+    /// Removes an empty directory; gives whether there was one.
+    @discardableResult
+    package func removeDirectory(_ name: FilePath) throws(CofferError) -> Bool {
+        try unlink(name, flags: AT_REMOVEDIR)
+    }
+
+    private func unlink(_ name: FilePath, flags: CInt) throws(CofferError) -> Bool {
+        if unsafe name.withPlatformString({ unsafe unlinkat(raw, $0, flags) }) == 0 { return true }
+        guard Errno.current == ENOENT else { throw Errno.failure("remove", path.pushing(name)) }
+        return false
+    }
+
+    /// The names in this directory, without `.` and `..`, in no order.
+    package func names() throws(CofferError) -> [FilePath] {
+        let own = unsafe ".".withCString {
+            unsafe clinux_openat(raw, $0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        }
+        guard own >= 0, let stream = unsafe fdopendir(own) else { throw Errno.failure("list", path) }
+        defer { unsafe closedir(stream) }
+        var names: [FilePath] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe FilePath(platformString: $0)
+                }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Removes everything in the directory `name` and the directory itself, following no link.
+    ///
+    /// - Parameter overwriting: Fill regular files with zeros first. Worth doing in memory file systems only.
+    package func removeTree(_ name: FilePath, overwriting: Bool = false) throws(CofferError) {
+        guard let status = try status(of: name) else { return }
+        if status.kind == .directory {
+            let directory = try open(name, [.read, .directory])
+            for entry in try directory.names() { try directory.removeTree(entry, overwriting: overwriting) }
+            try removeDirectory(name)
+        } else {
+            if overwriting, status.kind == .regular { try overwrite(name) }
+            try remove(name)
+        }
+    }
+
+    /// Fills the file `name` with zeros in place and flushes it.
+    package func overwrite(_ name: FilePath) throws(CofferError) {
+        let file = try open(name, .readWrite)
+        let size = try file.status().size
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        var offset: Int64 = 0
+        while offset < size {
+            let count = Int(min(Int64(zeros.count), size - offset))
+            try file.write(zeros.span.extracting(0..<count), at: offset)
+            offset += Int64(count)
+        }
+        try file.sync()
+    }
+}

@@ -1,0 +1,35 @@
+package import CofferBase
+import Glibc
+import CLinux
+package import SystemPackage
+
+/// From `errno` to a typed error, once for every system call.
+package enum Errno {
+    /// The calling thread's `errno`.
+    package static var current: Int32 { clinux_errno() }
+
+    /// The error for `errno` after `action` on `path` failed.
+    package static func failure(_ action: String, _ path: FilePath?, errno number: Int32 = current)
+        -> CofferError
+    {
+        let place = path.map { " \($0)" } ?? ""
+        let reason = unsafe String(cString: strerror(number))
+        return CofferError(code(number), "Cannot \(action)\(place): \(reason).", systemError: number)
+    }
+
+    private static func code(_ number: Int32) -> CofferError.Code {
+        switch number {
+        case ENOENT: .absent
+        case EEXIST, ENOTEMPTY: .alreadyExists
+        case ENOSPC, EDQUOT, EFBIG: .noSpace
+        case EROFS: .readOnly
+        case EACCES, EPERM: .permissionDenied
+        case EISDIR, ENOTDIR, ELOOP: .refused
+        case ENOMEM: .outOfMemory
+        case ETIMEDOUT: .timedOut
+        case EWOULDBLOCK, EBUSY: .busy
+        case ENOSYS, EOPNOTSUPP: .unsupported
+        default: .inputOutput
+        }
+    }
+}

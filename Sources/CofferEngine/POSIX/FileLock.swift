@@ -1,0 +1,49 @@
+package import CofferBase
+import Glibc
+import CLinux
+package import SystemPackage
+
+/// An advisory lock on a file (`flock`), which the kernel drops when its owner dies.
+package struct FileLock: ~Copyable, Sendable {
+    private let file: Descriptor
+
+    private init(file: consuming Descriptor) { self.file = file }
+
+    /// Waits until the lock on `name` is free, at most until `deadline`; then `busy`.
+    package static func acquire(
+        _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true, deadline: Duration
+    ) throws(CofferError) -> FileLock {
+        let end = Clock.sinceBoot + deadline
+        var pause = Duration.microseconds(200)
+        while true {
+            if let lock = try tryAcquire(name, in: directory, exclusive: exclusive) { return lock }
+            guard Clock.sinceBoot < end else {
+                throw CofferError(.busy, "Another process holds the lock of \(directory.path).")
+            }
+            Clock.sleep(for: pause)
+            pause = min(pause * 2, .milliseconds(10))
+        }
+    }
+
+    /// The lock on `name`, or `nil` when somebody else has it.
+    package static func tryAcquire(
+        _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true
+    ) throws(CofferError) -> FileLock? {
+        let file = try directory.open(name, [.readWrite, .create])
+        return try tryAcquire(file, exclusive: exclusive)
+    }
+
+    /// The lock on an open file, or `nil` when somebody else has it.
+    package static func tryAcquire(
+        _ file: consuming Descriptor, exclusive: Bool = true
+    ) throws(CofferError) -> FileLock? {
+        while flock(file.raw, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0 {
+            switch Errno.current {
+            case EINTR: continue
+            case EWOULDBLOCK: return nil
+            default: throw Errno.failure("lock", file.path)
+            }
+        }
+        return FileLock(file: file)
+    }
+}

@@ -1,0 +1,58 @@
+package import CofferBase
+import Glibc
+package import SystemPackage
+
+/// What `stat` tells of a file.
+package struct FileStatus: Sendable, Equatable {
+    package enum Kind: Sendable { case regular, directory, symbolicLink, other }
+
+    package let kind: Kind
+    package let size: Int64
+    package let device: UInt64
+    package let inode: UInt64
+    package let owner: UInt32
+    /// The permission bits.
+    package let permissions: UInt32
+    /// Nanoseconds since 1970.
+    package let modified: Int64
+
+    init(_ status: stat) {
+        kind =
+            switch status.st_mode & mode_t(S_IFMT) {
+            case mode_t(S_IFREG): .regular
+            case mode_t(S_IFDIR): .directory
+            case mode_t(S_IFLNK): .symbolicLink
+            default: .other
+            }
+        size = Int64(status.st_size)
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        owner = status.st_uid
+        permissions = status.st_mode & 0o7777
+        modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+    }
+
+    /// Whether both describe the same file.
+    package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+
+    /// Whether it belongs to the user this process acts for.
+    package var isOwn: Bool { owner == geteuid() }
+}
+
+extension Descriptor {
+    /// The status of the open file.
+    package func status() throws(CofferError) -> FileStatus {
+        var status = stat()
+        guard unsafe fstat(raw, &status) == 0 else { throw Errno.failure("look at", path) }
+        return FileStatus(status)
+    }
+
+    /// The status of `name` in this directory, of a symbolic link itself; `nil` when there is none.
+    package func status(of name: FilePath) throws(CofferError) -> FileStatus? {
+        var status = stat()
+        let result = unsafe name.withPlatformString { unsafe fstatat(raw, $0, &status, AT_SYMLINK_NOFOLLOW) }
+        if result == 0 { return FileStatus(status) }
+        guard Errno.current == ENOENT else { throw Errno.failure("look at", path.pushing(name)) }
+        return nil
+    }
+}

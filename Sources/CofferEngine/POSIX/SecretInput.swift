@@ -1,0 +1,64 @@
+package import CofferBase
+import Glibc
+
+/// Secrets read from descriptors and terminals straight into guarded memory.
+package enum SecretInput {
+    /// The longest line taken as a passcode, in bytes.
+    package static let longestLine = 4096
+
+    /// The first line of `descriptor`, without its newline; without echo when it is a terminal.
+    package static func line(from descriptor: borrowing Descriptor) throws(CofferError) -> GuardedBytes {
+        var settings = termios()
+        let quiet = unsafe descriptor.isTerminal && tcgetattr(descriptor.raw, &settings) == 0
+        if quiet {
+            var silent = settings
+            silent.c_lflag &= ~tcflag_t(ECHO)
+            silent.c_lflag |= tcflag_t(ECHONL)
+            unsafe tcsetattr(descriptor.raw, TCSAFLUSH, &silent)
+        }
+        defer { if quiet { unsafe tcsetattr(descriptor.raw, TCSAFLUSH, &settings) } }
+        var buffer = try GuardedBytes.zeroed(count: longestLine)
+        var count = 0
+        // Byte by byte: what follows the first line belongs to somebody else.
+        while true {
+            guard count < longestLine else {
+                throw CofferError(.invalidInput, "The first line is longer than \(longestLine) bytes.")
+            }
+            var span = buffer.mutableSpan
+            var next = span._mutatingExtracting(count..<count + 1)
+            guard try descriptor.readSome(into: &next) != nil else { break }
+            if buffer.span[count] == UInt8(ascii: "\n") { break }
+            count += 1
+        }
+        return try GuardedBytes.copying(buffer.span.extracting(0..<count))
+    }
+
+    /// Everything up to the end of `descriptor`; more than `limit` bytes is refused.
+    package static func all(
+        from descriptor: borrowing Descriptor, limit: Int
+    ) throws(CofferError) -> GuardedBytes {
+        var capacity = min(4096, limit + 1)
+        var buffer = try GuardedBytes.zeroed(count: capacity)
+        var count = 0
+        while true {
+            if count == capacity {
+                guard count <= limit else {
+                    throw CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
+                }
+                capacity = min(capacity * 4, limit + 1)
+                let filled = buffer
+                buffer = try GuardedBytes.filled(count: capacity) {
+                    $0.write(filled.span.extracting(0..<count), at: 0)
+                }
+            }
+            var span = buffer.mutableSpan
+            var rest = span._mutatingExtracting(count..<capacity)
+            guard let more = try descriptor.readSome(into: &rest) else { break }
+            count += more
+        }
+        guard count <= limit else {
+            throw CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
+        }
+        return try GuardedBytes.copying(buffer.span.extracting(0..<count))
+    }
+}

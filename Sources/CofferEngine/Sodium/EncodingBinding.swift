@@ -1,0 +1,46 @@
+package import CofferBase
+import CSodium
+
+/// Hexadecimal and Base64 in time that depends on the length alone, so that secrets may pass through.
+package enum Encoding {
+    /// Lower-case hexadecimal digits of `bytes`, as ASCII.
+    package static func hex(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        unsafe try withTerminator(count: bytes.count * 2) { target, size in
+            unsafe bytes.withPointer { _ = unsafe sodium_bin2hex(target, size, $0, bytes.count) }
+        }
+    }
+
+    /// Base64 of `bytes` in the standard alphabet with padding (RFC 4648 section 4), as ASCII.
+    package static func base64(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        unsafe try withTerminator(count: (bytes.count + 2) / 3 * 4) { target, size in
+            unsafe bytes.withPointer {
+                _ = unsafe sodium_bin2base64(target, size, $0, bytes.count, sodium_base64_VARIANT_ORIGINAL)
+            }
+        }
+    }
+
+    /// The bytes that hexadecimal `text` stands for; upper and lower case, nothing else allowed.
+    package static func decodeHex(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        let size = text.count / 2
+        let result = try GuardedStorage.make(count: size)
+        var written = 0
+        let status = unsafe text.withCharacters {
+            unsafe sodium_hex2bin(result.start, size, $0, text.count, nil, &written, nil)
+        }
+        guard text.count % 2 == 0, status == 0, written == size else {
+            throw CofferError(.invalidInput, "Not an even number of hexadecimal digits.")
+        }
+        return GuardedBytes(adopting: result)
+    }
+
+    /// libsodium writes a terminating zero: encode into one byte more, give back what counts.
+    private static func withTerminator(
+        count: Int, _ encode: (UnsafeMutablePointer<CChar>, Int) -> Void
+    ) throws(CofferError) -> GuardedBytes {
+        let scratch = try GuardedStorage.make(count: count + 1)
+        unsafe scratch.start.withMemoryRebound(to: CChar.self, capacity: count + 1) {
+            unsafe encode($0, count + 1)
+        }
+        return try GuardedBytes.copying(unsafe Span(_unsafeStart: scratch.start, count: count))
+    }
+}

@@ -1,0 +1,53 @@
+package import CofferBase
+import CSodium
+
+/// Anonymous public-key encryption by libsodium's `crypto_box_seal` (X25519, XSalsa20-Poly1305).
+package enum SealedBoxBinding {
+    package static let keySize = Int(crypto_box_SEEDBYTES)
+    /// How many bytes a sealed box is longer than its message.
+    package static let overhead = Int(crypto_box_PUBLICKEYBYTES + crypto_box_MACBYTES)
+
+    /// The public key that belongs to the secret key `seed`.
+    package static func publicKey(secretKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
+        try SodiumLibrary.start()
+        guard secretKey.count == keySize else { throw CofferError.wrongKeySize(secretKey.count) }
+        var publicKey = [UInt8](repeating: 0, count: keySize)
+        unsafe secretKey.withPointer {
+            _ = unsafe crypto_scalarmult_base(&publicKey, $0)
+        }
+        return publicKey
+    }
+
+    /// Seals `message` so that only the holder of the secret key opens it.
+    package static func seal(_ message: Span<UInt8>, to publicKey: Span<UInt8>) throws(CofferError) -> [UInt8]
+    {
+        try SodiumLibrary.start()
+        guard publicKey.count == keySize else { throw CofferError.wrongKeySize(publicKey.count) }
+        var box = [UInt8](repeating: 0, count: message.count + overhead)
+        let status = unsafe message.withPointer { bytes in
+            unsafe publicKey.withPointer { key in
+                unsafe crypto_box_seal(&box, bytes, UInt64(message.count), key)
+            }
+        }
+        guard status == 0 else {
+            throw CofferError(.invalidInput, "The public key is not a usable X25519 key.")
+        }
+        return box
+    }
+
+    /// Opens a sealed box or throws `notAuthentic`.
+    package static func open(_ box: Span<UInt8>, secretKey: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        guard box.count >= overhead else { throw CofferError.notAuthentic }
+        let publicKey = try publicKey(secretKey: secretKey)
+        return try GuardedBytes.filled(count: box.count - overhead) { (message) throws(CofferError) in
+            let status = unsafe message.withPointer { message in
+                unsafe box.withPointer { sealed in
+                    unsafe secretKey.withPointer { key in
+                        unsafe crypto_box_seal_open(message, sealed, UInt64(box.count), publicKey, key)
+                    }
+                }
+            }
+            guard status == 0 else { throw CofferError.notAuthentic }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+package import CofferBase
+import CSodium
+
+/// libsodium's one-time start.
+package enum SodiumLibrary {
+    private static let ready = sodium_init() >= 0
+
+    /// Starts the library on first use; later calls cost one load.
+    package static func start() throws(CofferError) {
+        guard ready else { throw CofferError(.internalFailure, "libsodium could not start.") }
+    }
+
+    /// The version of the library in use.
+    package static var version: String { unsafe String(cString: sodium_version_string()) }
+}

@@ -28,9 +28,9 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// - Throws: `invalidInput` for a key of another size.
     public static func make(key: borrowing SymmetricKey) throws(CofferError) -> AuthenticatedCBC {
         guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
-        return AuthenticatedCBC(
-            encryptionKey: try HKDF.deriveKey(from: key, info: Label.cbcEncryption),
-            authenticationKey: try HKDF.deriveKey(from: key, info: Label.cbcAuthentication))
+        let encryptionKey = try HKDF.deriveKey(from: key, info: Label.cbcEncryption)
+        let authenticationKey = try HKDF.deriveKey(from: key, info: Label.cbcAuthentication)
+        return AuthenticatedCBC(encryptionKey: encryptionKey, authenticationKey: authenticationKey)
     }
 
     /// Seals under a new random IV.

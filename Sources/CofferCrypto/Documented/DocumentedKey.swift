@@ -19,6 +19,7 @@ extension Documented {
     ///     36 bytes.
     ///   - label: Empty in the documented case.
     ///   - passcode: `nil` when there is none; then nothing is appended.
+    /// - Returns: The key.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func key(
         uuid: String, label: String = "", passcode: borrowing SecretBytes?

@@ -45,6 +45,7 @@ public enum Argon2id {
     ///   - secret: The passcode's bytes, as they are.
     ///   - salt: Exactly 16 random bytes.
     ///   - cost: Memory and passes.
+    /// - Returns: The derived key.
     /// - Throws: `invalidInput` for another salt size; `outOfMemory` when the memory cannot be had.
     public static func deriveKey(
         secret: borrowing SecretBytes, salt: Span<UInt8>, cost: Cost

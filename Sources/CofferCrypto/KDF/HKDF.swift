@@ -11,6 +11,7 @@ public enum HKDF {
     ///   - info: What the result is for.
     ///   - digest: The hash function.
     ///   - count: The size of the result in bytes.
+    /// - Returns: The derived bytes.
     /// - Throws: `invalidInput` for a size out of bounds.
     public static func derive(
         from key: borrowing SymmetricKey, salt: Span<UInt8> = Span(), info: Span<UInt8>,

@@ -14,6 +14,7 @@ public enum PBKDF2 {
     ///   - rounds: 1 to 2^31 − 1.
     ///   - digest: The hash function of the HMAC.
     ///   - count: The size of the result in bytes, 1 to 2^31 − 1.
+    /// - Returns: The derived bytes.
     /// - Throws: `invalidInput` for rounds or a size out of bounds.
     public static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: Digest = .sha256, count: Int

@@ -32,6 +32,7 @@ public struct WrappedKey: Sendable, Equatable {
     ///   - id: The identifier; a new random one unless given.
     ///   - generation: From 1.
     ///   - context: What the wrapped key belongs to: vault, class, purpose.
+    /// - Returns: The wrapped key.
     /// - Throws: `invalidInput` for keys of another size.
     public static func wrap(
         _ key: borrowing SymmetricKey, under kek: borrowing SymmetricKey, id: [UInt8]? = nil,

@@ -7,9 +7,8 @@ import CLinux
 /// Where the kernel has no keyring, or a container forbids it, every call throws `unsupported` or
 /// `permissionDenied`; callers then do without.
 package enum KernelKeyring {
-    /// Stores `secret` under `description`, replacing what was there.
-    ///
-    /// - Parameter timeout: Seconds until the kernel drops it; `nil` for no limit.
+    /// Stores `secret` under `description`, replacing what was there; the kernel drops it after `timeout` seconds,
+    /// without one at the next reboot.
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
     ) throws(CofferError) {

@@ -12,7 +12,7 @@ enum Parameters {
         let list = unsafe [
             OSSL_PARAM_construct_utf8_string(OSSL_ALG_PARAM_DIGEST, name, 0), OSSL_PARAM_construct_end(),
         ]
-        return unsafe list.withUnsafeBufferPointer { unsafe body($0.baseAddress!) }
+        return unsafe body(list)
     }
 
     /// A byte string; an empty one gets an address all the same, as OpenSSL refuses a null one.

@@ -14,7 +14,7 @@ package enum ChildProcess {
                 unsafe bytes.baseAddress.map { unsafe strdup($0.assumingMemoryBound(to: CChar.self)) } ?? nil
             }
         }
-        defer { for unsafepointer in unsafe vector { unsafe free(pointer) } }
+        defer { unsafe vector.forEach { unsafe free($0) } }
         unsafe vector.append(nil)
         var process: pid_t = 0
         guard let name = unsafe vector.first ?? nil else {

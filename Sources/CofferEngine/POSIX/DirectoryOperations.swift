@@ -70,7 +70,7 @@ extension Descriptor {
 
     /// Removes everything in the directory `name` and the directory itself, following no link.
     ///
-    /// - Parameter overwriting: Fill regular files with zeros first. Worth doing in memory file systems only.
+    /// With `overwriting`, regular files are filled with zeros first: worth doing in memory file systems only.
     package func removeTree(_ name: FilePath, overwriting: Bool = false) throws(CofferError) {
         guard let status = try status(of: name) else { return }
         if status.kind == .directory {

@@ -39,7 +39,8 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     public func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {
-        try seal(plaintext, choosingIV: SecureRandom.bytes(Self.ivSize).span, associatedData: associatedData)
+        let iv = try SecureRandom.bytes(Self.ivSize)
+        return try seal(plaintext, choosingIV: iv.span, associatedData: associatedData)
     }
 
     /// Seals under an IV that the caller chooses, for test vectors: IVs must be unpredictable.
@@ -83,7 +84,8 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
 
     private func tag(of body: Span<UInt8>, associatedData: Span<UInt8>) throws(CofferError) -> [UInt8] {
         var context = try HMACContext.make(key: authenticationKey.secret.span, digest: .sha256)
-        try context.update(UInt64(associatedData.count).bigEndianBytes.span)
+        let length = UInt64(associatedData.count).bigEndianBytes
+        try context.update(length.span)
         try context.update(associatedData)
         try context.update(body)
         var tag = [UInt8](repeating: 0, count: Self.tagSize)

@@ -21,6 +21,7 @@ public enum HMAC {
     public static func isValid(
         _ tag: Span<UInt8>, for message: Span<UInt8>, key: borrowing SymmetricKey, digest: Digest = .sha256
     ) throws(CofferError) -> Bool {
-        ConstantTime.equal(try authenticate(message, key: key, digest: digest).span, tag)
+        let expected = try authenticate(message, key: key, digest: digest)
+        return ConstantTime.equal(expected.span, tag)
     }
 }

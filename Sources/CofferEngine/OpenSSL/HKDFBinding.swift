@@ -33,12 +33,12 @@ package enum HKDFBinding {
                         unsafe Parameters.withDigest(digest) { digestParameter in
                             var list = unsafe [
                                 digestParameter.pointee,
-                                OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, modePointer),
-                                Parameters.octets(OSSL_KDF_PARAM_KEY, key),
-                                Parameters.octets(OSSL_KDF_PARAM_INFO, info),
+                                Parameters.integer(Parameters.mode, modePointer),
+                                Parameters.octets(Parameters.key, key),
+                                Parameters.octets(Parameters.info, info),
                             ]
                             if salt.count > 0 {
-                                unsafe list.append(Parameters.octets(OSSL_KDF_PARAM_SALT, salt))
+                                unsafe list.append(Parameters.octets(Parameters.salt, salt))
                             }
                             unsafe list.append(OSSL_PARAM_construct_end())
                             return unsafe output.withUnsafeMutableBufferPointer { output in

@@ -46,7 +46,9 @@ extension VectorCase {
     }
 
     func text(_ name: String) throws(VectorDamage) -> String {
-        guard let text = fields[name]?.text else { throw VectorDamage("field \(name) is missing or not text") }
+        guard let text = fields[name]?.text else {
+            throw VectorDamage("field \(name) is missing or not text")
+        }
         return text
     }
 

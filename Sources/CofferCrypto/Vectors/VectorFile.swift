@@ -41,7 +41,8 @@ struct VectorFile: Sendable {
         let sources = [top["source"]] + groups.map { $0.object?["source"] }
         return VectorFile(
             algorithm: algorithm, declaredCount: count,
-            source: sources.lazy.compactMap { $0.flatMap(name(of:)) }.first ?? "", notes: top["notes"]?.object,
+            source: sources.lazy.compactMap { $0.flatMap(name(of:)) }.first ?? "",
+            notes: top["notes"]?.object,
             cases: cases)
     }
 

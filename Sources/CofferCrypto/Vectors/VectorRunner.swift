@@ -85,7 +85,8 @@ package struct VectorRunner: Sendable {
             else { continue }
             guard case .failed = verdict(on: turned, of: file, procedure) else {
                 report.controlDetected = false
-                throw VectorDamage("the negative control was not noticed: test \(test.id) with one bit turned")
+                throw VectorDamage(
+                    "the negative control was not noticed: test \(test.id) with one bit turned")
             }
             report.controlDetected = true
             return

@@ -11,7 +11,8 @@ extension VectorProcedure {
         unwrap: { (wrapped, kek) throws(CofferError) in try KeyWrapPadded.unwrap(wrapped.span, under: kek) })
 
     private typealias Wrap =
-        @Sendable (_ key: borrowing SymmetricKey, _ kek: borrowing SymmetricKey) throws(CofferError) -> [UInt8]
+        @Sendable (_ key: borrowing SymmetricKey, _ kek: borrowing SymmetricKey) throws(CofferError) ->
+        [UInt8]
     private typealias Unwrap =
         @Sendable (_ wrapped: [UInt8], _ kek: borrowing SymmetricKey) throws(CofferError) -> SymmetricKey
 
@@ -30,7 +31,8 @@ extension VectorProcedure {
                 }
                 let opened = try unwrap(wrapped, wrappingKey)
                 guard opened.isEqual(to: content) else { return .wrong("it unwraps to another key") }
-                return try wrap(content, wrappingKey) == wrapped ? .agrees : .wrong("wrapping gives other bytes")
+                return try wrap(content, wrappingKey) == wrapped
+                    ? .agrees : .wrong("wrapping gives other bytes")
             } catch {
                 return unopened(error)
             }

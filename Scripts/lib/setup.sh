@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What the other scripts share: finding Swift, installing the system packages, running a step under a time limit.
-# Sourced, not run.
+# What the other scripts share: finding Swift, installing the system packages, running a step under a time
+# limit. Sourced, not run.
 
 # Prints a message to standard error and ends the script.
 fail() {
@@ -19,21 +19,23 @@ find_swift() {
             return
         fi
     done
-    fail 'Swift was not found. Install Swift 6.2 or later (https://www.swift.org/install/linux/) and put it on PATH.'
+    fail 'Swift was not found. Install Swift 6.2 or later and put it on PATH:' \
+        'https://www.swift.org/install/linux/'
 }
 
 # Prints those of the named packages that are not installed.
 missing_packages() {
     local package
     for package in "$@"; do
-        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || printf '%s\n' "$package"
+        [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
+            printf '%s\n' "$package"
     done
 }
 
 # Installs what is missing of the named packages, or says what to install and fails.
 install_packages() {
     command -v dpkg-query >/dev/null || {
-        printf 'Not a Debian or Ubuntu system; these packages, or their equivalents, must be there: %s\n' "$*" >&2
+        printf 'Not Debian or Ubuntu: these packages, or their like, must be there: %s\n' "$*" >&2
         return
     }
     local missing=() become=()

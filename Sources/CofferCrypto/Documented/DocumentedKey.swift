@@ -12,11 +12,12 @@ extension Documented {
         return SecretBytes(try Encoding.base64(hash.span))
     }
 
-    /// The documented key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode hash), 32 bytes: an AES-256 key.
+    /// The documented key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode hash), 32 bytes: an
+    /// AES-256 key.
     ///
     /// - Parameters:
-    ///   - uuid: An RFC 4122 version 4 UUID as text, hashed as given; the documented form is upper case with dashes,
-    ///     36 bytes.
+    ///   - uuid: An RFC 4122 version 4 UUID as text, hashed as given; the documented form is upper case with
+    ///     dashes, 36 bytes.
     ///   - label: Empty in the documented case.
     ///   - passcode: `nil` when there is none; then nothing is appended.
     /// - Returns: The key.

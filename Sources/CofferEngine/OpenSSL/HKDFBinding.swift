@@ -10,6 +10,8 @@ package enum HKDFBinding {
         case expandOnly
     }
 
+    /// The fetched algorithm, never freed and shared by every thread: `nonisolated(unsafe)` holds because an
+    /// `EVP_KDF` does not change after the fetch.
     private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
 
     /// Fills `output`, at most 255 times the digest's size.

@@ -88,7 +88,8 @@ let package = Package(
             ],
             path: "Benchmarks/Bench",
             swiftSettings: shared),
-        // The peers that bench measures against: raw calls of the C libraries, outside every product's library.
+        // The peers that bench measures against: raw calls of the C libraries, outside every product's
+        // library.
         .target(
             name: "BenchPeers", dependencies: ["COpenSSL", "CSodium"], path: "Benchmarks/Peers",
             swiftSettings: shared),

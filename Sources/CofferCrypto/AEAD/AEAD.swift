@@ -3,8 +3,8 @@ import CofferEngine
 
 /// Authenticated encryption with associated data, with the key schedule kept for many messages.
 ///
-/// `seal` and `open` without a nonce draw a random one for each message and put it in front:
-/// nonce ‖ ciphertext ‖ tag. Tags are always 16 bytes. Every failure to open is the same `notAuthentic`, and no
+/// `seal` and `open` without a nonce draw a random one for each message and put it in front: nonce ‖
+/// ciphertext ‖ tag. Tags are always 16 bytes. Every failure to open is the same `notAuthentic`, and no
 /// plaintext is released before the tag has been checked.
 ///
 /// Limits: with the 12-byte nonces of AES-GCM and ChaCha20-Poly1305, seal at most 2^32 messages under one key
@@ -115,8 +115,8 @@ public struct AEAD: ~Copyable, Sendable {
 
     /// Seals under a nonce that the caller chooses: ciphertext ‖ tag.
     ///
-    /// **Dangerous**: the same nonce twice under one key gives both messages and the key's authentication away.
-    /// For protocols that prescribe the nonce and for test vectors.
+    /// **Dangerous**: the same nonce twice under one key gives both messages and the key's authentication
+    /// away. For protocols that prescribe the nonce and for test vectors.
     ///
     /// - Parameters:
     ///   - plaintext: What is encrypted; it may be empty.

@@ -1,10 +1,11 @@
 public import CofferBase
 import CofferEngine
 
-/// Keys lent to the kernel's user keyring, so that the next process of the same user finds them until a timeout.
+/// Keys lent to the kernel's user keyring, so that the next process of the same user finds them until a
+/// timeout.
 ///
-/// What it protects against is time, not the user's other programs: every process of the same user can read it.
-/// Where the kernel keyring is missing or forbidden (many containers), calls throw `unsupported` or
+/// What it protects against is time, not the user's other programs: every process of the same user can read
+/// it. Where the kernel keyring is missing or forbidden (many containers), calls throw `unsupported` or
 /// `permissionDenied`.
 public struct KernelHeldKey: ~Copyable, Sendable {
     /// The key.

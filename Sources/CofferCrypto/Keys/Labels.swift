@@ -1,6 +1,7 @@
 /// Every key-derivation label of the package, each written once.
 ///
-/// A label keeps the keys of one purpose apart from those of every other; changing one makes stored data unreadable.
+/// A label keeps the keys of one purpose apart from those of every other; changing one makes stored data
+/// unreadable.
 package enum Label {
     package static let deviceMAC = "coffer/device-mac/v1"
     package static let classKeyWrapping = "coffer/class-key-wrap/v1"

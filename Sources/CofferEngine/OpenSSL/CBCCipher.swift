@@ -3,8 +3,8 @@ import COpenSSL
 
 /// AES in CBC mode with PKCS#5 padding (NIST SP 800-38A, RFC 8018 section 6.1.1) by OpenSSL.
 ///
-/// Not authenticated, and OpenSSL's padding check branches on the decrypted bytes: callers that face an attacker
-/// verify a MAC first.
+/// Not authenticated, and OpenSSL's padding check branches on the decrypted bytes: callers that face an
+/// attacker verify a MAC first.
 package struct CBCCipher: ~Copyable, Sendable {
     package static let blockSize = 16
 
@@ -37,8 +37,8 @@ package struct CBCCipher: ~Copyable, Sendable {
 
     /// Runs the whole of `input` through the cipher and gives the number of bytes written to `output`.
     ///
-    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. One error,
-    /// `notAuthentic`, stands for a bad length and bad padding alike; `output` is then cleared.
+    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. One
+    /// error, `notAuthentic`, stands for a bad length and bad padding alike; `output` is then cleared.
     package mutating func transform(
         _ input: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {

@@ -3,7 +3,8 @@ import CofferBase
 
 /// One `EVP_CIPHER_CTX`, freed and thereby cleansed with its owner.
 ///
-/// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches it through exclusive access.
+/// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches it through exclusive
+/// access.
 @safe final class CipherContext: @unchecked Sendable {
     let pointer: OpaquePointer
 

@@ -103,9 +103,15 @@ let package = Package(
             path: "Tests/Support", swiftSettings: shared),
         .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
         .testTarget(
-            name: "CofferEngineTests", dependencies: ["CofferEngine", "TestSupport"], swiftSettings: shared),
+            name: "CofferEngineTests",
+            dependencies: [
+                "CofferBase", "CofferEngine", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
         .testTarget(
-            name: "CofferCryptoTests", dependencies: ["CofferCrypto", "CofferEngine", "TestSupport"],
+            name: "CofferCryptoTests",
+            dependencies: ["CofferBase", "CofferCrypto", "CofferEngine", "TestSupport"],
             swiftSettings: shared),
         .testTarget(
             name: "CofferTests",

@@ -28,15 +28,18 @@ package struct AEADCipher: ~Copyable, Sendable {
 
     package static let nonceSize = 12
     package static let tagSize = 16
+    package static let defaultPiece = CipherContext.defaultPiece
 
     private let context: CipherContext
 
     private init(context: CipherContext) { self.context = context }
 
-    /// Expands `key` once for many messages.
-    package static func make(_ algorithm: Algorithm, key: Span<UInt8>) throws(CofferError) -> AEADCipher {
+    /// Expands `key` once for many messages. Tests choose a small `largestPiece`.
+    package static func make(
+        _ algorithm: Algorithm, key: Span<UInt8>, largestPiece: Int = defaultPiece
+    ) throws(CofferError) -> AEADCipher {
         guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
-        let context = try CipherContext.make()
+        let context = try CipherContext.make(largestPiece: largestPiece)
         let status = unsafe key.withUnsafeBufferPointer { key in
             unsafe EVP_CipherInit_ex(context.pointer, algorithm.evp, nil, key.baseAddress, nil, 1)
         }
@@ -77,7 +80,10 @@ package struct AEADCipher: ~Copyable, Sendable {
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
-        guard sealed.count >= Self.tagSize else { throw CofferError.notAuthentic }
+        guard sealed.count >= Self.tagSize else {
+            output.clear()
+            throw CofferError.notAuthentic
+        }
         guard output.count == sealed.count - Self.tagSize else { throw CofferError.wrongOutputSize }
         try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
         let context = context

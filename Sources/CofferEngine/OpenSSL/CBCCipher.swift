@@ -7,14 +7,15 @@ import COpenSSL
 /// attacker verify a MAC first.
 package struct CBCCipher: ~Copyable, Sendable {
     package static let blockSize = 16
+    package static let defaultPiece = CipherContext.defaultPiece
 
     private let context: CipherContext
 
     private init(context: CipherContext) { self.context = context }
 
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a key of 16, 24 or 32 bytes. Tests choose a small `largestPiece`.
     package static func make(
-        key: Span<UInt8>, encrypting: Bool
+        key: Span<UInt8>, encrypting: Bool, largestPiece: Int = defaultPiece
     ) throws(CofferError) -> CBCCipher {
         let cipher: OpaquePointer? =
             switch key.count {
@@ -24,7 +25,7 @@ package struct CBCCipher: ~Copyable, Sendable {
             default: nil
             }
         guard let cipher = unsafe cipher else { throw CofferError.wrongKeySize(key.count) }
-        let context = try CipherContext.make()
+        let context = try CipherContext.make(largestPiece: largestPiece)
         let status = unsafe key.withUnsafeBufferPointer { key in
             unsafe EVP_CipherInit_ex(context.pointer, cipher, nil, key.baseAddress, nil, encrypting ? 1 : 0)
         }
@@ -46,6 +47,7 @@ package struct CBCCipher: ~Copyable, Sendable {
         let context = context
         let encrypting = unsafe EVP_CIPHER_CTX_is_encrypting(context.pointer) == 1
         guard encrypting || (input.count > 0 && input.count % Self.blockSize == 0) else {
+            output.clear()
             throw CofferError.notAuthentic
         }
         let needed = encrypting ? Self.ciphertextSize(input.count) : input.count

@@ -83,7 +83,7 @@ final class Home: Sendable {
     ) throws(CofferError) -> Result {
         try exclusively { () throws(CofferError) in
             let vault = try openVault()
-            return try body(vault)
+            return try checkingState { () throws(CofferError) in try body(vault) }
         }
     }
 }

@@ -31,7 +31,7 @@ struct HomeState: Equatable {
         return HomeState(word: word, vaultID: vaultID)
     }
 
-    /// Makes this the state of `home`, in place, and flushes it.
+    /// Makes this the state of `home` and flushes it: in place, but the first one, which appears whole.
     func write(in home: borrowing Descriptor) throws(CofferError) {
         var writer = ByteWriter()
         writer.append(Array(Magic.state.utf8))
@@ -40,10 +40,11 @@ struct HomeState: Equatable {
         writer.append(vaultID.bytes)
         writer.append(Array(word.rawValue.utf8))
         writer.pad(to: Self.size)
-        let isNew = try home.status(of: FilePath(Self.fileName)) == nil
-        let file = try home.open(FilePath(Self.fileName), [.readWrite, .create])
+        guard try home.status(of: FilePath(Self.fileName)) != nil else {
+            return try home.replace(FilePath(Self.fileName), with: writer.bytes.span)
+        }
+        let file = try home.open(FilePath(Self.fileName), .readWrite)
         try file.write(writer.bytes.span, at: 0)
         try file.sync()
-        if isNew { try home.sync() }
     }
 }

@@ -16,7 +16,9 @@ final class SessionCore: Sendable {
         self.device = device
         self.time = time
         let vault = try home.openVault()
-        let keybag = try Self.readKeybag(device: device, in: vault)
+        let keybag = try home.checkingState { () throws(CofferError) in
+            try Self.readKeybag(device: device, in: vault)
+        }
         let heldKeys = HeldKeys(vaultID: device.vaultID, inactivity: keybag.inactivity)
         self.heldKeys = heldKeys
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }) { heldKeys.noteUse() }
@@ -37,9 +39,11 @@ final class SessionCore: Sendable {
 
     func readAttempts() throws(CofferError) -> Attempts {
         let vault = try home.openVault()
-        let contents = try Attempts.record.read(
-            vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
-        return try Attempts.decode(contents.payload)
+        return try home.checkingState { () throws(CofferError) in
+            let contents = try Attempts.record.read(
+                vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
+            return try Attempts.decode(contents.payload)
+        }
     }
 
     func unlock(with passcode: Passcode?) throws(CofferError) {

@@ -12,6 +12,7 @@ final class SessionCore: Sendable {
     let heldKeys: HeldKeys
 
     init(home: Home, device: DeviceRecord, time: TimeSource) throws(CofferError) {
+        let home = try home.bound(to: device.vaultID)
         self.home = home
         self.device = device
         self.time = time
@@ -117,7 +118,7 @@ extension Home {
             return try body()
         } catch {
             guard error.code == .absent else { throw error }
-            guard try state()?.word == .live else { throw CofferError.wiped }
+            guard let state = try state(), state.word == .live, isOwn(state) else { throw CofferError.wiped }
             throw CofferError(.corrupt, "A file of the vault is missing: \(error.message)")
         }
     }

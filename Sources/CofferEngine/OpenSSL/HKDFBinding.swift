@@ -32,20 +32,14 @@ package enum HKDFBinding {
             unsafe key.withUnsafeBytes { key in
                 unsafe salt.withUnsafeBytes { salt in
                     unsafe info.withUnsafeBytes { info in
-                        unsafe Parameters.withDigest(digest) { digestParameter in
-                            var list = unsafe [
-                                digestParameter.pointee,
-                                OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, modePointer),
-                                Parameters.octets(OSSL_KDF_PARAM_KEY, key),
-                                Parameters.octets(OSSL_KDF_PARAM_INFO, info),
-                            ]
-                            if salt.count > 0 {
-                                unsafe list.append(Parameters.octets(OSSL_KDF_PARAM_SALT, salt))
-                            }
-                            unsafe list.append(OSSL_PARAM_construct_end())
-                            return unsafe output.withUnsafeMutableBufferPointer { output in
-                                unsafe EVP_KDF_derive(context, output.baseAddress, output.count, list)
-                            }
+                        var list = unsafe [
+                            Parameters.digest(digest), Parameters.number(.mode, modePointer),
+                            Parameters.octets(.key, key), Parameters.octets(.info, info),
+                        ]
+                        if salt.count > 0 { unsafe list.append(Parameters.octets(.salt, salt)) }
+                        unsafe list.append(OSSL_PARAM_construct_end())
+                        return unsafe output.withUnsafeMutableBufferPointer { output in
+                            unsafe EVP_KDF_derive(context, output.baseAddress, output.count, list)
                         }
                     }
                 }

@@ -18,7 +18,8 @@ package struct GuardedBytes: ~Copyable, Sendable {
     package var span: Span<UInt8> {
         @_lifetime(borrow self)
         get {
-            let span = unsafe Span<UInt8>(_unsafeStart: storage.start, count: storage.count)
+            let start = unsafe storage.start
+            let span = unsafe Span<UInt8>(_unsafeStart: start, count: storage.count)
             return unsafe _overrideLifetime(span, borrowing: self)
         }
     }
@@ -27,7 +28,8 @@ package struct GuardedBytes: ~Copyable, Sendable {
     package var mutableSpan: MutableSpan<UInt8> {
         @_lifetime(&self)
         mutating get {
-            let span = unsafe MutableSpan<UInt8>(_unsafeStart: storage.start, count: storage.count)
+            let start = unsafe storage.start
+            let span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: storage.count)
             return unsafe _overrideLifetime(span, mutating: &self)
         }
     }

@@ -32,14 +32,20 @@ package enum HKDFBinding {
             unsafe key.withUnsafeBytes { key in
                 unsafe salt.withUnsafeBytes { salt in
                     unsafe info.withUnsafeBytes { info in
-                        var list = unsafe [
-                            Parameters.digest(digest), Parameters.number(.mode, modePointer),
-                            Parameters.octets(.key, key), Parameters.octets(.info, info),
-                        ]
-                        if salt.count > 0 { unsafe list.append(Parameters.octets(.salt, salt)) }
-                        unsafe list.append(OSSL_PARAM_construct_end())
-                        return unsafe output.withUnsafeMutableBufferPointer { output in
-                            unsafe EVP_KDF_derive(context, output.baseAddress, output.count, list)
+                        unsafe Parameters.withDigest(digest) { digestParameter in
+                            var list = unsafe [
+                                digestParameter.pointee,
+                                Parameters.integer(Parameters.mode, modePointer),
+                                Parameters.octets(Parameters.key, key),
+                                Parameters.octets(Parameters.info, info),
+                            ]
+                            if salt.count > 0 {
+                                unsafe list.append(Parameters.octets(Parameters.salt, salt))
+                            }
+                            unsafe list.append(OSSL_PARAM_construct_end())
+                            return unsafe output.withUnsafeMutableBufferPointer { output in
+                                unsafe EVP_KDF_derive(context, output.baseAddress, output.count, list)
+                            }
                         }
                     }
                 }

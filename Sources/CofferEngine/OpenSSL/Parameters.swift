@@ -1,52 +1,45 @@
 import COpenSSL
 
-/// OpenSSL's parameter lists, built where they are used.
+/// OpenSSL's parameter lists, built where they are used: their pointers must outlive the call.
 ///
-/// A list holds addresses, of names as of values, and they must outlive the call that reads it. The names in
-/// OpenSSL's headers come over as Swift strings, whose address is gone as soon as the parameter is made; here they
-/// are constants.
+/// That holds for the names, too. OpenSSL's macros for them arrive in Swift as `String`, whose C form lives only
+/// until the call that takes it returns, so the names stand here as static text.
 enum Parameters {
-    /// The names in use, as in `openssl/core_names.h`.
-    enum Name {
-        case digest, mode, key, salt, info
+    /// OSSL_ALG_PARAM_DIGEST
+    static let digest: StaticString = "digest"
+    /// OSSL_KDF_PARAM_MODE
+    static let mode: StaticString = "mode"
+    /// OSSL_KDF_PARAM_KEY
+    static let key: StaticString = "key"
+    /// OSSL_KDF_PARAM_INFO
+    static let info: StaticString = "info"
+    /// OSSL_KDF_PARAM_SALT
+    static let salt: StaticString = "salt"
 
-        fileprivate var constant: StaticString {
-            switch self {
-            case .digest: "digest"
-            case .mode: "mode"
-            case .key: "key"
-            case .salt: "salt"
-            case .info: "info"
-            }
-        }
-    }
-
-    /// The name of a hash function.
-    static func digest(_ digest: DigestAlgorithm) -> OSSL_PARAM {
-        let value = unsafe UnsafeMutablePointer(mutating: address(digest.name))
-        return unsafe OSSL_PARAM_construct_utf8_string(address(Name.digest.constant), value, 0)
-    }
-
-    /// A number, kept by the caller.
-    static func number(_ name: Name, _ value: UnsafeMutablePointer<Int32>) -> OSSL_PARAM {
-        unsafe OSSL_PARAM_construct_int(address(name.constant), value)
-    }
-
-    /// A byte string; an empty one gets an address all the same, as OpenSSL refuses a null one.
-    static func octets(_ name: Name, _ bytes: UnsafeRawBufferPointer) -> OSSL_PARAM {
-        let name = unsafe address(name.constant)
-        let start = unsafe UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? UnsafeRawPointer(name))
-        return unsafe OSSL_PARAM_construct_octet_string(name, start, bytes.count)
-    }
-
-    /// Gives `body` a list with the digest's name alone.
-    static func withDigest<R>(_ digest: DigestAlgorithm, _ body: (UnsafePointer<OSSL_PARAM>) -> R) -> R {
-        let list = unsafe [self.digest(digest), OSSL_PARAM_construct_end()]
+    /// A list with the digest's name alone.
+    static func withDigest<R>(
+        _ digest: DigestAlgorithm, _ body: (UnsafePointer<OSSL_PARAM>) -> R
+    ) -> R {
+        let name = unsafe UnsafeMutablePointer(mutating: characters(digest.name))
+        let list = unsafe [
+            OSSL_PARAM_construct_utf8_string(characters(Self.digest), name, 0), OSSL_PARAM_construct_end(),
+        ]
         return unsafe body(list)
     }
 
-    /// Literals end with a zero and stay where they are.
-    private static func address(_ text: StaticString) -> UnsafePointer<CChar> {
-        unsafe UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+    /// A number that lives where `value` points.
+    static func integer(_ name: StaticString, _ value: UnsafeMutablePointer<Int32>) -> OSSL_PARAM {
+        unsafe OSSL_PARAM_construct_int(characters(name), value)
+    }
+
+    /// A byte string; an empty one gets an address all the same, as OpenSSL refuses a null one.
+    static func octets(_ name: StaticString, _ bytes: UnsafeRawBufferPointer) -> OSSL_PARAM {
+        let name = unsafe characters(name)
+        return unsafe OSSL_PARAM_construct_octet_string(
+            name, UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? UnsafeRawPointer(name)), bytes.count)
+    }
+
+    private static func characters(_ name: StaticString) -> UnsafePointer<CChar> {
+        unsafe UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self)
     }
 }

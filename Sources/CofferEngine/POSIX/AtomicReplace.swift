@@ -30,6 +30,15 @@ extension Descriptor {
 
     private static var temporaryPrefix: String { ".tmp-" }
 
+    /// Removes unfinished files whose owner no longer holds their lock. Call it under the lock under which such files
+    /// are made and locked.
+    package func removeAbandonedTemporaries() throws(CofferError) {
+        for name in try names() where name.string.hasPrefix(Self.temporaryPrefix) {
+            let file = try open(name, .readWrite)
+            if try FileLock.tryAcquire(file) != nil { try remove(name) }
+        }
+    }
+
     /// Removes files that a crash left unfinished. Call it under the lock that writers of this directory
     /// hold.
     package func removeTemporaries() throws(CofferError) {

@@ -54,9 +54,9 @@ import TestSupport
         case .some(let bytes): for index in 0..<32 { complement[index] = ~bytes.span[index] }
         case .none: break
         }
-        #expect(try ProcessMemory.count(complementOf: complement) > 0)
+        #expect(try ProcessMemory.count(complementsOf: [complement]) > 0)
         secret = nil
-        #expect(try ProcessMemory.count(complementOf: Array(complement.prefix(8))) == 0)
-        #expect(try ProcessMemory.count(complementOf: Array(complement.suffix(8))) == 0)
+        let ends = [Array(complement.prefix(8)), Array(complement.suffix(8))]
+        #expect(try ProcessMemory.count(complementsOf: ends) == 0)
     }
 }

@@ -27,16 +27,20 @@ enum ProcessMemory {
                 guard let count = try? memory.read(at: Int64(offset), into: &target), count == size else {
                     break
                 }
-                let bytes = piece.span.extracting(0..<size)
-                // Most pages were never written: one native comparison spares a slow loop.
-                if !ConstantTime.equal(bytes, zeros.span.extracting(0..<size)) {
-                    for needle in needles { hits += occurrences(of: needle, in: bytes) }
-                    piece.clear()
-                }
+                hits += occurrences(of: needles, in: piece.span.extracting(0..<size), zeros: zeros)
+                piece.clear()
                 // Pieces overlap, so that no occurrence is cut; a few may then be counted twice.
                 offset += size == pieceSize ? size - overlap : size
             }
         }
+        return hits
+    }
+
+    private static func occurrences(of needles: [[UInt8]], in bytes: Span<UInt8>, zeros: [UInt8]) -> Int {
+        // Most pages were never written: one native comparison spares a slow loop.
+        if ConstantTime.equal(bytes, zeros.span.extracting(0..<bytes.count)) { return 0 }
+        var hits = 0
+        for needle in needles { hits += occurrences(of: needle, in: bytes) }
         return hits
     }
 

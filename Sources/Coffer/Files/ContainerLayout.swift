@@ -18,7 +18,7 @@ struct ContainerLayout: Equatable {
     var stride: Int { chunkSize + Self.overhead }
 
     /// How many chunks there are; the last one is always shorter than the others.
-    var chunkCount: Int64 { length >> Int64(log) + 1 }
+    var chunkCount: Int64 { (length >> Int64(log)) + 1 }
     var containerSize: Int64 { Self.headerSize + length + chunkCount * Int64(Self.overhead) }
 
     init(log: UInt8, length: Int64) {
@@ -28,17 +28,18 @@ struct ContainerLayout: Equatable {
 
     /// From the size of a container on the disk; a size that cannot be is `corrupt`.
     init(log: UInt8, containerSize: Int64) throws(CofferError) {
-        let stride = Int64(1) << Int64(log) + Int64(Self.overhead)
+        let stride = (Int64(1) << Int64(log)) + Int64(Self.overhead)
         let body = containerSize - Self.headerSize
         guard body >= 0, body % stride >= Int64(Self.overhead) else {
             throw CofferError(.corrupt, "The container was cut or lengthened.")
         }
-        self.init(log: log, length: body / stride << Int64(log) + body % stride - Int64(Self.overhead))
+        let (full, rest) = body.quotientAndRemainder(dividingBy: stride)
+        self.init(log: log, length: (full << Int64(log)) + rest - Int64(Self.overhead))
     }
 
     /// How much plaintext chunk `index` holds.
     func plaintextCount(_ index: Int64) -> Int {
-        Int(min(Int64(chunkSize), length - index << Int64(log)))
+        Int(min(Int64(chunkSize), length - (index << Int64(log))))
     }
 
     /// Where chunk `index` begins in the container.

@@ -29,17 +29,6 @@ extension FileStore {
         }
     }
 
-    /// Removes view copies whose owner is dead; gives how many. Opening a session does it, too.
-    ///
-    /// - Throws: `wiped`, or what hinders the removal.
-    @discardableResult
-    public func reapViewCopies() async throws(CofferError) -> Int {
-        try await BlockingWork.run { [core] _ throws(CofferError) in
-            let vault = try core.home.openVault()
-            return try ViewRoots.reap(vault: vault)
-        }
-    }
-
     /// Whether view copies may be written to a swap device.
     public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
 
@@ -68,6 +57,18 @@ extension FileStore {
                 try? copy.remove()
                 throw error
             }
+        }
+    }
+}
+
+extension Session {
+    /// Removes view copies whose owner is dead; gives how many. Opening a session does it, too.
+    ///
+    /// - Throws: `notInitialised`, `wiped`, or what hinders the removal.
+    public static func reapViewCopies(at location: HomeLocation) async throws(CofferError) -> Int {
+        try await BlockingWork.run { _ throws(CofferError) in
+            let vault = try Home.openDirectory(location).openVault()
+            return try ViewRoots.reap(vault: vault)
         }
     }
 }

@@ -36,6 +36,23 @@ enum ViewRoots {
         init(_ directory: consuming Descriptor) { self.directory = directory }
     }
 
+    static var hasRuntimeDirectory: Bool {
+        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.hasPrefix("/"),
+            let directory = try? Descriptor.open(FilePath(path), [.read, .directory])
+        else { return false }
+        do throws(CofferError) {
+            try check(directory)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    static var hasSharedMemory: Bool {
+        guard let shared = try? Descriptor.open("/dev/shm", [.read, .directory]) else { return false }
+        return (try? FileSystemInfo.of(shared).isMemory) ?? false
+    }
+
     /// Removes views whose owner is dead; gives how many.
     static func reap(vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0

@@ -25,6 +25,9 @@ public final class Passcode: Sendable {
         try self.init(SecretBytes.copying(text))
     }
 
+    /// Whether both are the same, in time that depends on the lengths alone.
+    public func isEqual(to other: Passcode) -> Bool { secret.isEqual(to: other.secret) }
+
     /// Reads one line from the controlling terminal without echo.
     ///
     /// - Throws: `unsupported` when there is no terminal; `invalidInput` for an empty line.

@@ -17,7 +17,9 @@ struct CofferCommand: AsyncParsableCommand {
 
     /// Every command; one file each in this folder.
     private static let subcommands: [any ParsableCommand.Type] = [
-        KeyCommand.self, CryptCommand.self, VectorsCommand.self,
+        InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
+        TokenCommand.self, FileCommand.self, WipeCommand.self, KeyCommand.self, CryptCommand.self,
+        VectorsCommand.self, DoctorCommand.self, TourCommand.self,
     ]
 }
 

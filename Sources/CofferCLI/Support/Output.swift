@@ -12,9 +12,12 @@ enum Output {
     static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded) }
 
     /// One line for a person, on standard error. Nothing can be done when that fails.
-    static func message(_ text: String) {
-        let line = Array((text + "\n").utf8)
-        try? Descriptor.standardError().append(line.span)
+    static func message(_ text: String) { part(text + "\n") }
+
+    /// A part of a line for a person, on standard error.
+    static func part(_ text: String) {
+        let bytes = Array(text.utf8)
+        try? Descriptor.standardError().append(bytes.span)
     }
 
     /// Bytes as they are.

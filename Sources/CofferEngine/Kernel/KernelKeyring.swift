@@ -8,6 +8,16 @@ import CLinux
 /// Where the kernel has no keyring, or a container forbids it, every call throws `unsupported` or
 /// `permissionDenied`; callers then do without.
 package enum KernelKeyring {
+    /// Whether the user keyring can be searched here.
+    package static var isAvailable: Bool {
+        do throws(CofferError) {
+            _ = try find("coffer:probe")
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Stores `secret` under `description`, replacing what was there; the kernel drops it after `timeout`
     /// seconds, without one at the next reboot.
     package static func store(

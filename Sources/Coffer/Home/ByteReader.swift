@@ -2,7 +2,8 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Reads a record field by field. Every length is checked against what is there: it may come from an attacker.
+/// Reads a record field by field. Every length is checked against what is there: it may come from an
+/// attacker.
 struct ByteReader {
     private let bytes: [UInt8]
     private let what: String

@@ -44,7 +44,8 @@ struct FileCat: AsyncParsableCommand {
 /// `coffer file export`
 struct FileExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write the decrypted content to a new file, which must not exist yet.")
+        commandName: "export",
+        abstract: "Write the decrypted content to a new file, which must not exist yet.")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument
@@ -55,7 +56,8 @@ struct FileExport: AsyncParsableCommand {
     func run() async throws {
         let id = try file.fileID()
         let session = try await Opening.unlocked(global)
-        try await session.files.export(id, to: FilePath(destination), progress: ProgressBar("exporting").report)
+        try await session.files.export(
+            id, to: FilePath(destination), progress: ProgressBar("exporting").report)
         if global.json { try Output.json(.object([("id", .text(id.description))])) }
     }
 }

@@ -31,8 +31,9 @@ package enum ChildProcess {
         return clinux_exit_code(result)
     }
 
-    /// Gives `body` attributes for a child with no signal blocked. A child starts with the mask of the thread that
-    /// makes it, and the threads of a dispatch queue block every signal: it would not heed a terminal's interrupt.
+    /// Gives `body` attributes for a child with no signal blocked. A child starts with the mask of the thread
+    /// that makes it, and the threads of a dispatch queue block every signal: it would not heed a terminal's
+    /// interrupt.
     private static func withSignalsUnblocked(
         _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32
     ) -> Int32 {

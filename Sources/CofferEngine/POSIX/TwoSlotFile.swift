@@ -15,7 +15,8 @@ package struct TwoSlotFile: ~Copyable, Sendable {
         self.slotSize = slotSize
     }
 
-    /// Creates the file with `slot` in both places; an existing one is an error. A failure leaves no file behind.
+    /// Creates the file with `slot` in both places; an existing one is an error. A failure leaves no file
+    /// behind.
     package static func create(
         _ name: FilePath, in directory: borrowing Descriptor, slot: Span<UInt8>
     ) throws(CofferError) {

@@ -30,7 +30,8 @@ extension Session {
         guard keybag.policy != .digits else {
             return Protection(
                 "passcode", .advisory,
-                "A passcode of 4 to 8 digits under \(cost): with a copy of the home, all of them can be tried. "
+                "A passcode of 4 to 8 digits under \(cost): with a copy of the home, all of them can be "
+                    + "tried. "
                     + "Use a longer passcode.")
         }
         return Protection(
@@ -40,7 +41,8 @@ extension Session {
     private static var deviceKey: Protection {
         Protection(
             "device-key", .advisory,
-            "The device key is a file of mode 0600 in the home: a copy of the home has it, too. Keep the home on an "
+            "The device key is a file of mode 0600 in the home: a copy of the home has it, too. Keep "
+                + "the home on an "
                 + "encrypted disk and out of backups that others can read.")
     }
 
@@ -50,7 +52,8 @@ extension Session {
         }
         return Protection(
             "attempts", .advisory,
-            "The tenth wrong passcode erases the vault. Who copies the home first can guess on the copy without end."
+            "The tenth wrong passcode erases the vault. Who copies the home first can guess on the copy "
+                + "without end."
         )
     }
 
@@ -73,7 +76,8 @@ extension Session {
         guard FileSystemInfo.isSwapActive() else { return Protection("swap", .ok, "No swap is active.") }
         return Protection(
             "swap", .advisory,
-            "Swap is active: view copies and file contents in memory may be written to it. Encrypt it or use zram."
+            "Swap is active: view copies and file contents in memory may be written to it. Encrypt it "
+                + "or use zram."
         )
     }
 
@@ -97,7 +101,8 @@ extension Session {
         }
         return Protection(
             "locked-memory", .advisory,
-            "Only \(limit) bytes may be locked in memory: keys may be written to swap. Raise the limit (ulimit -l)."
+            "Only \(limit) bytes may be locked in memory: keys may be written to swap. Raise the limit "
+                + "(ulimit -l)."
         )
     }
 

@@ -9,8 +9,9 @@ struct FileCat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat", abstract: "Write the decrypted content to standard output.",
         discussion: """
-            Every piece is authentic when it is written. If the command fails in the middle, discard what came out. \
-            --range takes offsets as HTTP does: 0-499 are the first 500 bytes, 500- is everything behind them.
+            Every piece is authentic when it is written. If the command fails in the middle, discard what \
+            came out. --range takes offsets as HTTP does: 0-499 are the first 500 bytes, 500- is everything \
+            behind them.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -9,8 +9,8 @@ struct InitCommand: AsyncParsableCommand {
         commandName: "init",
         abstract: "Create the home, or activate one that was wiped.",
         discussion: """
-            The passcode comes from --passcode-fd or the terminal. Without one, whoever can read the home can open \
-            it: say --no-passcode if that is what you want.
+            The passcode comes from --passcode-fd or the terminal. Without one, whoever can read the home \
+            can open it: say --no-passcode if that is what you want.
             """)
 
     enum Keyring: String, CaseIterable, ExpressibleByArgument {

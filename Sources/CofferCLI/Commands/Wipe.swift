@@ -9,8 +9,8 @@ struct WipeCommand: AsyncParsableCommand {
         commandName: "wipe",
         abstract: "Erase the vault: keys first, then everything. Cannot be undone.",
         discussion: """
-            Works while locked and needs no passcode. Prints a receipt. An interrupted wipe is finished by the next \
-            command on the home.
+            Works while locked and needs no passcode. Prints a receipt. An interrupted wipe is finished by \
+            the next command on the home.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -118,7 +118,8 @@ struct Tour {
         try await expect(.wiped) { _ = try await Session.open(at: home) }
         done(
             "wipe",
-            "keys destroyed within \(Int(receipt.keysDestroyedAfterMilliseconds.rounded(.up))) ms; needs activation"
+            "keys destroyed within \(Int(receipt.keysDestroyedAfterMilliseconds.rounded(.up))) ms; "
+                + "needs activation"
         )
 
         try expectNothing(below: home.path)

@@ -68,8 +68,8 @@ import TestSupport
         #expect(try open(message, cbc, data: data) == plaintext)
     }
 
-    /// Plays the padding oracle: for each byte of the block before the last one, every change. All answers but to the
-    /// unchanged message must be one and the same error.
+    /// Plays the padding oracle: for each byte of the block before the last one, every change. All answers
+    /// but to the unchanged message must be one and the same error.
     @Test func tellsNothingOfThePadding() throws {
         let cbc = try make()
         var message = try cbc.seal(plaintext.span, associatedData: data.span)

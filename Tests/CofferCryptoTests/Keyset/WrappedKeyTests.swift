@@ -48,7 +48,8 @@ import TestSupport
         #expect(failure { _ = try unwrap(wrapped, context: []) } == .notAuthentic)
         #expect(failure { _ = try unwrap(wrapped, context: context + [0]) } == .notAuthentic)
         #expect(failure { _ = try unwrap(wrapped, kek: .counting(32, from: 1)) } == .notAuthentic)
-        // The tail of one under the head of another: an older generation put back, or another key's place taken.
+        // The tail of one under the head of another: an older generation put back, or another key's place
+        // taken.
         let older = try wrap(generation: 6)
         let mixed = try decode(Array(wrapped.encoded.prefix(24)) + older.encoded.suffix(72))
         #expect(failure { _ = try unwrap(mixed) } == .notAuthentic)

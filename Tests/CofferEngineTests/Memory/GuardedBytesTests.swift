@@ -43,8 +43,9 @@ import TestSupport
         #expect(code == .notAuthentic)
     }
 
-    /// The pages are cleared when the owner goes: a scan of the process's memory finds the secret before and no
-    /// eight bytes of it after. In a process of its own, whose memory is small and which nobody else fills.
+    /// The pages are cleared when the owner goes: a scan of the process's memory finds the secret before and
+    /// no eight bytes of it after. In a process of its own, whose memory is small and which nobody else
+    /// fills.
     @Test(.enabled(if: ProcessMemory.isReadable, "/proc/self/mem cannot be read here"))
     func leavesNothingBehind() async {
         await #expect(processExitsWith: .success) {

@@ -7,8 +7,8 @@ enum ProcessMemory {
     static let isReadable =
         (try? regions().first) != nil && (try? Descriptor.open("/proc/self/mem", .read)) != nil
 
-    /// How often the bytes whose complements are `needles`, all of one size, occur. They are never formed here, so
-    /// that the scan does not find itself.
+    /// How often the bytes whose complements are `needles`, all of one size, occur. They are never formed
+    /// here, so that the scan does not find itself.
     static func count(complementsOf needles: [[UInt8]]) throws -> Int {
         let overlap = needles.first?.count ?? 0
         let memory = try Descriptor.open("/proc/self/mem", .read)

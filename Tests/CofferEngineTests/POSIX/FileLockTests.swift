@@ -13,7 +13,8 @@ import TestSupport
         }
     }
 
-    /// A process that holds the lock until it is killed. `flock` replaces itself by the shell, which has the lock.
+    /// A process that holds the lock until it is killed. `flock` replaces itself by the shell, which has the
+    /// lock.
     private func holder(in scratch: borrowing ScratchDirectory, shared: Bool = false) throws -> Helper {
         let options = ["--no-fork", shared ? "--shared" : "--exclusive"]
         return try #require(

@@ -25,8 +25,8 @@ import TestSupport
         #expect(try scratch.names() == ["slots"])
     }
 
-    /// The slot that does not count is written first. A number out of range makes one of the two writes fail and
-    /// shows which one had been done by then.
+    /// The slot that does not count is written first. A number out of range makes one of the two writes fail
+    /// and shows which one had been done by then.
     @Test func theOtherSlotIsWrittenFirst() throws {
         let scratch = try ScratchDirectory.make()
         try TwoSlotFile.create("slots", in: scratch.descriptor, slot: slot(1).span)

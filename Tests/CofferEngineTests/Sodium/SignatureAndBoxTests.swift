@@ -94,7 +94,8 @@ import TestSupport
         let publicKey = try SealedBoxBinding.publicKey(secretKey: secretKey.span)
         let box = try SealedBoxBinding.seal([UInt8].counting(8).span, to: publicKey.span)
         for other in box.withEachBitFlipped where other != box {
-            // X25519 masks the highest bit of a public key: the sealed box binds it through its nonce all the same.
+            // X25519 masks the highest bit of a public key: the sealed box binds it through its nonce all the
+            // same.
             #expect(failure { _ = try open(other, secretKey) } == .notAuthentic)
         }
         for count in 0..<box.count {

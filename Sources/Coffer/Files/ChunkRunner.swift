@@ -18,6 +18,7 @@ enum ChunkRunner {
         prepare: @Sendable () throws(CofferError) -> State,
         work: @Sendable (_ state: inout State, _ run: Range<Int64>) throws(CofferError) -> Void
     ) throws(CofferError) {
+        guard !chunks.isEmpty else { return }
         let runs = (Int64(chunks.count) + runLength - 1) / runLength
         let next = Atomic(chunks.lowerBound)
         let failure = Mutex<CofferError?>(nil)

@@ -155,8 +155,12 @@ public final class FileStore: Sendable {
             try core.home.changingVault { (vault) throws(CofferError) in
                 let directory = try vault.open(Home.filesName, [.read, .directory])
                 guard try directory.status(of: id.fileName) != nil else { return false }
-                try Self.destroyHeader(of: id, in: directory)
-                try directory.remove(id.fileName)
+                // Out of sight by one rename, so that a crash leaves the file whole or gone; then destroyed.
+                let doomed = try Descriptor.temporaryName()
+                try directory.rename(id.fileName, to: doomed)
+                try directory.sync()
+                try Self.destroyHeader(of: doomed, in: directory)
+                try directory.remove(doomed)
                 try directory.sync()
                 return true
             }
@@ -221,8 +225,8 @@ extension FileStore {
     }
 
     /// Destroys both wrapped keys in place, so that the container opens with nothing that is left.
-    private static func destroyHeader(of id: FileID, in directory: borrowing Descriptor) throws(CofferError) {
-        let file = try directory.open(id.fileName, .readWrite)
+    private static func destroyHeader(of name: FilePath, in directory: borrowing Descriptor) throws(CofferError) {
+        let file = try directory.open(name, .readWrite)
         let noise = try SecureRandom.bytes(Int(ContainerLayout.headerSize))
         try file.write(noise.span, at: 0)
         try file.syncData()

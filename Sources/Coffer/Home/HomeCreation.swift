@@ -108,6 +108,7 @@ extension Home {
 
     /// Removes what an interrupted `create` left: under the lock, nobody is building.
     private func removeUnfinished() throws(CofferError) {
+        try directory.removeTemporaries()
         for name in try directory.names() where name.string.hasPrefix(Self.buildPrefix) {
             try directory.removeTree(name)
         }

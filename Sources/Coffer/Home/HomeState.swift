@@ -10,7 +10,7 @@ import SystemPackage
 struct HomeState: Equatable {
     enum Word: String { case live = "LIVE", wiping = "WIPING", wiped = "WIPED" }
 
-    static let fileName = "state"
+    static let fileName: FilePath = "state"
     static let size = 512
 
     let word: Word
@@ -18,8 +18,8 @@ struct HomeState: Equatable {
 
     /// The state of `home`; `nil` when there is none.
     static func read(in home: borrowing Descriptor) throws(CofferError) -> HomeState? {
-        guard try home.status(of: FilePath(fileName)) != nil else { return nil }
-        let file = try home.open(FilePath(fileName), .read)
+        guard try home.status(of: fileName) != nil else { return nil }
+        let file = try home.open(fileName, .read)
         var reader = ByteReader(try file.readAll(limit: size), what: "state record of the home")
         guard try reader.take(8) == Array(Magic.state.utf8) else { throw reader.damaged }
         guard try reader.number(UInt16.self) == 1 else {
@@ -32,7 +32,7 @@ struct HomeState: Equatable {
         return HomeState(word: word, vaultID: vaultID)
     }
 
-    /// Makes this the state of `home`, in place, and flushes it.
+    /// Makes this the state of `home` and flushes it: the first time by rename, from then on in place.
     func write(in home: borrowing Descriptor) throws(CofferError) {
         var writer = ByteWriter()
         writer.append(Array(Magic.state.utf8))
@@ -41,10 +41,12 @@ struct HomeState: Equatable {
         writer.append(vaultID.bytes)
         writer.append(Array(word.rawValue.utf8))
         writer.pad(to: Self.size)
-        let isNew = try home.status(of: FilePath(Self.fileName)) == nil
-        let file = try home.open(FilePath(Self.fileName), [.readWrite, .create])
-        try file.write(writer.bytes.span, at: 0)
+        let record = writer.bytes
+        guard try home.status(of: Self.fileName) != nil else {
+            return try home.replace(Self.fileName, with: record.span)
+        }
+        let file = try home.open(Self.fileName, .readWrite)
+        try file.write(record.span, at: 0)
         try file.sync()
-        if isNew { try home.sync() }
     }
 }

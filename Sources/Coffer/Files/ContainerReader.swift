@@ -32,9 +32,9 @@ final class ContainerReader: Sendable {
         CofferError(.corrupt, "The container is damaged or not of this vault.")
     }
 
-    /// Opens both layers of the header and the last chunk.
+    /// Opens both layers of the header and the last chunk. `classKey` gives the class's key, or throws
+    /// `locked`.
     ///
-    /// - Parameter classKey: Gives the class's key, or throws `locked`.
     /// - Throws: `corrupt`, `unsupportedVersion`, and what `classKey` throws.
     static func open(
         _ file: consuming Descriptor, id: FileID?, device: DeviceRecord, context: [UInt8] = [],

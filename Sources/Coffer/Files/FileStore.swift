@@ -225,7 +225,9 @@ extension FileStore {
     }
 
     /// Destroys both wrapped keys in place, so that the container opens with nothing that is left.
-    private static func destroyHeader(of name: FilePath, in directory: borrowing Descriptor) throws(CofferError) {
+    private static func destroyHeader(of name: FilePath, in directory: borrowing Descriptor)
+        throws(CofferError)
+    {
         let file = try directory.open(name, .readWrite)
         let noise = try SecureRandom.bytes(Int(ContainerLayout.headerSize))
         try file.write(noise.span, at: 0)

@@ -9,7 +9,7 @@ struct ByteReader {
     private let what: String
     private(set) var position: Int
 
-    /// - Parameter what: The record's name, for the error.
+    /// Starts at `position`; `what` is the record's name, for the error.
     init(_ bytes: [UInt8], from position: Int = 0, what: String) {
         self.bytes = bytes
         self.position = position

@@ -29,7 +29,7 @@ import TestSupport
     @Test func refusesWhatIsNotACommand() {
         #expect(failure { _ = try ChildProcess.run([]) } == .invalidInput)
         #expect(failure { _ = try run("true", "a\0b") } == .invalidInput)
-        #expect(failure { _ = try run("coffer-no-such-program") } == .absent)
+        #expect(failure { _ = try run("/coffer-no-such-program") } == .absent)
         #expect(failure { _ = try run("/") } == .permissionDenied)
     }
 

@@ -2,10 +2,11 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Whether a home is alive, being wiped or wiped: one sector, written in place, reserved when the home is made, so
-/// that wiping needs no space on the disk.
+/// Whether a home is alive, being wiped or wiped: one sector, written in place, reserved when the home is
+/// made, so that wiping needs no space on the disk.
 ///
-/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded), zeros.
+/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded),
+/// zeros.
 struct HomeState: Equatable {
     enum Word: String { case live = "LIVE", wiping = "WIPING", wiped = "WIPED" }
 

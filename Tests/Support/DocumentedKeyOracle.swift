@@ -21,8 +21,8 @@ package enum DocumentedKeyOracle {
         for number in range(int(sys.argv[2])):
             name = str(uuid.UUID(int=source.getrandbits(128), version=4)).upper()
             digits = number % 3 == 0
-            passcode = ''.join(source.choice('0123456789' if digits else letters)
-                               for _ in range(source.randrange(4, 9) if digits else source.randrange(0, 200)))
+            size = source.randrange(4, 9) if digits else source.randrange(0, 200)
+            passcode = ''.join(source.choice('0123456789' if digits else letters) for _ in range(size))
             label = '' if number % 4 else ''.join(source.choice(letters) for _ in range(source.randrange(0, 40)))
             code = base64.b64encode(hashlib.sha256(passcode.encode()).digest()).decode() if passcode else ''
             key = hashlib.sha256((name + label + code).encode()).hexdigest()

@@ -1,0 +1,3 @@
+enum FileBenchmarks {
+    static let all: [Benchmark] = []
+}

@@ -37,6 +37,13 @@ package enum OwnProcess {
         return status == 0
     }
 
+    /// Seconds of processor time that all threads of this process have had.
+    package static var processorTime: Double {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
     /// Sets the process's peak of resident memory back to what it holds now; gives whether the kernel did.
     package static func resetPeakMemory() -> Bool {
         guard let file = unsafe fopen("/proc/self/clear_refs", "w") else { return false }

@@ -24,6 +24,12 @@ struct Machine: Codable, Sendable {
         ["\(cpu), \(cores) cores; \(os)", "OpenSSL \(openssl), Swift \(swift), \(date)", ""]
     }
 
+    /// A figure of this process or of the system in KiB: `VmRSS`, `VmHWM` or `MemAvailable`.
+    static func memory(_ key: String) -> Int? {
+        let file: FilePath = key.hasPrefix("Vm") ? "/proc/self/status" : "/proc/meminfo"
+        return value(of: key, in: file, separator: ":").flatMap { Int($0.prefix(while: \.isNumber)) }
+    }
+
     private static var swiftVersion: String {
         PeerProgram.find("swift")?.version() ?? "unknown"
     }

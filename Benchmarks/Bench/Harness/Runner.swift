@@ -16,41 +16,50 @@ final class Runner {
 
     /// Measures ours against theirs in turn, A B A B, with one batch size for both.
     ///
-    /// `agree` says whether both gave the same result; it is asked before and after, so that neither side can
-    /// have been wrong or optimised away.
+    /// `before` runs ahead of every sample and is not timed. `agree` says whether both gave the same result; it is
+    /// asked before and after, so that neither side can have been wrong or optimised away.
     func compare(
-        _ name: String, with peer: Peer, note: String? = nil, ours: Work, theirs: Work,
+        _ name: String, with peer: Peer, clock: Stopwatch = .processor, note: String? = nil,
+        before: () async throws(CofferError) -> Void = {}, ours: Work, theirs: Work,
         agree: () async throws(CofferError) -> Bool
     ) async throws(CofferError) {
+        try await before()
         try await ours(1)
         try await theirs(1)
         try await check(agree, name)
         var count = 1
-        while let larger = larger(
-            than: count, seconds: min(try await seconds(count, ours), try await seconds(count, theirs)))
-        { count = larger }
+        var seconds = 0.0
+        repeat {
+            try await before()
+            seconds = try await clock.time(count, ours)
+            seconds = min(seconds, try await clock.time(count, theirs))
+        } while enlarge(&count, seconds: seconds)
         var own: [Double] = []
         var other: [Double] = []
-        let samples = sampleCount(try await seconds(count, ours))
-        for _ in 0..<samples {
-            own.append(try await seconds(count, ours) * 1e9 / Double(count))
-            other.append(try await seconds(count, theirs) * 1e9 / Double(count))
+        for _ in 0..<sampleCount(seconds) {
+            try await before()
+            own.append(try await clock.time(count, ours) * 1e9 / Double(count))
+            other.append(try await clock.time(count, theirs) * 1e9 / Double(count))
         }
         try await check(agree, name)
         keep(
             Measurement(
                 name: name, peer: peer.name, peerVersion: peer.version, unit: "ns",
-                ours: Distribution(own), theirs: Distribution(other), samples: samples, note: note))
+                ours: Distribution(own), theirs: Distribution(other), samples: own.count, note: note))
     }
 
     /// Measures what has no peer.
-    func measure(_ name: String, note: String? = nil, ours: Work) async throws(CofferError) {
+    func measure(
+        _ name: String, clock: Stopwatch = .processor, note: String? = nil, ours: Work
+    ) async throws(CofferError) {
         var count = 1
-        while let larger = larger(than: count, seconds: try await seconds(count, ours)) { count = larger }
+        var seconds = 0.0
+        repeat { seconds = try await clock.time(count, ours) } while enlarge(&count, seconds: seconds)
         var own: [Double] = []
-        let samples = sampleCount(try await seconds(count, ours))
-        for _ in 0..<samples { own.append(try await seconds(count, ours) * 1e9 / Double(count)) }
-        keep(Measurement(name: name, unit: "ns", ours: Distribution(own), samples: samples, note: note))
+        for _ in 0..<sampleCount(seconds) {
+            own.append(try await clock.time(count, ours) * 1e9 / Double(count))
+        }
+        keep(Measurement(name: name, unit: "ns", ours: Distribution(own), samples: own.count, note: note))
     }
 
     /// Keeps figures that are no times, such as bytes of memory.
@@ -93,21 +102,15 @@ final class Runner {
         }
     }
 
-    /// The next batch size to try after `count` runs took `seconds`; `nil` when that is long enough for the clock.
-    private func larger(than count: Int, seconds: Double) -> Int? {
+    /// Enlarges the batch when `count` runs took too short for the clock, and gives whether it did. Also the warm-up.
+    private func enlarge(_ count: inout Int, seconds: Double) -> Bool {
         let target = quick ? 0.004 : 0.015
-        guard seconds < target else { return nil }
+        guard seconds < target else { return false }
         let factor = seconds > 0 ? target * 1.2 / seconds : 16
-        return max(count + 1, Int(Double(count) * min(factor, 16)))
+        count = max(count + 1, Int(Double(count) * min(factor, 16)))
+        return true
     }
 
     /// At least 9; more where samples are short.
     private func sampleCount(_ seconds: Double) -> Int { quick || seconds > 0.05 ? 9 : 25 }
-
-    private func seconds(_ count: Int, _ work: Work) async throws(CofferError) -> Double {
-        let start = ContinuousClock.now
-        try await work(count)
-        let parts = start.duration(to: .now).components
-        return Double(parts.seconds) + Double(parts.attoseconds) / 1e18
-    }
 }

@@ -20,7 +20,7 @@ final class Workspace: Sendable {
     static func make() throws(CofferError) -> Workspace {
         for parent in ["/dev/shm", "/tmp"] as [FilePath] {
             guard let base = try? Descriptor.open(parent, [.read, .directory]) else { continue }
-            let name = FilePath("coffer-bench" + (try Descriptor.temporaryName().string))
+            let name = FilePath("coffer-bench" + (try randomName()))
             guard (try? base.makeDirectory(name)) != nil else { continue }
             let made = Workspace(parent: parent, name: name)
             OwnProcess.onInterrupt { made.remove() }
@@ -40,18 +40,21 @@ final class Workspace: Sendable {
     /// A path in the directory.
     func file(_ name: String) -> FilePath { path.appending(name) }
 
-    /// Fills a new file with bytes that do not compress.
-    func fill(_ name: String, size: Int) throws(CofferError) -> FilePath {
-        let block = try SecureRandom.bytes(1 << 20)
-        let target = file(name)
+    /// A name that nobody has yet.
+    static func randomName() throws(CofferError) -> String { try Descriptor.temporaryName().string }
+
+    /// Fills `target` with bytes that do not compress, unless it has this size already; a sparse file has none.
+    func fill(_ target: FilePath, size: Int, sparse: Bool) throws(CofferError) {
         let descriptor = try Descriptor.open(target, [.readWrite, .create])
+        guard try descriptor.status().size != Int64(size) else { return }
+        guard !sparse else { return try descriptor.truncate(to: Int64(size)) }
+        let block = try SecureRandom.bytes(1 << 20)
         var done = 0
         while done < size {
             let count = min(block.count, size - done)
             try descriptor.write(block.span.extracting(..<count), at: Int64(done))
             done += count
         }
-        return target
     }
 
     /// Whether both files hold the same bytes.
@@ -72,10 +75,10 @@ final class Workspace: Sendable {
         }
     }
 
-    /// Removes a file.
-    func remove(_ file: FilePath) throws(CofferError) {
+    /// Removes files of this directory, where they are.
+    func remove(_ files: FilePath...) throws(CofferError) {
         let base = try Descriptor.open(path, [.read, .directory])
-        if let last = file.lastComponent { try base.remove(FilePath(last.string)) }
+        for file in files { if let last = file.lastComponent { try base.remove(FilePath(last.string)) } }
     }
 
     /// Removes the directory and all in it.

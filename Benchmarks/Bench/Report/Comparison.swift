@@ -9,13 +9,13 @@ struct Comparison {
         lines += new.results.map(line)
         let names = Set(new.results.map(key))
         for gone in old.results where !names.contains(key(gone)) {
-            lines.append(Format.pad(gone.name, 22) + Format.pad(gone.peer ?? "–", 14) + "not measured now")
+            lines.append(Format.pad(gone.name, 24) + Format.pad(gone.peer ?? "–", 14) + "not measured now")
         }
         return lines
     }
 
     private func line(_ now: Measurement) -> String {
-        let start = Format.pad(now.name, 22) + Format.pad(now.peer ?? "–", 14)
+        let start = Format.pad(now.name, 24) + Format.pad(now.peer ?? "–", 14)
         guard let before = old.results.first(where: { key($0) == key(now) }) else { return start + "new" }
         if let then = before.ratio, let ratio = now.ratio {
             return start + Format.pad(Format.ratio(then), 10, left: true) + "  → "

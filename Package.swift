@@ -88,7 +88,8 @@ let package = Package(
             ],
             path: "Benchmarks/Bench",
             swiftSettings: shared),
-        // The peers that bench measures against: raw calls of the C libraries, outside every product's library.
+        // The peers that bench measures against: raw calls of the C libraries, outside every product's
+        // library.
         .target(
             name: "BenchPeers", dependencies: ["CofferBase", "COpenSSL", "CSodium"], path: "Benchmarks/Peers",
             swiftSettings: shared),
@@ -102,9 +103,15 @@ let package = Package(
             path: "Tests/Support", swiftSettings: shared),
         .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
         .testTarget(
-            name: "CofferEngineTests", dependencies: ["CofferEngine", "TestSupport"], swiftSettings: shared),
+            name: "CofferEngineTests",
+            dependencies: [
+                "CofferBase", "CofferEngine", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
         .testTarget(
-            name: "CofferCryptoTests", dependencies: ["CofferCrypto", "CofferEngine", "TestSupport"],
+            name: "CofferCryptoTests",
+            dependencies: ["CofferBase", "CofferCrypto", "CofferEngine", "TestSupport"],
             swiftSettings: shared),
         .testTarget(
             name: "CofferTests",

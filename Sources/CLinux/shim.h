@@ -57,6 +57,13 @@ static inline long clinux_keyctl_read(long key, void *buffer, unsigned long size
 // errno is a macro; a value to return beside the result.
 static inline int clinux_errno(void) { return errno; }
 
+// memmem hides behind _GNU_SOURCE, too; the declaration is glibc's.
+extern void *memmem(const void *, unsigned long, const void *, unsigned long);
+static inline void *clinux_memmem(const void *haystack, unsigned long count, const void *needle,
+                                  unsigned long needle_count) {
+    return memmem(haystack, count, needle, needle_count);
+}
+
 // SIG_DFL is a cast macro.
 static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }
 

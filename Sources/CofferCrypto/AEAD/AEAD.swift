@@ -3,8 +3,8 @@ import CofferEngine
 
 /// Authenticated encryption with associated data, with the key schedule kept for many messages.
 ///
-/// `seal` and `open` without a nonce draw a random one for each message and put it in front:
-/// nonce ‖ ciphertext ‖ tag. Tags are always 16 bytes. Every failure to open is the same `notAuthentic`, and no
+/// `seal` and `open` without a nonce draw a random one for each message and put it in front: nonce ‖
+/// ciphertext ‖ tag. Tags are always 16 bytes. Every failure to open is the same `notAuthentic`, and no
 /// plaintext is released before the tag has been checked.
 ///
 /// Limits: with the 12-byte nonces of AES-GCM and ChaCha20-Poly1305, seal at most 2^32 messages under one key
@@ -115,8 +115,8 @@ public struct AEAD: ~Copyable, Sendable {
 
     /// Seals under a nonce that the caller chooses: ciphertext ‖ tag.
     ///
-    /// **Dangerous**: the same nonce twice under one key gives both messages and the key's authentication away.
-    /// For protocols that prescribe the nonce and for test vectors.
+    /// **Dangerous**: the same nonce twice under one key gives both messages and the key's authentication
+    /// away. For protocols that prescribe the nonce and for test vectors.
     ///
     /// - Parameters:
     ///   - plaintext: What is encrypted; it may be empty.
@@ -158,5 +158,22 @@ public struct AEAD: ~Copyable, Sendable {
             try XChaChaBinding.open(
                 sealed, key: key, nonce: nonce, associatedData: associatedData, into: &output)
         }
+    }
+
+    /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag. For bulk data; not for
+    /// XChaCha20-Poly1305. The nonce is the caller's care.
+    package mutating func sealInPlace(
+        _ buffer: inout MutableSpan<UInt8>, choosingNonce: Span<UInt8>
+    ) throws(CofferError) {
+        guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        try cipher?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
+    }
+
+    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter. For bulk data; not for XChaCha20-Poly1305.
+    package mutating func openInPlace(
+        _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
+    ) throws(CofferError) {
+        guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        try cipher?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
     }
 }

@@ -3,10 +3,10 @@ import CofferEngine
 
 /// AES-256-CBC with PKCS#5 padding, made safe by encrypt-then-MAC with HMAC-SHA-256.
 ///
-/// For systems that must stay with CBC; otherwise use ``AEAD``. From a 32-byte key two independent ones are derived by
-/// HKDF-SHA256. The tag covers the length of the associated data (8 bytes, big-endian), the associated data, the IV
-/// and the ciphertext, and is compared in constant time before anything is decrypted, so that there is no
-/// padding to ask about. Every failure is the same `notAuthentic`.
+/// For systems that must stay with CBC; otherwise use ``AEAD``. From a 32-byte key two independent ones are
+/// derived by HKDF-SHA256. The tag covers the length of the associated data (8 bytes, big-endian), the
+/// associated data, the IV and the ciphertext, and is compared in constant time before anything is decrypted,
+/// so that there is no padding to ask about. Every failure is the same `notAuthentic`.
 ///
 /// A message is IV (16) ‖ ciphertext ‖ tag (32). Sources: NIST SP 800-38A, RFC 2104, RFC 5869.
 public struct AuthenticatedCBC: ~Copyable, Sendable {

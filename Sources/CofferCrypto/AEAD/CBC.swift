@@ -3,9 +3,9 @@ import CofferEngine
 
 /// AES in CBC mode with PKCS#5 padding, bare: for reading and writing documented formats.
 ///
-/// **Not authenticated**: whoever can change the ciphertext changes the plaintext, and whoever sees whether padding
-/// was right can decrypt. Use ``AuthenticatedCBC`` or ``AEAD`` for new data. Sources: NIST SP 800-38A section 6.2,
-/// RFC 8018 section 6.1.1.
+/// **Not authenticated**: whoever can change the ciphertext changes the plaintext, and whoever sees whether
+/// padding was right can decrypt. Use ``AuthenticatedCBC`` or ``AEAD`` for new data. Sources: NIST SP 800-38A
+/// section 6.2, RFC 8018 section 6.1.1.
 public enum CBC {
     /// Encrypts `plaintext` under a key of 16, 24 or 32 bytes and an IV of 16; gives the ciphertext alone.
     ///
@@ -22,7 +22,8 @@ public enum CBC {
 
     /// Decrypts `ciphertext` into guarded memory.
     ///
-    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a wrong key or IV size.
+    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a wrong key or IV
+    ///   size.
     public static func open(
         _ ciphertext: Span<UInt8>, iv: Span<UInt8>, key: borrowing SymmetricKey
     ) throws(CofferError) -> SecretBytes {

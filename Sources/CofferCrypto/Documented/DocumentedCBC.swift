@@ -2,10 +2,11 @@ public import CofferBase
 import CofferEngine
 
 extension Documented {
-    /// The documented encryption: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding, under a key of 16 or 32 bytes.
+    /// The documented encryption: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding, under a key of 16 or 32
+    /// bytes.
     ///
-    /// "AES-128 with a 256-bit key" in the documents is AES-256: 128 is the block size in bits. Not authenticated:
-    /// see ``CBC``.
+    /// "AES-128 with a 256-bit key" in the documents is AES-256: 128 is the block size in bits. Not
+    /// authenticated: see ``CBC``.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func encrypt(
@@ -18,7 +19,8 @@ extension Documented {
 
     /// Opens what ``encrypt(_:key:)`` made.
     ///
-    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a key of another size.
+    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a key of another
+    ///   size.
     public static func decrypt(
         _ message: Span<UInt8>, key: borrowing SymmetricKey
     ) throws(CofferError) -> SecretBytes {

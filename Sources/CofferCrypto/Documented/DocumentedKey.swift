@@ -12,11 +12,12 @@ extension Documented {
         return SecretBytes(try Encoding.base64(hash.span))
     }
 
-    /// The documented key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode hash), 32 bytes: an AES-256 key.
+    /// The documented key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode hash), 32 bytes: an
+    /// AES-256 key.
     ///
     /// - Parameters:
-    ///   - uuid: An RFC 4122 version 4 UUID as text, hashed as given; the documented form is upper case with dashes,
-    ///     36 bytes.
+    ///   - uuid: An RFC 4122 version 4 UUID as text, hashed as given; the documented form is upper case with
+    ///     dashes, 36 bytes.
     ///   - label: Empty in the documented case.
     ///   - passcode: `nil` when there is none; then nothing is appended.
     /// - Returns: The key.
@@ -24,14 +25,28 @@ extension Documented {
     public static func key(
         uuid: String, label: String = "", passcode: borrowing SecretBytes?
     ) throws(CofferError) -> SymmetricKey {
+        SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
+    }
+
+    /// The same key as bytes that the caller can read, to hand it to another program that knows the scheme.
+    ///
+    /// - Parameters:
+    ///   - uuid: As for ``key(uuid:label:passcode:)``.
+    ///   - label: Empty in the documented case.
+    ///   - passcode: `nil` when there is none.
+    /// - Returns: The key's 32 bytes.
+    /// - Throws: `invalidInput` for an empty UUID.
+    public static func exposingKey(
+        uuid: String, label: String = "", passcode: borrowing SecretBytes?
+    ) throws(CofferError) -> SecretBytes {
         guard !uuid.isEmpty else { throw CofferError(.invalidInput, "The documented key needs a UUID.") }
         let prefix = Array((uuid + label).utf8)
         switch passcode {
         case .none:
-            return SymmetricKey(try sha256(GuardedBytes.copying(prefix.span)))
+            return SecretBytes(try sha256(GuardedBytes.copying(prefix.span)))
         case .some(let passcode):
             let hash = try passcodeHash(of: passcode)
-            return SymmetricKey(try sha256(GuardedBytes.concatenating(prefix.span, hash.guarded.span)))
+            return SecretBytes(try sha256(GuardedBytes.concatenating(prefix.span, hash.guarded.span)))
         }
     }
 

@@ -14,7 +14,8 @@ public enum Argon2id {
         public static let standard = Cost(uncheckedMemoryKiB: 64 * 1024, passes: 3)
         /// The least that is accepted: 8 MiB and 2 passes.
         public static let floor = Cost(uncheckedMemoryKiB: 8 * 1024, passes: 2)
-        /// The most that is accepted: 4 GiB and 64 passes. More would let a file make a process wait for ever.
+        /// The most that is accepted: 4 GiB and 64 passes. More would let a file make a process wait for
+        /// ever.
         public static let ceiling = Cost(uncheckedMemoryKiB: 4 * 1024 * 1024, passes: 64)
 
         private init(uncheckedMemoryKiB memoryKiB: Int, passes: Int) {

@@ -34,7 +34,8 @@ public enum HKDF {
                 key, salt: none.span, info: info.span, digest: .sha256, mode: .extractAndExpand, count: 32))
     }
 
-    /// A 32-byte key from two secrets, both needed: `salt` goes into the extract step, `key` is the keying material.
+    /// A 32-byte key from two secrets, both needed: `salt` goes into the extract step, `key` is the keying
+    /// material.
     ///
     /// - Throws: `outOfMemory` when there is no guarded memory.
     public static func deriveKey(

@@ -3,8 +3,8 @@ import CofferEngine
 
 /// PBKDF2-HMAC (RFC 8018 section 5.2): a key from a passcode where a standard asks for it.
 ///
-/// For new data prefer ``Argon2id``. Policy for new data is at least 600 000 rounds of SHA-256 and a random salt of
-/// at least 16 bytes; this function itself takes what a documented format needs.
+/// For new data prefer ``Argon2id``. Policy for new data is at least 600 000 rounds of SHA-256 and a random
+/// salt of at least 16 bytes; this function itself takes what a documented format needs.
 public enum PBKDF2 {
     /// Derives `count` bytes.
     ///

@@ -1,6 +1,7 @@
 /// Every key-derivation label of the package, each written once.
 ///
-/// A label keeps the keys of one purpose apart from those of every other; changing one makes stored data unreadable.
+/// A label keeps the keys of one purpose apart from those of every other; changing one makes stored data
+/// unreadable.
 package enum Label {
     package static let deviceMAC = "coffer/device-mac/v1"
     package static let classKeyWrapping = "coffer/class-key-wrap/v1"
@@ -10,8 +11,7 @@ package enum Label {
     package static let tokenFile = "coffer/token-file/v1"
     package static let tokenName = "coffer/token-name/v1"
     package static let tokenWrapping = "coffer/token-wrap/v1"
-    package static let tokenMetadata = "coffer/token-metadata/v1"
-    package static let tokenValue = "coffer/token-value/v1"
+    package static let hostBinding = "coffer/host-binding/v1"
     package static let fileOuterKEK = "coffer/file-outer-kek/v1"
     package static let fileInnerKEK = "coffer/file-inner-kek/v1"
     package static let fileLayer = "coffer/file/v1"

@@ -3,9 +3,9 @@ import CofferEngine
 
 /// A 32-byte key at rest: sealed under another key, with what is needed to know it again.
 ///
-/// Encoded in exactly ``encodedSize`` bytes: algorithm (1: XChaCha20-Poly1305), 3 zero bytes, generation (4 bytes,
-/// big-endian), id (16), nonce ‖ ciphertext ‖ tag (72). The seal covers the algorithm, the generation, the id and the
-/// caller's context, so a wrapped key cannot be moved to another place.
+/// Encoded in exactly ``encodedSize`` bytes: algorithm (1: XChaCha20-Poly1305), 3 zero bytes, generation (4
+/// bytes, big-endian), id (16), nonce ‖ ciphertext ‖ tag (72). The seal covers the algorithm, the generation,
+/// the id and the caller's context, so a wrapped key cannot be moved to another place.
 public struct WrappedKey: Sendable, Equatable {
     /// The size of the encoded form in bytes.
     public static let encodedSize = 96

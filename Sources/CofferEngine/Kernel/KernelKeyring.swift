@@ -2,13 +2,24 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// Short secrets in the kernel's user keyring: shared by the processes of one user, gone with a timeout or a reboot.
+/// Short secrets in the kernel's user keyring: shared by the processes of one user, gone with a timeout or a
+/// reboot.
 ///
 /// Where the kernel has no keyring, or a container forbids it, every call throws `unsupported` or
 /// `permissionDenied`; callers then do without.
 package enum KernelKeyring {
-    /// Stores `secret` under `description`, replacing what was there; the kernel drops it after `timeout` seconds,
-    /// without one at the next reboot.
+    /// Whether the user keyring can be searched here.
+    package static var isAvailable: Bool {
+        do throws(CofferError) {
+            _ = try find("coffer:probe")
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Stores `secret` under `description`, replacing what was there; the kernel drops it after `timeout`
+    /// seconds, without one at the next reboot.
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
     ) throws(CofferError) {

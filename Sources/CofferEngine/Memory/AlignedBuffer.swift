@@ -18,9 +18,12 @@ import Glibc
 
     /// Zeroed memory for `count` bytes, at least one.
     package static func make(count: Int) throws(CofferError) -> AlignedBuffer {
+        guard count > 0 else {
+            throw CofferError(.invalidInput, "A buffer of \(count) bytes cannot be.")
+        }
         let mapped = unsafe mmap(
-            nil, max(count, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard count > 0, let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
+            nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
             throw CofferError(
                 .outOfMemory, "No memory for a buffer of \(count) bytes.", systemError: Errno.current)
         }

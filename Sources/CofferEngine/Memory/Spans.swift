@@ -52,7 +52,8 @@ extension MutableSpan<UInt8> {
 }
 
 extension [UInt8] {
-    /// Overwrites every byte with zero. Clears only this array's own buffer: sole ownership is the caller's care.
+    /// Overwrites every byte with zero. Clears only this array's own buffer: sole ownership is the caller's
+    /// care.
     package mutating func clear() {
         var span = mutableSpan
         span.clear()

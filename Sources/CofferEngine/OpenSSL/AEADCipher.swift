@@ -28,15 +28,18 @@ package struct AEADCipher: ~Copyable, Sendable {
 
     package static let nonceSize = 12
     package static let tagSize = 16
+    package static let defaultPiece = CipherContext.defaultPiece
 
     private let context: CipherContext
 
     private init(context: CipherContext) { self.context = context }
 
-    /// Expands `key` once for many messages.
-    package static func make(_ algorithm: Algorithm, key: Span<UInt8>) throws(CofferError) -> AEADCipher {
+    /// Expands `key` once for many messages. Tests choose a small `largestPiece`.
+    package static func make(
+        _ algorithm: Algorithm, key: Span<UInt8>, largestPiece: Int = defaultPiece
+    ) throws(CofferError) -> AEADCipher {
         guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
-        let context = try CipherContext.make()
+        let context = try CipherContext.make(largestPiece: largestPiece)
         let status = unsafe key.withUnsafeBufferPointer { key in
             unsafe EVP_CipherInit_ex(context.pointer, algorithm.evp, nil, key.baseAddress, nil, 1)
         }
@@ -52,17 +55,22 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard output.count == plaintext.count + Self.tagSize else { throw CofferError.wrongOutputSize }
         try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
         let context = context
-        let done = unsafe output.withUnsafeMutableBufferPointer { output in
-            unsafe plaintext.withUnsafeBytes { plaintext in
-                guard let start = output.baseAddress,
-                    unsafe context.update(input: plaintext, output: start) == plaintext.count
-                else { return false }
-                let tag = unsafe start + plaintext.count
-                var extra: Int32 = 0
-                return unsafe EVP_CipherFinal_ex(context.pointer, tag, &extra) == 1
-                    && EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagSize), tag)
-                        == 1
-            }
+        let done = unsafe output.withPointer { output in
+            unsafe plaintext.withUnsafeBytes { unsafe Self.finishSealing($0, into: output, context) }
+        }
+        guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
+    }
+
+    /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag.
+    package mutating func sealInPlace(
+        _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
+    ) throws(CofferError) {
+        let count = buffer.count - Self.tagSize
+        guard count >= 0 else { throw CofferError.wrongOutputSize }
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
+        let context = context
+        let done = unsafe buffer.withPointer { start in
+            unsafe Self.finishSealing(UnsafeRawBufferPointer(start: start, count: count), into: start, context)
         }
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
@@ -72,29 +80,61 @@ package struct AEADCipher: ~Copyable, Sendable {
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
-        guard sealed.count >= Self.tagSize else { throw CofferError.notAuthentic }
-        guard output.count == sealed.count - Self.tagSize else { throw CofferError.wrongOutputSize }
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
-        let context = context
-        let done = unsafe output.withUnsafeMutableBufferPointer { output in
-            unsafe sealed.withUnsafeBytes { sealed in
-                let body = unsafe UnsafeRawBufferPointer(rebasing: sealed.dropLast(Self.tagSize))
-                let tag = unsafe UnsafeMutableRawPointer(mutating: sealed.baseAddress)
-                guard unsafe context.update(input: body, output: output.baseAddress) == body.count,
-                    let tag = unsafe tag,
-                    unsafe EVP_CIPHER_CTX_ctrl(
-                        context.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagSize), tag + body.count) == 1
-                else { return false }
-                var extra: Int32 = 0
-                var none: UInt8 = 0
-                return unsafe EVP_CipherFinal_ex(context.pointer, &none, &extra) == 1
-            }
-        }
-        guard done else {
-            ERR_clear_error()
+        guard sealed.count >= Self.tagSize else {
             output.clear()
             throw CofferError.notAuthentic
         }
+        guard output.count == sealed.count - Self.tagSize else { throw CofferError.wrongOutputSize }
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
+        let context = context
+        let done = unsafe output.withPointer { output in
+            unsafe sealed.withUnsafeBytes { unsafe Self.finishOpening($0, into: output, context) }
+        }
+        guard done else { throw Self.refusal(clearing: &output) }
+    }
+
+    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter; clears `buffer` when the tag does not hold.
+    package mutating func openInPlace(
+        _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
+    ) throws(CofferError) {
+        let count = buffer.count
+        guard count >= Self.tagSize else { throw CofferError.notAuthentic }
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
+        let context = context
+        let done = unsafe buffer.withPointer { start in
+            unsafe Self.finishOpening(UnsafeRawBufferPointer(start: start, count: count), into: start, context)
+        }
+        guard done else { throw Self.refusal(clearing: &buffer) }
+    }
+
+    private static func finishSealing(
+        _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>, _ context: CipherContext
+    ) -> Bool {
+        guard unsafe context.update(input: plaintext, output: output) == plaintext.count else { return false }
+        let tag = unsafe output + plaintext.count
+        var extra: Int32 = 0
+        return unsafe EVP_CipherFinal_ex(context.pointer, tag, &extra) == 1
+            && EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(tagSize), tag) == 1
+    }
+
+    private static func finishOpening(
+        _ sealed: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>, _ context: CipherContext
+    ) -> Bool {
+        let body = unsafe UnsafeRawBufferPointer(rebasing: sealed.dropLast(tagSize))
+        guard unsafe context.update(input: body, output: output) == body.count,
+            let tag = unsafe UnsafeMutableRawPointer(mutating: sealed.baseAddress),
+            unsafe EVP_CIPHER_CTX_ctrl(
+                context.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(tagSize), tag + body.count) == 1
+        else { return false }
+        var extra: Int32 = 0
+        var none: UInt8 = 0
+        return unsafe EVP_CipherFinal_ex(context.pointer, &none, &extra) == 1
+    }
+
+    private static func refusal(clearing output: inout MutableSpan<UInt8>) -> CofferError {
+        ERR_clear_error()
+        output.clear()
+        return CofferError.notAuthentic
     }
 
     private func start(

@@ -3,18 +3,19 @@ import COpenSSL
 
 /// AES in CBC mode with PKCS#5 padding (NIST SP 800-38A, RFC 8018 section 6.1.1) by OpenSSL.
 ///
-/// Not authenticated, and OpenSSL's padding check branches on the decrypted bytes: callers that face an attacker
-/// verify a MAC first.
+/// Not authenticated, and OpenSSL's padding check branches on the decrypted bytes: callers that face an
+/// attacker verify a MAC first.
 package struct CBCCipher: ~Copyable, Sendable {
     package static let blockSize = 16
+    package static let defaultPiece = CipherContext.defaultPiece
 
     private let context: CipherContext
 
     private init(context: CipherContext) { self.context = context }
 
-    /// Expands a key of 16, 24 or 32 bytes.
+    /// Expands a key of 16, 24 or 32 bytes. Tests choose a small `largestPiece`.
     package static func make(
-        key: Span<UInt8>, encrypting: Bool
+        key: Span<UInt8>, encrypting: Bool, largestPiece: Int = defaultPiece
     ) throws(CofferError) -> CBCCipher {
         let cipher: OpaquePointer? =
             switch key.count {
@@ -24,7 +25,7 @@ package struct CBCCipher: ~Copyable, Sendable {
             default: nil
             }
         guard let cipher = unsafe cipher else { throw CofferError.wrongKeySize(key.count) }
-        let context = try CipherContext.make()
+        let context = try CipherContext.make(largestPiece: largestPiece)
         let status = unsafe key.withUnsafeBufferPointer { key in
             unsafe EVP_CipherInit_ex(context.pointer, cipher, nil, key.baseAddress, nil, encrypting ? 1 : 0)
         }
@@ -37,8 +38,8 @@ package struct CBCCipher: ~Copyable, Sendable {
 
     /// Runs the whole of `input` through the cipher and gives the number of bytes written to `output`.
     ///
-    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. One error,
-    /// `notAuthentic`, stands for a bad length and bad padding alike; `output` is then cleared.
+    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. One
+    /// error, `notAuthentic`, stands for a bad length and bad padding alike; `output` is then cleared.
     package mutating func transform(
         _ input: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {
@@ -46,6 +47,7 @@ package struct CBCCipher: ~Copyable, Sendable {
         let context = context
         let encrypting = unsafe EVP_CIPHER_CTX_is_encrypting(context.pointer) == 1
         guard encrypting || (input.count > 0 && input.count % Self.blockSize == 0) else {
+            output.clear()
             throw CofferError.notAuthentic
         }
         let needed = encrypting ? Self.ciphertextSize(input.count) : input.count

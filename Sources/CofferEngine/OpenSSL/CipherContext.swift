@@ -3,30 +3,36 @@ import CofferBase
 
 /// One `EVP_CIPHER_CTX`, freed and thereby cleansed with its owner.
 ///
-/// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches it through exclusive access.
+/// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches it through exclusive
+/// access.
 @safe final class CipherContext: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    private init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
+    /// OpenSSL counts in `Int32`: longer inputs go in pieces of at most this size.
+    private let largestPiece: Int
+    static let defaultPiece = 1 << 30
 
-    static func make() throws(CofferError) -> CipherContext {
+    private init(_ pointer: OpaquePointer, largestPiece: Int) {
+        unsafe self.pointer = pointer
+        self.largestPiece = largestPiece
+    }
+
+    static func make(largestPiece: Int = defaultPiece) throws(CofferError) -> CipherContext {
+        precondition((1...Int(Int32.max)).contains(largestPiece))
         guard let pointer = unsafe EVP_CIPHER_CTX_new() else {
             throw OpenSSLFailure.unexpected("EVP_CIPHER_CTX_new")
         }
-        return unsafe CipherContext(pointer)
+        return unsafe CipherContext(pointer, largestPiece: largestPiece)
     }
 
     deinit { unsafe EVP_CIPHER_CTX_free(pointer) }
-
-    /// OpenSSL counts in `Int32`: longer inputs go in pieces of this size.
-    static let largestPiece = 1 << 30
 
     /// Runs `EVP_CipherUpdate` over all of `input`, writing at `output`; gives the bytes written.
     func update(input: UnsafeRawBufferPointer, output: UnsafeMutablePointer<UInt8>?) -> Int? {
         var read = 0
         var written = 0
         while read < input.count {
-            let piece = min(input.count - read, Self.largestPiece)
+            let piece = min(input.count - read, largestPiece)
             var count: Int32 = 0
             let source = unsafe input.baseAddress.map { unsafe $0.assumingMemoryBound(to: UInt8.self) + read }
             let target = unsafe output.map { unsafe $0 + written }

@@ -10,6 +10,8 @@ package enum HKDFBinding {
         case expandOnly
     }
 
+    /// The fetched algorithm, never freed and shared by every thread: `nonisolated(unsafe)` holds because an
+    /// `EVP_KDF` does not change after the fetch.
     private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
 
     /// Fills `output`, at most 255 times the digest's size.
@@ -33,12 +35,12 @@ package enum HKDFBinding {
                         unsafe Parameters.withDigest(digest) { digestParameter in
                             var list = unsafe [
                                 digestParameter.pointee,
-                                OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, modePointer),
-                                Parameters.octets(OSSL_KDF_PARAM_KEY, key),
-                                Parameters.octets(OSSL_KDF_PARAM_INFO, info),
+                                Parameters.integer(Parameters.mode, modePointer),
+                                Parameters.octets(Parameters.key, key),
+                                Parameters.octets(Parameters.info, info),
                             ]
                             if salt.count > 0 {
-                                unsafe list.append(Parameters.octets(OSSL_KDF_PARAM_SALT, salt))
+                                unsafe list.append(Parameters.octets(Parameters.salt, salt))
                             }
                             unsafe list.append(OSSL_PARAM_construct_end())
                             return unsafe output.withUnsafeMutableBufferPointer { output in

@@ -1,23 +1,25 @@
 package import CofferBase
 import COpenSSL
 
-/// AES Key Wrap (RFC 3394, NIST SP 800-38F) by OpenSSL.
+/// AES Key Wrap (RFC 3394) and Key Wrap with Padding (RFC 5649), both NIST SP 800-38F, by OpenSSL.
 package enum KeyWrapBinding {
-    /// How many bytes a wrapped key is longer than the key.
+    /// How many bytes a wrapped key is longer than the key, rounded up to a multiple of 8 with padding.
     package static let overhead = 8
+
+    /// The longest key that is wrapped, in bytes.
+    package static let longestKey = 4096
 
     /// Wraps `key`, a multiple of 8 bytes and at least 16, under a key of 16, 24 or 32 bytes.
     package static func wrap(_ key: Span<UInt8>, under wrappingKey: Span<UInt8>) throws(CofferError)
         -> [UInt8]
     {
-        guard key.count >= 16, key.count % 8 == 0, key.count <= 4096 else {
+        guard key.count >= 16, key.count % 8 == 0, key.count <= longestKey else {
             throw CofferError.wrongKeySize(key.count)
         }
         var wrapped = [UInt8](repeating: 0, count: key.count + overhead)
         var output = wrapped.mutableSpan
-        guard try run(key, under: wrappingKey, encrypting: 1, into: &output) else {
-            throw OpenSSLFailure.unexpected("AES key wrap")
-        }
+        let written = try run(.exact, key, under: wrappingKey, encrypting: true, into: &output)
+        guard written == wrapped.count else { throw OpenSSLFailure.unexpected("AES key wrap") }
         return wrapped
     }
 
@@ -25,37 +27,78 @@ package enum KeyWrapBinding {
     package static func unwrap(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
-        guard wrapped.count >= 24, wrapped.count % 8 == 0, wrapped.count <= 4104 else {
+        guard wrapped.count >= 24, wrapped.count % 8 == 0, wrapped.count <= longestKey + overhead else {
             throw CofferError.notAuthentic
         }
         return try GuardedBytes.filled(count: wrapped.count - overhead) { (key) throws(CofferError) in
-            guard try run(wrapped, under: wrappingKey, encrypting: 0, into: &key) else {
-                ERR_clear_error()
-                throw CofferError.notAuthentic
-            }
+            let written = try run(.exact, wrapped, under: wrappingKey, encrypting: false, into: &key)
+            guard written == key.count else { throw refusal }
         }
     }
 
+    /// Wraps `key` of 1 to ``longestKey`` bytes with padding under a key of 16, 24 or 32 bytes.
+    package static func wrapPadded(_ key: Span<UInt8>, under wrappingKey: Span<UInt8>) throws(CofferError)
+        -> [UInt8]
+    {
+        guard key.count >= 1, key.count <= longestKey else { throw CofferError.wrongKeySize(key.count) }
+        var wrapped = [UInt8](repeating: 0, count: (key.count + 7) / 8 * 8 + overhead)
+        var output = wrapped.mutableSpan
+        let written = try run(.padded, key, under: wrappingKey, encrypting: true, into: &output)
+        guard written == wrapped.count else { throw OpenSSLFailure.unexpected("AES key wrap with padding") }
+        return wrapped
+    }
+
+    /// Unwraps what was wrapped with padding or throws `notAuthentic`.
+    package static func unwrapPadded(
+        _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
+    ) throws(CofferError) -> GuardedBytes {
+        guard wrapped.count >= 16, wrapped.count % 8 == 0, wrapped.count <= longestKey + overhead else {
+            throw CofferError.notAuthentic
+        }
+        var padded = try GuardedBytes.zeroed(count: wrapped.count)
+        var span = padded.mutableSpan
+        let written = try run(.padded, wrapped, under: wrappingKey, encrypting: false, into: &span)
+        guard let written, written >= 1, written <= wrapped.count - overhead else { throw refusal }
+        return try GuardedBytes.copying(padded.span.extracting(..<written))
+    }
+
+    private enum Form { case exact, padded }
+
+    /// The one error of unwrapping, with OpenSSL's own word on it dropped.
+    private static var refusal: CofferError {
+        ERR_clear_error()
+        return CofferError.notAuthentic
+    }
+
+    private static func cipher(_ form: Form, keySize: Int) -> OpaquePointer? {
+        switch (form, keySize) {
+        case (.exact, 16): unsafe EVP_aes_128_wrap()
+        case (.exact, 24): unsafe EVP_aes_192_wrap()
+        case (.exact, 32): unsafe EVP_aes_256_wrap()
+        case (.padded, 16): unsafe EVP_aes_128_wrap_pad()
+        case (.padded, 24): unsafe EVP_aes_192_wrap_pad()
+        case (.padded, 32): unsafe EVP_aes_256_wrap_pad()
+        default: nil
+        }
+    }
+
+    /// Gives the number of bytes written; `nil` when OpenSSL refuses.
     private static func run(
-        _ input: Span<UInt8>, under key: Span<UInt8>, encrypting: Int32, into output: inout MutableSpan<UInt8>
-    ) throws(CofferError) -> Bool {
-        let cipher: OpaquePointer? =
-            switch key.count {
-            case 16: unsafe EVP_aes_128_wrap()
-            case 24: unsafe EVP_aes_192_wrap()
-            case 32: unsafe EVP_aes_256_wrap()
-            default: nil
-            }
-        guard let cipher = unsafe cipher else { throw CofferError.wrongKeySize(key.count) }
+        _ form: Form, _ input: Span<UInt8>, under key: Span<UInt8>, encrypting: Bool,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) -> Int? {
+        guard let cipher = unsafe cipher(form, keySize: key.count) else {
+            throw CofferError.wrongKeySize(key.count)
+        }
         let context = try CipherContext.make()
         unsafe EVP_CIPHER_CTX_set_flags(context.pointer, EVP_CIPHER_CTX_FLAG_WRAP_ALLOW)
         let started = unsafe key.withUnsafeBufferPointer {
-            unsafe EVP_CipherInit_ex(context.pointer, cipher, nil, $0.baseAddress, nil, encrypting) == 1
+            unsafe EVP_CipherInit_ex(context.pointer, cipher, nil, $0.baseAddress, nil, encrypting ? 1 : 0)
+                == 1
         }
-        let size = output.count
         return unsafe output.withUnsafeMutableBufferPointer { output in
             unsafe input.withUnsafeBytes { input in
-                unsafe started && context.update(input: input, output: output.baseAddress) == size
+                unsafe started ? context.update(input: input, output: output.baseAddress) : nil
             }
         }
     }

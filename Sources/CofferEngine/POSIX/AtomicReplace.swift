@@ -2,8 +2,8 @@ package import CofferBase
 package import SystemPackage
 
 extension Descriptor {
-    /// Replaces the file `name` in this directory so that a reader, a crash or a power cut sees the old bytes or
-    /// the new ones: random name beside it, write, flush, rename, flush of the directory.
+    /// Replaces the file `name` in this directory so that a reader, a crash or a power cut sees the old bytes
+    /// or the new ones: random name beside it, write, flush, rename, flush of the directory.
     package func replace(_ name: FilePath, with bytes: Span<UInt8>) throws(CofferError) {
         let temporary = try Self.temporaryName()
         do throws(CofferError) {
@@ -30,7 +30,17 @@ extension Descriptor {
 
     private static var temporaryPrefix: String { ".tmp-" }
 
-    /// Removes files that a crash left unfinished. Call it under the lock that writers of this directory hold.
+    /// Removes unfinished files whose owner no longer holds their lock. Call it under the lock under which such files
+    /// are made and locked.
+    package func removeAbandonedTemporaries() throws(CofferError) {
+        for name in try names() where name.string.hasPrefix(Self.temporaryPrefix) {
+            let file = try open(name, .readWrite)
+            if try FileLock.tryAcquire(file) != nil { try remove(name) }
+        }
+    }
+
+    /// Removes files that a crash left unfinished. Call it under the lock that writers of this directory
+    /// hold.
     package func removeTemporaries() throws(CofferError) {
         for name in try names() where name.string.hasPrefix(Self.temporaryPrefix) { try removeTree(name) }
     }

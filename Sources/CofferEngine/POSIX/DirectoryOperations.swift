@@ -70,7 +70,8 @@ extension Descriptor {
 
     /// Removes everything in the directory `name` and the directory itself, following no link.
     ///
-    /// With `overwriting`, regular files are filled with zeros first: worth doing in memory file systems only.
+    /// With `overwriting`, regular files are filled with zeros first: worth doing in memory file systems
+    /// only.
     package func removeTree(_ name: FilePath, overwriting: Bool = false) throws(CofferError) {
         guard let status = try status(of: name) else { return }
         if status.kind == .directory {

@@ -3,6 +3,13 @@ import Glibc
 import CLinux
 package import SystemPackage
 
+extension Descriptor {
+    /// Locks a file that nobody else can have locked, for as long as it is open.
+    package func lock() throws(CofferError) {
+        guard flock(raw, LOCK_EX | LOCK_NB) == 0 else { throw Errno.failure("lock", path) }
+    }
+}
+
 /// An advisory lock on a file (`flock`), which the kernel drops when its owner dies.
 package struct FileLock: ~Copyable, Sendable {
     private let file: Descriptor

@@ -3,9 +3,9 @@ package import SystemPackage
 
 /// Two equal slots in one preallocated file, updated in place.
 ///
-/// A rename would leave the old bytes readable on the disk; here each update overwrites them. One slot is always
-/// whole: the first is written and flushed before the second is touched. Which slot counts is the caller's to
-/// say, who can authenticate them.
+/// A rename would leave the old bytes readable on the disk; here each update overwrites them. One slot is
+/// always whole: the first is written and flushed before the second is touched. Which slot counts is the
+/// caller's to say, who can authenticate them.
 package struct TwoSlotFile: ~Copyable, Sendable {
     private let file: Descriptor
     package let slotSize: Int

@@ -19,6 +19,18 @@ package enum Encoding {
         }
     }
 
+    /// ``hex(_:)`` for what is not secret.
+    package static func hexText(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
+        let text = try hex(bytes.span)
+        return text.span.copied()
+    }
+
+    /// ``base64(_:)`` for what is not secret.
+    package static func base64Text(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
+        let text = try base64(bytes.span)
+        return text.span.copied()
+    }
+
     /// The bytes that hexadecimal `text` stands for; upper and lower case, nothing else allowed.
     package static func decodeHex(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         let size = text.count / 2

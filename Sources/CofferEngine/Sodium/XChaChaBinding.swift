@@ -37,7 +37,10 @@ package enum XChaChaBinding {
     ) throws(CofferError) {
         try SodiumLibrary.start()
         try check(key: key, nonce: nonce)
-        guard sealed.count >= tagSize else { throw CofferError.notAuthentic }
+        guard sealed.count >= tagSize else {
+            output.clear()
+            throw CofferError.notAuthentic
+        }
         guard output.count == sealed.count - tagSize else { throw CofferError.wrongOutputSize }
         let lengths = (UInt64(sealed.count), UInt64(associatedData.count))
         let status = unsafe output.withPointer { output in

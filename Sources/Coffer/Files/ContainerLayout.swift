@@ -1,0 +1,47 @@
+import CofferBase
+
+/// The arithmetic of a container: which bytes of the file hold which bytes of the plaintext. See FileFormat.
+struct ContainerLayout: Equatable {
+    static let headerSize: Int64 = 4096
+    static let slotSize = 2048
+    /// Two tags for each chunk.
+    static let overhead = 32
+    static let logRange: ClosedRange<UInt8> = 4...22
+    static let standardLog: UInt8 = 16
+
+    /// The binary logarithm of the chunk size.
+    let log: UInt8
+    /// The plaintext's length.
+    let length: Int64
+
+    var chunkSize: Int { 1 << Int(log) }
+    var stride: Int { chunkSize + Self.overhead }
+
+    /// How many chunks there are; the last one is always shorter than the others.
+    var chunkCount: Int64 { (length >> Int64(log)) + 1 }
+    var containerSize: Int64 { Self.headerSize + length + chunkCount * Int64(Self.overhead) }
+
+    init(log: UInt8, length: Int64) {
+        self.log = log
+        self.length = length
+    }
+
+    /// From the size of a container on the disk; a size that cannot be is `corrupt`.
+    init(log: UInt8, containerSize: Int64) throws(CofferError) {
+        let stride = (Int64(1) << Int64(log)) + Int64(Self.overhead)
+        let body = containerSize - Self.headerSize
+        guard body >= 0, body % stride >= Int64(Self.overhead) else {
+            throw CofferError(.corrupt, "The container was cut or lengthened.")
+        }
+        let (full, rest) = body.quotientAndRemainder(dividingBy: stride)
+        self.init(log: log, length: (full << Int64(log)) + rest - Int64(Self.overhead))
+    }
+
+    /// How much plaintext chunk `index` holds.
+    func plaintextCount(_ index: Int64) -> Int {
+        Int(min(Int64(chunkSize), length - (index << Int64(log))))
+    }
+
+    /// Where chunk `index` begins in the container.
+    func offset(_ index: Int64) -> Int64 { Self.headerSize + index * Int64(stride) }
+}

@@ -1,0 +1,176 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import Synchronization
+
+/// An open container: its header is authentic, its length is authentic, its chunks are opened as they are asked for.
+final class ContainerReader: Sendable {
+    let layout: ContainerLayout
+    let header: InnerHeader
+    let protection: ProtectionClass
+    let suite: OuterSuite
+    private let file: Descriptor
+    private let outer: LayerKeys
+    private let inner: LayerKeys
+
+    private init(
+        file: consuming Descriptor, layout: ContainerLayout, header: InnerHeader, slot: OuterSlot,
+        outer: consuming LayerKeys, inner: consuming LayerKeys
+    ) {
+        self.file = file
+        self.layout = layout
+        self.header = header
+        protection = slot.protection
+        suite = slot.suite
+        self.outer = outer
+        self.inner = inner
+    }
+
+    private static var damaged: CofferError { CofferError(.corrupt, "The container is damaged or not of this vault.") }
+
+    /// Opens both layers of the header and the last chunk.
+    ///
+    /// - Parameter classKey: Gives the class's key, or throws `locked`.
+    /// - Throws: `corrupt`, `unsupportedVersion`, and what `classKey` throws.
+    static func open(
+        _ file: consuming Descriptor, id: FileID?, device: DeviceRecord, context: [UInt8] = [],
+        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) -> ContainerReader {
+        let status = try file.status()
+        guard status.kind == .regular else { throw damaged }
+        let kek = try device.key(Label.fileOuterKEK)
+        let (slot, bytes) = try newestSlot(file, kek: kek)
+        guard let outer = try slot.keys(bytes, kek: kek) else { throw damaged }
+        guard id == nil || id == slot.id else { throw damaged }
+        let layout = try ContainerLayout(log: slot.log, containerSize: status.size)
+        let classKey = try classKey(slot.protection)
+        do throws(CofferError) {
+            let headerBytes = try OuterSlot.openInnerHeader(bytes, keys: outer)
+            let header = try InnerHeader.decode(headerBytes)
+            guard header.id == slot.id, header.log == slot.log, header.length == layout.length,
+                header.isContextBound == !context.isEmpty
+            else { throw damaged }
+            let fileKey = try KeyWrap.unwrap(header.wrappedKey.span, under: classKey.fileKEK)
+            let inner = try LayerKeys.derive(
+                fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
+                context: context)
+            let commitment = inner.commitment
+            guard ConstantTime.equal(commitment.span, header.commitment.span),
+                try InnerHeader.isAuthentic(headerBytes, key: inner.authenticationKey)
+            else { throw damaged }
+            let reader = ContainerReader(
+                file: file, layout: layout, header: header, slot: slot, outer: outer, inner: inner)
+            // The last chunk first: a file that was cut is known before anything of it is served.
+            let last = layout.chunkCount - 1
+            try reader.forEachRun(in: last..<layout.chunkCount, threads: 1) { (_, _) throws(CofferError) in }
+            return reader
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            throw damaged
+        }
+    }
+
+    /// The authentic slot with the higher generation.
+    private static func newestSlot(
+        _ file: borrowing Descriptor, kek: borrowing SymmetricKey
+    ) throws(CofferError) -> (slot: OuterSlot, bytes: [UInt8]) {
+        var candidates: [(slot: OuterSlot, bytes: [UInt8])] = []
+        var failure = damaged
+        for index in 0..<2 {
+            var bytes = [UInt8](repeating: 0, count: OuterSlot.size)
+            var span = bytes.mutableSpan
+            guard try file.read(at: Int64(index * OuterSlot.size), into: &span) == OuterSlot.size else { throw damaged }
+            do throws(CofferError) {
+                guard let slot = try OuterSlot.decode(bytes) else { continue }
+                switch try slot.keys(bytes, kek: kek) {
+                case .some: candidates.append((slot, bytes))
+                case .none: continue
+                }
+            } catch {
+                if error.code != .corrupt { failure = error }
+            }
+        }
+        guard let best = candidates.max(by: { $0.slot.generation < $1.slot.generation }) else { throw failure }
+        guard candidates.allSatisfy({ $0.slot.isSameFile(as: best.slot) }) else { throw damaged }
+        return best
+    }
+
+    /// What one thread works with.
+    struct Worker: ~Copyable {
+        fileprivate var inner: ChunkCipher
+        fileprivate var outer: ChunkCipher
+        fileprivate let sealed: AlignedBuffer
+        fileprivate let plaintext: AlignedBuffer
+    }
+
+    /// Opens `chunks` run by run, from several threads unless told otherwise, and gives each run's plaintext with its
+    /// offset to `body`, in no particular order.
+    func forEachRun(
+        in chunks: Range<Int64>, threads: Int = .max,
+        check: @escaping @Sendable () throws(CofferError) -> Void = {},
+        _ body: @Sendable (_ plaintext: Span<UInt8>, _ offset: Int64) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        let runLength = ChunkRunner.runLength(layout)
+        let layout = layout
+        let buffered = Int(min(runLength, Int64(chunks.count)))
+        try ChunkRunner.run(chunks, runLength: runLength, threads: threads, check: check) { () throws(CofferError) in
+            let innerCipher = try self.inner.chunkCipher()
+            let outerCipher = try self.outer.chunkCipher()
+            return Worker(
+                inner: innerCipher, outer: outerCipher,
+                sealed: try AlignedBuffer.make(count: buffered * layout.stride),
+                plaintext: try AlignedBuffer.make(count: buffered * layout.chunkSize))
+        } work: { (worker, run) throws(CofferError) in
+            let start = run.lowerBound << Int64(layout.log)
+            let count = Int(min(layout.length, run.upperBound << Int64(layout.log)) - start)
+            let sealedCount = count + run.count * ContainerLayout.overhead
+            let read = try worker.sealed.write(0..<sealedCount) { (buffer) throws(CofferError) in
+                try self.file.read(at: layout.offset(run.lowerBound), into: &buffer)
+            }
+            guard read == sealedCount else { throw Self.damaged }
+            do throws(CofferError) {
+                for index in run { try self.open(index, of: run, worker: &worker) }
+            } catch {
+                worker.plaintext.clear()
+                throw error.code == .notAuthentic ? Self.damaged : error
+            }
+            try worker.plaintext.read(0..<count) { (plaintext) throws(CofferError) in try body(plaintext, start) }
+        }
+    }
+
+    /// Both layers of one chunk, the outer in place.
+    private func open(_ index: Int64, of run: Range<Int64>, worker: inout Worker) throws(CofferError) {
+        let position = Int(index - run.lowerBound)
+        let count = layout.plaintextCount(index)
+        let source = position * layout.stride
+        let target = position * layout.chunkSize
+        let plaintext = worker.plaintext
+        try worker.sealed.write(source..<source + count + ContainerLayout.overhead) { (buffer) throws(CofferError) in
+            try worker.outer.openInPlace(&buffer, index: index)
+        }
+        try worker.sealed.read(source..<source + count + AEAD.tagSize) { (sealed) throws(CofferError) in
+            try plaintext.write(target..<target + count) { (output) throws(CofferError) in
+                try worker.inner.open(sealed, index: index, into: &output)
+            }
+        }
+    }
+
+    /// The chunks that hold the bytes of `range`.
+    func chunks(of range: Range<Int64>) -> Range<Int64> {
+        guard !range.isEmpty else { return 0..<0 }
+        return range.lowerBound >> Int64(layout.log)..<(range.upperBound - 1) >> Int64(layout.log) + 1
+    }
+
+    /// Opens every chunk and drops the plaintext.
+    func verify(
+        check: @escaping @Sendable () throws(CofferError) -> Void, progress: (@Sendable (FileProgress) -> Void)?
+    ) throws(CofferError) {
+        let done = Atomic<Int64>(0)
+        let total = layout.length
+        try forEachRun(in: 0..<layout.chunkCount, check: check) { (plaintext, _) throws(CofferError) in
+            let completed = done.add(Int64(plaintext.count), ordering: .relaxed).newValue
+            progress?(FileProgress(completed: completed, total: total))
+        }
+    }
+}

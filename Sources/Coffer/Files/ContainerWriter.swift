@@ -1,0 +1,115 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import Synchronization
+
+/// Seals one file into a container. See FileFormat.
+struct ContainerWriter {
+    let id: FileID
+    let device: DeviceRecord
+    let classKey: ClassKey
+    let protection: ProtectionClass
+    var suite = OuterSuite.chaCha20Poly1305
+    var log = ContainerLayout.standardLog
+    var context: [UInt8] = []
+
+    /// Reads `source` whole, seals it into `target` and writes the header last. The target is not flushed.
+    func seal(
+        _ source: borrowing Descriptor, name: [UInt8], into target: borrowing Descriptor,
+        check: @escaping @Sendable () throws(CofferError) -> Void, progress: (@Sendable (FileProgress) -> Void)?
+    ) throws(CofferError) {
+        let status = try source.status()
+        let layout = ContainerLayout(log: log, length: status.size)
+        try target.reserve(layout.containerSize)
+
+        let outerFileKey = try SymmetricKey.random()
+        let innerFileKey = try SymmetricKey.random()
+        let outerSalt = try SecureRandom.bytes(32)
+        let innerSalt = try SecureRandom.bytes(32)
+        let outer = try LayerKeys.derive(
+            outerFileKey, layer: .outer, suite: suite, log: log, id: id, salt: outerSalt, context: [])
+        let inner = try LayerKeys.derive(
+            innerFileKey, layer: .inner, suite: .aes256GCM, log: log, id: id, salt: innerSalt, context: context)
+
+        try sealChunks(source, layout: layout, outer: outer, inner: inner, into: target, check: check, progress: progress)
+        guard try source.status() == status else {
+            throw CofferError(.conflict, "\(source.path) changed while it was read.")
+        }
+
+        let header = InnerHeader(
+            log: log, isContextBound: !context.isEmpty, id: id, salt: innerSalt, kekID: classKey.id,
+            wrappedKey: try KeyWrap.wrap(innerFileKey, under: classKey.fileKEK), commitment: inner.commitment,
+            length: layout.length, modified: status.modified, name: name)
+        let outerKEK = try device.key(Label.fileOuterKEK)
+        let slot = OuterSlot(
+            suite: suite, log: log, generation: 1, id: id, salt: outerSalt, protection: protection,
+            kekID: device.vaultID.bytes, wrappedKey: try KeyWrap.wrap(outerFileKey, under: outerKEK),
+            commitment: outer.commitment)
+        let encodedHeader = try header.encode(authenticationKey: inner.authenticationKey)
+        let encodedSlot = try slot.encode(innerHeader: encodedHeader, keys: outer)
+        let unused = [UInt8](repeating: 0, count: OuterSlot.size)
+        try target.write(encodedSlot.span, at: 0)
+        try target.write(unused.span, at: Int64(OuterSlot.size))
+    }
+
+    /// What one thread works with.
+    private struct Worker: ~Copyable {
+        var inner: ChunkCipher
+        var outer: ChunkCipher
+        let plaintext: AlignedBuffer
+        let sealed: AlignedBuffer
+    }
+
+    private func sealChunks(
+        _ source: borrowing Descriptor, layout: ContainerLayout, outer: borrowing LayerKeys,
+        inner: borrowing LayerKeys, into target: borrowing Descriptor,
+        check: @escaping @Sendable () throws(CofferError) -> Void, progress: (@Sendable (FileProgress) -> Void)?
+    ) throws(CofferError) {
+        let runLength = ChunkRunner.runLength(layout)
+        let done = Atomic<Int64>(0)
+        try ChunkRunner.run(0..<layout.chunkCount, runLength: runLength, check: check) { () throws(CofferError) in
+            let innerCipher = try inner.chunkCipher()
+            let outerCipher = try outer.chunkCipher()
+            return Worker(
+                inner: innerCipher, outer: outerCipher,
+                plaintext: try AlignedBuffer.make(count: Int(runLength) * layout.chunkSize),
+                sealed: try AlignedBuffer.make(count: Int(runLength) * layout.stride))
+        } work: { (worker, run) throws(CofferError) in
+            let start = run.lowerBound << Int64(layout.log)
+            let count = Int(min(layout.length, run.upperBound << Int64(layout.log)) - start)
+            let read = try worker.plaintext.write(0..<count) { (buffer) throws(CofferError) in
+                try source.read(at: start, into: &buffer)
+            }
+            guard read == count else { throw CofferError(.conflict, "\(source.path) changed while it was read.") }
+            for index in run {
+                try seal(index, of: run, layout: layout, worker: &worker)
+            }
+            let sealedCount = count + run.count * ContainerLayout.overhead
+            try worker.sealed.read(0..<sealedCount) { (bytes) throws(CofferError) in
+                try target.write(bytes, at: layout.offset(run.lowerBound))
+            }
+            let completed = done.add(Int64(count), ordering: .relaxed).newValue
+            progress?(FileProgress(completed: completed, total: layout.length))
+        }
+    }
+
+    /// Both layers over one chunk, one after the other while it is in the cache.
+    private func seal(
+        _ index: Int64, of run: Range<Int64>, layout: ContainerLayout, worker: inout Worker
+    ) throws(CofferError) {
+        let position = Int(index - run.lowerBound)
+        let count = layout.plaintextCount(index)
+        let source = position * layout.chunkSize
+        let target = position * layout.stride
+        let sealed = worker.sealed
+        try worker.plaintext.read(source..<source + count) { (plaintext) throws(CofferError) in
+            try sealed.write(target..<target + count + AEAD.tagSize) { (output) throws(CofferError) in
+                try worker.inner.seal(plaintext, index: index, into: &output)
+            }
+        }
+        try sealed.write(target..<target + count + ContainerLayout.overhead) { (buffer) throws(CofferError) in
+            try worker.outer.sealInPlace(&buffer, index: index)
+        }
+    }
+}

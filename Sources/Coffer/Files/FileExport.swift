@@ -1,0 +1,51 @@
+public import CofferBase
+import CofferEngine
+public import SystemPackage
+import Synchronization
+
+extension FileStore {
+    /// Writes the decrypted content to a new file, readable by this user alone, that appears whole or not at all.
+    /// From then on it is out of Coffer's care.
+    ///
+    /// - Parameters:
+    ///   - id: The file.
+    ///   - path: Where to; an existing file is not replaced.
+    ///   - progress: Called now and then from working threads.
+    /// - Throws: `alreadyExists`, `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `cancelled`.
+    public func export(
+        _ id: FileID, to path: FilePath, progress: (@Sendable (FileProgress) -> Void)? = nil
+    ) async throws(CofferError) {
+        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+            guard let name = path.lastComponent else {
+                throw CofferError(.invalidInput, "\(path) names no file.")
+            }
+            let target = FilePath(root: nil, [name])
+            let parent = path.removingLastComponent()
+            let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+            guard try directory.status(of: target) == nil else {
+                throw CofferError(.alreadyExists, "\(path) exists already and is not replaced.")
+            }
+            let reader = try open(id)
+            let temporary = try Descriptor.temporaryName()
+            let file = try directory.open(temporary, [.readWrite, .exclusive])
+            do throws(CofferError) {
+                try file.reserve(reader.layout.length)
+                let done = Atomic<Int64>(0)
+                let total = reader.layout.length
+                try reader.forEachRun(
+                    in: 0..<reader.layout.chunkCount, check: try stopping(cancellation)
+                ) { (plaintext, offset) throws(CofferError) in
+                    try file.write(plaintext, at: offset)
+                    let completed = done.add(Int64(plaintext.count), ordering: .relaxed).newValue
+                    progress?(FileProgress(completed: completed, total: total))
+                }
+                try file.sync()
+                try directory.renameWithoutReplacing(temporary, to: target)
+                try directory.sync()
+            } catch {
+                _ = try? directory.remove(temporary)
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// Where view copies live: directories on memory, of this user alone.
+///
+/// `$XDG_RUNTIME_DIR/coffer/views` where there is one on tmpfs; else `/dev/shm/coffer-` and a random name that the vault
+/// keeps for itself. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. Whoever views holds a lock on
+/// `lease`, which the kernel drops when the process dies.
+enum ViewRoots {
+    private static let recordName: FilePath = "viewroot"
+    private static let leaseName: FilePath = "lease"
+    /// A view directory that is being made; it has its lease before it loses the prefix.
+    static let newPrefix = ".new-"
+
+    /// The root to make a view in.
+    static func usable(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
+        if let runtime = try? runtimeRoot(creating: true) { return runtime }
+        if let name = try? recordedName(vault), let root = try? sharedMemoryRoot(name, creating: true) { return root }
+        let name = try "coffer-" + hexadecimal(SecureRandom.bytes(16))
+        let bytes = Array(name.utf8)
+        try vault.replace(recordName, with: bytes.span)
+        return try sharedMemoryRoot(name, creating: true)
+    }
+
+    /// Every root that may hold views of this vault.
+    private static func existing(recorded: String?) -> [Root] {
+        var roots: [Root] = []
+        if let root = try? runtimeRoot(creating: false) { roots.append(Root(root)) }
+        if let recorded, let root = try? sharedMemoryRoot(recorded, creating: false) { roots.append(Root(root)) }
+        return roots
+    }
+
+    private final class Root: Sendable {
+        let directory: Descriptor
+        init(_ directory: consuming Descriptor) { self.directory = directory }
+    }
+
+    static var hasRuntimeDirectory: Bool {
+        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.hasPrefix("/"),
+            let directory = try? Descriptor.open(FilePath(path), [.read, .directory])
+        else { return false }
+        do throws(CofferError) {
+            try check(directory)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    static var hasSharedMemory: Bool {
+        guard let shared = try? Descriptor.open("/dev/shm", [.read, .directory]) else { return false }
+        return (try? FileSystemInfo.of(shared).isMemory) ?? false
+    }
+
+    /// Removes views whose owner is dead; gives how many.
+    static func reap(vault: borrowing Descriptor) throws(CofferError) -> Int {
+        var count = 0
+        for root in existing(recorded: try? recordedName(vault)) {
+            for name in try root.directory.names() where try isDead(name, in: root.directory) {
+                try root.directory.removeTree(name, overwriting: true)
+                count += 1
+            }
+        }
+        return count
+    }
+
+    /// Removes every view of one vault, dead or alive; gives how many.
+    static func removeAll(of vaultID: VaultID, recorded: String?) throws(CofferError) -> Int {
+        var count = 0
+        for root in existing(recorded: recorded) {
+            for name in try root.directory.names() where try owner(of: name, in: root.directory) == vaultID {
+                try root.directory.removeTree(name, overwriting: true)
+                count += 1
+            }
+        }
+        return count
+    }
+
+    private static func isDead(_ name: FilePath, in root: borrowing Descriptor) throws(CofferError) -> Bool {
+        let status = try root.status(of: name)
+        guard let status, status.kind == .directory else { return false }
+        guard let view = try? root.open(name, [.read, .directory]), let lease = try? view.open(leaseName, .readWrite)
+        else {
+            // Without a lease: just being made, or left by a crash a minute ago.
+            return Clock.wall.nanoseconds - status.modified > 60_000_000_000
+        }
+        return try FileLock.tryAcquire(lease) != nil
+    }
+
+    private static func owner(of name: FilePath, in root: borrowing Descriptor) throws(CofferError) -> VaultID? {
+        guard let view = try? root.open(name, [.read, .directory]), let lease = try? view.open(leaseName, .read),
+            let bytes = try? lease.readAll(limit: 16)
+        else { return nil }
+        return VaultID(bytes: bytes)
+    }
+
+    /// Makes a view directory with a lease that is held as long as the result lives.
+    static func makeView(
+        in root: borrowing Descriptor, vaultID: VaultID
+    ) throws(CofferError) -> NewView {
+        let unique = try hexadecimal(SecureRandom.bytes(16))
+        let new = FilePath(newPrefix + unique)
+        try root.makeDirectory(new)
+        let directory = try root.open(new, [.read, .directory])
+        let lease = try directory.open(leaseName, [.readWrite, .exclusive])
+        let owner = vaultID.bytes
+        try lease.write(owner.span, at: 0)
+        try lease.lock()
+        try root.renameWithoutReplacing(new, to: FilePath(unique))
+        let opened = try root.open(FilePath(unique), [.read, .directory])
+        return NewView(name: FilePath(unique), directory: opened, lease: lease)
+    }
+
+    /// A view directory whose lease is held as long as `lease` is open.
+    struct NewView: ~Copyable {
+        let name: FilePath
+        let directory: Descriptor
+        let lease: Descriptor
+    }
+
+    private static func runtimeRoot(creating: Bool) throws(CofferError) -> Descriptor {
+        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.hasPrefix("/") else {
+            throw CofferError(.absent, "There is no runtime directory.")
+        }
+        var directory = try Descriptor.open(FilePath(path), [.read, .directory])
+        try check(directory)
+        for name: FilePath in ["coffer", "views"] {
+            if creating, try directory.status(of: name) == nil { try? directory.makeDirectory(name) }
+            directory = try directory.open(name, [.read, .directory])
+            try check(directory)
+        }
+        return directory
+    }
+
+    private static func sharedMemoryRoot(_ name: String, creating: Bool) throws(CofferError) -> Descriptor {
+        let shared = try Descriptor.open("/dev/shm", [.read, .directory])
+        if creating, try shared.status(of: FilePath(name)) == nil { try shared.makeDirectory(FilePath(name)) }
+        let root = try shared.open(FilePath(name), [.read, .directory])
+        try check(root)
+        return root
+    }
+
+    static func recordedName(_ vault: borrowing Descriptor) throws(CofferError) -> String {
+        let file = try vault.open(recordName, .read)
+        let name = String(decoding: try file.readAll(limit: 64), as: UTF8.self)
+        guard name.hasPrefix("coffer-"), name.count == 39, !name.contains("/") else {
+            throw CofferError(.corrupt, "The record of the view directory is damaged.")
+        }
+        return name
+    }
+
+    /// Of this user, for this user alone, in memory; anything else may be somebody's trap.
+    private static func check(_ directory: borrowing Descriptor) throws(CofferError) {
+        let status = try directory.status()
+        guard status.isOwn, status.permissions & 0o077 == 0, try FileSystemInfo.of(directory).isMemory else {
+            throw CofferError(.refused, "\(directory.path) is not a directory in memory of this user alone.")
+        }
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

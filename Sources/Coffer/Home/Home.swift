@@ -1,0 +1,95 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// One home directory on disk.
+///
+///     home/            0700, of its owner
+///       lock           the lock of everyone who changes something
+///       state          alive, being wiped, or wiped
+///       vault/         appears whole, by rename, when the home is made
+///         device       vault id and device key
+///         keybag       wrapped class keys
+///         attempts     count of wrong passcodes
+///         tokens       the sealed token file
+///         files/       sealed file containers
+final class Home: Sendable {
+    static let vaultName: FilePath = "vault"
+    static let filesName: FilePath = "files"
+    private static let lockName: FilePath = "lock"
+    /// How long a change waits for another process's change.
+    static let lockDeadline = Duration.seconds(10)
+
+    let path: FilePath
+    let directory: Descriptor
+
+    private init(path: FilePath, directory: consuming Descriptor) {
+        self.path = path
+        self.directory = directory
+    }
+
+    /// Opens the directory, whatever is in it; `notInitialised` when there is none.
+    static func openDirectory(_ location: HomeLocation) throws(CofferError) -> Home {
+        let directory: Descriptor
+        do throws(CofferError) {
+            directory = try Descriptor.open(location.path, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw CofferError(.notInitialised, "There is no vault at \(location.path): run init first.")
+        }
+        let status = try directory.status()
+        guard status.isOwn, status.permissions & 0o022 == 0 else {
+            throw CofferError(
+                .refused, "\(location.path) is not a directory that only this user can write: refused.")
+        }
+        return Home(path: location.path, directory: directory)
+    }
+
+    /// The state of the home; `nil` when none was ever made here.
+    func state() throws(CofferError) -> HomeState? { try HomeState.read(in: directory) }
+
+    /// Opens the vault for use: `notInitialised`, `wiped`, or its directory.
+    func openVault() throws(CofferError) -> Descriptor {
+        switch try state()?.word {
+        case nil:
+            guard try directory.status(of: Self.vaultName) == nil else {
+                throw CofferError(.corrupt, "The state record of the home is missing.")
+            }
+            throw CofferError(.notInitialised, "There is no vault at \(path): run init first.")
+        case .wiping, .wiped: throw CofferError.wiped
+        case .live: break
+        }
+        do throws(CofferError) {
+            return try directory.open(Self.vaultName, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw CofferError(.notInitialised, "There is no vault at \(path): run init first.")
+        }
+    }
+
+    /// Runs `body` while no other process or thread changes this home.
+    func exclusively<Result: ~Copyable>(
+        _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        let lock = try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
+        defer { extendLifetime(lock) }
+        return try body()
+    }
+
+    /// As ``exclusively(_:)``, with the vault's directory; a home wiped in the meantime is `wiped`.
+    func changingVault<Result: ~Copyable>(
+        _ body: (borrowing Descriptor) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        try exclusively { () throws(CofferError) in
+            let vault = try openVault()
+            return try body(vault)
+        }
+    }
+}
+
+extension CofferError {
+    static var wiped: CofferError { CofferError(.wiped, "This home was wiped and needs activation: run init.") }
+
+    static var locked: CofferError { CofferError(.locked, "The vault is locked: unlock it first.") }
+}

@@ -1,0 +1,130 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// Making a home: everything is built aside and appears by one rename, so that a crash leaves no half of it.
+extension Home {
+    static let buildPrefix = ".init-"
+
+    /// Makes a home, or activates a wiped one.
+    static func create(
+        at location: HomeLocation, options: HomeOptions, passcode: Passcode?
+    ) throws(CofferError) -> (home: Home, device: DeviceRecord, keys: [ProtectionClass: ClassKey]) {
+        if let passcode { try options.policy.check(passcode) }
+        let inactivity = Int(options.inactivity?.components.seconds ?? 0)
+        guard options.inactivity == nil || (1...Int(UInt32.max)).contains(inactivity) else {
+            throw CofferError(.invalidInput, "The inactivity time is at least one second.")
+        }
+        try makeDirectory(location.path)
+        let home = try openDirectory(location)
+        return try home.exclusively { () throws(CofferError) in
+            let state = try home.state()
+            try home.refuseExisting(state)
+            try home.removeUnfinished()
+            let vaultID = try VaultID.random()
+            let name = FilePath(buildPrefix + vaultID.description)
+            try home.directory.makeDirectory(name)
+            do throws(CofferError) {
+                let built = try home.directory.open(name, [.read, .directory])
+                let device = try DeviceRecord.create(vaultID: vaultID, in: built)
+                let keys = try fill(built, device: device, options: options, passcode: passcode)
+                // A live home without a vault is one never made; a wiped one stays wiped until the vault is there.
+                let live = HomeState(word: .live, vaultID: vaultID)
+                if state?.word != .wiped { try live.write(in: home.directory) }
+                try home.directory.renameWithoutReplacing(name, to: vaultName)
+                try home.directory.sync()
+                if state?.word == .wiped { try live.write(in: home.directory) }
+                return (home, device, keys)
+            } catch {
+                try? home.directory.removeTree(name)
+                throw error
+            }
+        }
+    }
+
+    /// Everything of a vault but its device record.
+    private static func fill(
+        _ vault: borrowing Descriptor, device: DeviceRecord, options: HomeOptions, passcode: Passcode?
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        var keys: [ProtectionClass: ClassKey] = [:]
+        for protection in ProtectionClass.allCases {
+            keys[protection] = try ClassKey(
+                SymmetricKey.random(), id: SecureRandom.bytes(16), generation: 1, vaultID: device.vaultID)
+        }
+        var keybag = Keybag(
+            passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
+            inactivity: options.inactivity.map { Int($0.components.seconds) },
+            hostBinding: try HostBinding.current(), keys: [:])
+        try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
+        try Keybag.record.create(
+            keybag.encoded, vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault)
+        try Attempts.record.create(
+            Attempts().encoded, vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
+        try FileKeyring.create(device: device, in: vault)
+        try vault.makeDirectory(filesName)
+        try vault.sync()
+        return keys
+    }
+
+    private static func makeDirectory(_ path: FilePath) throws(CofferError) {
+        var missing: [FilePath] = []
+        var current = path
+        while try !exists(current), !current.isEmpty {
+            missing.append(current)
+            current.removeLastComponent()
+        }
+        for path in missing.reversed() {
+            let parent = path.removingLastComponent()
+            let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+            guard let name = path.lastComponent else { continue }
+            do throws(CofferError) {
+                try directory.makeDirectory(FilePath(root: nil, [name]))
+            } catch {
+                // Somebody else made it in the meantime: as good.
+                guard error.code == .alreadyExists else { throw error }
+            }
+            try? directory.sync()
+        }
+    }
+
+    private static func exists(_ path: FilePath) throws(CofferError) -> Bool {
+        guard !path.isEmpty else { return true }
+        do throws(CofferError) {
+            _ = try Descriptor.open(path, [.read, .nonBlocking])
+            return true
+        } catch {
+            guard error.code == .absent else { throw error }
+            return false
+        }
+    }
+
+    private func refuseExisting(_ state: HomeState?) throws(CofferError) {
+        let hasVault = try directory.status(of: Self.vaultName) != nil
+        guard state?.word != .wiping else { throw CofferError.wiped }
+        guard !hasVault else { throw CofferError(.alreadyExists, "There is a vault at \(path) already.") }
+    }
+
+    /// Removes what an interrupted `create` left: under the lock, nobody is building.
+    private func removeUnfinished() throws(CofferError) {
+        for name in try directory.names() where name.string.hasPrefix(Self.buildPrefix) {
+            try directory.removeTree(name)
+        }
+    }
+}
+
+extension Keybag {
+    /// Wraps the class keys under a passcode, or under the device key alone.
+    mutating func protect(
+        _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost, device: DeviceRecord
+    ) throws(CofferError) {
+        guard let passcode else {
+            self.passcode = nil
+            return try wrap(keys, under: Keybag.wrappingKey(device: device), vaultID: device.vaultID)
+        }
+        let parameters = try PasscodeParameters.new(cost)
+        let derived = try Argon2id.deriveKey(secret: passcode.secret, salt: parameters.salt.span, cost: cost)
+        self.passcode = parameters
+        try wrap(keys, under: Keybag.wrappingKey(passcode: derived, device: device), vaultID: device.vaultID)
+    }
+}

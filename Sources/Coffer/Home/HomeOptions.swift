@@ -1,0 +1,19 @@
+public import CofferCrypto
+
+/// How a new home is set up.
+public struct HomeOptions: Sendable {
+    /// What passcodes must look like.
+    public var policy: PasscodePolicy = .none
+
+    /// Whether wrong passcodes are answered more and more slowly, from the fifth on.
+    public var delaysAttempts = true
+
+    /// Without use for so long, the vault locks; `nil`: only a reboot locks it. Whole seconds, at least one.
+    public var inactivity: Duration? = .seconds(600)
+
+    /// What deriving a key from the passcode costs.
+    public var cost = Argon2id.Cost.standard
+
+    /// The defaults: no policy, delays, 10 minutes, ``CofferCrypto/Argon2id/Cost/standard``.
+    public init() {}
+}

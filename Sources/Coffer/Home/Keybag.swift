@@ -1,0 +1,124 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// The wrapped class keys of a vault, with what deriving their wrapping key costs, and the lock's settings.
+///
+/// Payload of a ``SlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy (1), attempt
+/// delays (1, 0 or 1), zero (1), inactivity in seconds (4, 0: after reboot only), host binding (32), key derivation
+/// (1: 0 none, 1 Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each:
+/// class (2) and a ``WrappedKey`` (96).
+struct Keybag {
+    static let record = SlotRecord(name: "keybag", magic: Magic.keybag, slotSize: 4096, what: "keybag")
+
+    struct PasscodeParameters: Equatable {
+        let cost: Argon2id.Cost
+        let salt: [UInt8]
+
+        static func new(_ cost: Argon2id.Cost) throws(CofferError) -> PasscodeParameters {
+            PasscodeParameters(cost: cost, salt: try SecureRandom.bytes(Argon2id.saltSize))
+        }
+    }
+
+    var passcode: PasscodeParameters?
+    var policy: PasscodePolicy
+    var delaysAttempts: Bool
+    /// Seconds without use until the vault locks; `nil`: only a reboot locks.
+    var inactivity: Int?
+    /// Which machine and user made the vault: see ``HostBinding``.
+    var hostBinding: [UInt8]
+    var keys: [ProtectionClass: WrappedKey]
+
+    /// The key that wraps the class keys: from the passcode and the device key, or the device key alone.
+    static func wrappingKey(
+        passcode: borrowing SymmetricKey, device: DeviceRecord
+    ) throws(CofferError) -> SymmetricKey {
+        let context = device.vaultID.bytes
+        return try HKDF.deriveKey(
+            from: passcode, and: device.deviceKey, info: Label.classKeyWrapping, context: context.span)
+    }
+
+    static func wrappingKey(device: DeviceRecord) throws(CofferError) -> SymmetricKey {
+        try device.key(Label.classKeyWrapping)
+    }
+
+    /// What a wrapped class key is bound to.
+    static func context(_ protection: ProtectionClass, vaultID: VaultID) -> [UInt8] {
+        vaultID.bytes + protection.rawValue.bigEndianBytes + UInt16(1).bigEndianBytes
+    }
+
+    mutating func wrap(
+        _ keys: [ProtectionClass: ClassKey], under kek: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) {
+        var wrapped: [ProtectionClass: WrappedKey] = [:]
+        for (protection, key) in keys {
+            let context = Self.context(protection, vaultID: vaultID)
+            wrapped[protection] = try WrappedKey.wrap(
+                key.key, under: kek, id: key.id, generation: key.generation, context: context.span)
+        }
+        self.keys = wrapped
+    }
+
+    /// Unwraps every class key. A wrong wrapping key, that is a wrong passcode, is `notAuthentic`.
+    func unwrap(
+        under kek: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        var unwrapped: [ProtectionClass: ClassKey] = [:]
+        for (protection, wrapped) in keys {
+            let context = Self.context(protection, vaultID: vaultID)
+            let key = try wrapped.unwrap(under: kek, context: context.span)
+            unwrapped[protection] = try ClassKey(
+                key, id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
+        }
+        return unwrapped
+    }
+
+    var encoded: [UInt8] {
+        var writer = ByteWriter()
+        writer.append([passcode == nil ? 0 : 1, policy.rawValue, delaysAttempts ? 1 : 0, 0])
+        writer.append(UInt32(inactivity ?? 0))
+        writer.append(hostBinding)
+        writer.append([passcode == nil ? 0 : 1, 0, 0, 0])
+        writer.append(UInt32(passcode?.cost.memoryKiB ?? 0))
+        writer.append(UInt32(passcode?.cost.passes ?? 0))
+        writer.append(passcode?.salt ?? [UInt8](repeating: 0, count: Argon2id.saltSize))
+        writer.append(UInt16(keys.count))
+        for (protection, key) in keys.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            writer.append(protection.rawValue)
+            writer.append(key.encoded)
+        }
+        return writer.bytes
+    }
+
+    static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
+        var reader = ByteReader(payload, what: record.what)
+        let head = try reader.take(4)
+        guard head[0] <= 1, head[2] <= 1, let policy = PasscodePolicy(rawValue: head[1]) else { throw reader.damaged }
+        let inactivity = Int(try reader.number(UInt32.self))
+        let binding = try reader.take(HostBinding.size)
+        let derivation = try reader.take(4)[0]
+        let memory = Int(try reader.number(UInt32.self))
+        let passes = Int(try reader.number(UInt32.self))
+        let salt = try reader.take(Argon2id.saltSize)
+        guard derivation == head[0] else {
+            throw CofferError(.unsupportedVersion, "The keybag names a key derivation that this release does not know.")
+        }
+        var passcode: PasscodeParameters?
+        if derivation == 1 {
+            passcode = PasscodeParameters(cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
+        }
+        var keys: [ProtectionClass: WrappedKey] = [:]
+        for _ in 0..<(try reader.number(UInt16.self)) {
+            let rawClass = try reader.number(UInt16.self)
+            let wrapped = try reader.take(WrappedKey.encodedSize)
+            guard let protection = ProtectionClass(rawValue: rawClass) else {
+                throw CofferError(.unsupportedVersion, "The keybag names a protection class of a newer release.")
+            }
+            keys[protection] = try WrappedKey.decode(wrapped.span)
+        }
+        return Keybag(
+            passcode: passcode, policy: policy, delaysAttempts: head[2] == 1,
+            inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding, keys: keys)
+    }
+}

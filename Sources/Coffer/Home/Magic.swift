@@ -1,0 +1,10 @@
+/// The first eight bytes of every kind of file that Coffer writes, each written once.
+enum Magic {
+    static let device = "COFFERD1"
+    static let keybag = "COFFERK1"
+    static let attempts = "COFFERA1"
+    static let state = "COFFERS1"
+    static let tokens = "COFFERT1"
+    static let container = "COFFERF1"
+    static let innerHeader = "COFFERI1"
+}

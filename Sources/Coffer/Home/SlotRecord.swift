@@ -1,0 +1,115 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// A small authenticated record in two slots that are updated in place.
+///
+/// Slot: magic (8), version (2), 6 zero, generation (8), vault id (16), payload length (4), payload, zeros,
+/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. Rules for an update:
+/// write one slot, flush, write the other, flush; so one of them is whole at any moment, and no older payload stays
+/// readable once an update has ended.
+struct SlotRecord {
+    let name: FilePath
+    let magic: String
+    let slotSize: Int
+    let what: String
+
+    private static let headerSize = 44
+    private static let tagSize = 32
+
+    struct Contents {
+        let payload: [UInt8]
+        let generation: UInt64
+        /// Where it was read.
+        fileprivate let slot: Int
+        /// Whether the other slot still holds something else: an update was interrupted.
+        fileprivate let isHalfWritten: Bool
+    }
+
+    /// Makes the record; an existing one is an error.
+    func create(
+        _ payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
+    ) throws(CofferError) {
+        let slot = try encode(payload, generation: 1, vaultID: vaultID, key: key)
+        try TwoSlotFile.create(name, in: directory, slot: slot.span)
+    }
+
+    /// Reads the record. With `repairing`, under the home's lock, an interrupted update is completed.
+    func read(
+        vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor, repairing: Bool = false
+    ) throws(CofferError) -> Contents {
+        let file = try TwoSlotFile.open(name, in: directory, slotSize: slotSize, writable: repairing)
+        let slots = [try file.slot(0), try file.slot(1)]
+        var best: Contents?
+        var failure = CofferError(.corrupt, "The \(what) is damaged.")
+        for index in slots.indices {
+            do throws(CofferError) {
+                let decoded = try decode(slots[index], vaultID: vaultID, key: key)
+                if let best, best.generation >= decoded.generation { continue }
+                best = Contents(
+                    payload: decoded.payload, generation: decoded.generation, slot: index,
+                    isHalfWritten: slots[0] != slots[1])
+            } catch {
+                if error.code != .corrupt { failure = error }
+            }
+        }
+        guard let best else { throw failure }
+        if repairing, best.isHalfWritten {
+            let whole = slots[best.slot]
+            try file.repair(whole.span, slot: 1 - best.slot)
+        }
+        return best
+    }
+
+    /// Replaces `old` by `payload`, under the home's lock.
+    func update(
+        _ old: Contents, to payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey,
+        in directory: borrowing Descriptor
+    ) throws(CofferError) {
+        let slot = try encode(payload, generation: old.generation + 1, vaultID: vaultID, key: key)
+        let file = try TwoSlotFile.open(name, in: directory, slotSize: slotSize, writable: true)
+        try file.update(slot.span, current: old.slot)
+    }
+
+    private func encode(
+        _ payload: [UInt8], generation: UInt64, vaultID: VaultID, key: borrowing SymmetricKey
+    ) throws(CofferError) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(Array(magic.utf8))
+        writer.append(UInt16(1))
+        writer.pad(to: 16)
+        writer.append(generation)
+        writer.append(vaultID.bytes)
+        writer.appendCounted(payload)
+        writer.pad(to: slotSize - Self.tagSize)
+        let tag = try HMAC.authenticate(writer.bytes.span, key: key)
+        return writer.bytes + tag
+    }
+
+    private func decode(
+        _ slot: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey
+    ) throws(CofferError) -> (payload: [UInt8], generation: UInt64) {
+        var reader = ByteReader(slot, what: what)
+        guard try reader.take(8) == Array(magic.utf8) else { throw reader.damaged }
+        let version = try reader.number(UInt16.self)
+        try reader.skip(6)
+        let generation = try reader.number(UInt64.self)
+        let owner = try reader.take(16)
+        let bodyEnd = slotSize - Self.tagSize
+        let authentic = try HMAC.isValid(
+            slot.span.extracting(bodyEnd...), for: slot.span.extracting(..<bodyEnd), key: key)
+        guard authentic else {
+            // Unauthenticated fields only choose between two refusals.
+            if owner != vaultID.bytes, owner.contains(where: { $0 != 0 }) {
+                throw CofferError(.foreign, "The \(what) belongs to another vault.")
+            }
+            if version > 1 { throw CofferError(.unsupportedVersion, "The \(what) was written by a newer release.") }
+            throw reader.damaged
+        }
+        guard version == 1 else {
+            throw CofferError(.unsupportedVersion, "The \(what) was written by a newer release.")
+        }
+        return (try reader.counted(limit: bodyEnd - Self.headerSize), generation)
+    }
+}

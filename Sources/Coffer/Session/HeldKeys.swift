@@ -1,0 +1,64 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+
+/// Class keys lent to the kernel keyring, for the next commands of the same user.
+final class HeldKeys: Sendable {
+    private let vaultID: VaultID
+    private let inactivity: Int?
+    /// The timeout to start anew at each use; `nil` while nothing is held with one.
+    private let renewal = Mutex<Int?>(nil)
+
+    init(vaultID: VaultID, inactivity: Int?) {
+        self.vaultID = vaultID
+        self.inactivity = inactivity
+    }
+
+    static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
+        "coffer:\(vaultID):\(protection.name)"
+    }
+
+    /// Lends `keys`; classes that drop on lock for exactly `seconds`, or for the inactivity time after each use.
+    func hold(_ keys: [ProtectionClass: ClassKey], seconds: Int?) throws(CofferError) {
+        for (protection, key) in keys {
+            let timeout = protection.dropsOnLock ? seconds ?? inactivity : nil
+            try KernelHeldKey.store(
+                key.key, name: Self.name(protection, vaultID: vaultID), timeout: timeout,
+                isRenewable: seconds == nil)
+        }
+    }
+
+    /// The keys that are held, with ids from `keybag`; empty where there are none or no kernel keyring.
+    func read(_ keybag: Keybag) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        var keys: [ProtectionClass: ClassKey] = [:]
+        for (protection, wrapped) in keybag.keys {
+            let name = Self.name(protection, vaultID: vaultID)
+            guard let held = try? KernelHeldKey.read(name: name) else { continue }
+            if protection.dropsOnLock, held.isRenewable { renewal.withLock { $0 = inactivity } }
+            keys[protection] = try ClassKey(
+                held.takeKey(), id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
+        }
+        return keys
+    }
+
+    /// Starts the timeouts anew.
+    func noteUse() {
+        guard let timeout = renewal.withLock({ $0 }) else { return }
+        for protection in ProtectionClass.allCases where protection.dropsOnLock {
+            try? KernelKeyring.refresh(Self.name(protection, vaultID: vaultID), timeout: timeout)
+        }
+    }
+
+    /// Takes back what was lent: what drops on lock, or all.
+    func remove(all: Bool) {
+        Self.remove(vaultID: vaultID, all: all)
+        renewal.withLock { $0 = nil }
+    }
+
+    static func remove(vaultID: VaultID, all: Bool) {
+        for protection in ProtectionClass.allCases where all || protection.dropsOnLock {
+            _ = try? KernelKeyring.remove(name(protection, vaultID: vaultID))
+        }
+    }
+}

@@ -1,0 +1,125 @@
+public import CofferBase
+@_exported public import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// The front door: one vault, opened by one process.
+///
+/// Open it, unlock it, use ``tokens`` and ``files``, lock it. A session may be shared between tasks and threads;
+/// several processes may have sessions on one home. Calls that touch the disk or derive keys run on threads of
+/// their own and never block the cooperative pool.
+///
+/// ```swift
+/// let session = try await Session.open(at: .default(for: "hello"))
+/// try await session.unlock(with: .readFromTerminal())
+/// try await session.tokens.put(Token(copying: "…"), for: id)
+/// session.lock()
+/// ```
+///
+/// Not guaranteed: `deinit` does not run at exit or on a signal. Lock at the end of `main`.
+public final class Session: Sendable {
+    let core: SessionCore
+
+    /// The token vault.
+    public let tokens: TokenVault
+
+    /// The file store.
+    public let files: FileStore
+
+    init(core: SessionCore) {
+        self.core = core
+        tokens = TokenVault(core: core)
+        files = FileStore(core: core)
+    }
+
+    /// The vault's identity.
+    public var vaultID: VaultID { core.device.vaultID }
+
+    /// Whether class keys are in memory.
+    public var isUnlocked: Bool { core.keys.isUnlocked }
+
+    /// Makes a home and opens it, unlocked. Also activates a home that was wiped.
+    ///
+    /// - Parameters:
+    ///   - location: The home's directory; it is made when it does not exist.
+    ///   - options: How it is set up.
+    ///   - passcode: `nil` for none: then whoever can read the home can open it.
+    ///   - time: The clocks to go by.
+    /// - Returns: The open session.
+    /// - Throws: `alreadyExists` when there is a vault; `refused` by the passcode policy or by the directory's owner
+    ///   or mode; `noSpace`, `readOnly`, `permissionDenied`.
+    public static func create(
+        at location: HomeLocation, options: HomeOptions = HomeOptions(), passcode: Passcode?,
+        time: TimeSource = .system
+    ) async throws(CofferError) -> Session {
+        try await BlockingWork.run { _ throws(CofferError) in
+            try Wiper.finishInterrupted(at: location, time: time)
+            let made = try Home.create(at: location, options: options, passcode: passcode)
+            let core = try SessionCore(home: made.home, device: made.device, time: time)
+            core.keys.admit(made.keys)
+            return Session(core: core)
+        }
+    }
+
+    /// Opens a home, locked. Finishes a wipe that was interrupted and removes view copies that a crash left.
+    ///
+    /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`.
+    public static func open(
+        at location: HomeLocation, time: TimeSource = .system
+    ) async throws(CofferError) -> Session {
+        try await BlockingWork.run { _ throws(CofferError) in
+            try Wiper.finishInterrupted(at: location, time: time)
+            let home = try Home.openDirectory(location)
+            let vault = try home.openVault()
+            let device = try home.checkingState { () throws(CofferError) in try DeviceRecord.read(in: vault) }
+            let core = try SessionCore(home: home, device: device, time: time)
+            _ = try? ViewRoots.reap(vault: vault)
+            return Session(core: core)
+        }
+    }
+
+    /// Unwraps the class keys. A home without a passcode needs none; one given is then ignored.
+    ///
+    /// The attempt is counted on the disk before the passcode is evaluated.
+    ///
+    /// - Throws: `locked` when a passcode is needed and none was given; `wrongPasscode` with the attempts left;
+    ///   `attemptDelayed` with how long to wait; `wiped` at the tenth failure.
+    public func unlock(with passcode: Passcode? = nil) async throws(CofferError) {
+        let core = core
+        try await BlockingWork.run { _ throws(CofferError) in try core.unlock(with: passcode) }
+    }
+
+    /// Drops the keys of every class that a lock drops, also those lent to the kernel keyring.
+    public func lock() {
+        core.keys.lock()
+        core.heldKeys.remove(all: false)
+    }
+
+    /// Drops every key, as a logout does.
+    public func close() {
+        core.keys.dropAll(wiped: false)
+        core.heldKeys.remove(all: true)
+    }
+
+    /// Sets, replaces or removes the passcode: the class keys are wrapped anew, nothing else is encrypted again.
+    ///
+    /// - Parameters:
+    ///   - new: The new passcode; `nil` removes it.
+    ///   - current: The passcode now set, `nil` when there is none. Counted like an attempt to unlock.
+    /// - Throws: As ``unlock(with:)``; `refused` by the policy.
+    public func changePasscode(to new: Passcode?, current: Passcode?) async throws(CofferError) {
+        let core = core
+        try await BlockingWork.run { _ throws(CofferError) in try core.changePasscode(to: new, current: current) }
+    }
+
+    /// Erases this vault: see ``WipeReceipt``. Works while locked and cannot be undone.
+    ///
+    /// - Throws: `busy` when another process holds the home for long; otherwise what hinders it. After any error,
+    ///   opening the home means finishing the wipe, unless the error came before anything was touched.
+    public func wipe(reason: String = "asked for") async throws(CofferError) -> WipeReceipt {
+        let core = core
+        return try await BlockingWork.run { _ throws(CofferError) in
+            try Wiper(home: core.home, time: core.time).wipe(reason: reason, keys: core.keys)
+        }
+    }
+}

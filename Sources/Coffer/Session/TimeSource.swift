@@ -1,0 +1,27 @@
+import CofferBase
+import CofferEngine
+
+/// The clocks a session goes by; tests put their own in.
+public struct TimeSource: Sendable {
+    /// Time since boot, suspension included: what locks and delays go by.
+    public var sinceBoot: @Sendable () -> Duration
+    /// Time since 1970, as the user set it: what dates of items go by.
+    public var wall: @Sendable () -> Duration
+    /// The kernel's identifier of this boot.
+    public var bootIdentifier: @Sendable () -> String
+
+    /// A source made of three functions.
+    public init(
+        sinceBoot: @escaping @Sendable () -> Duration, wall: @escaping @Sendable () -> Duration,
+        bootIdentifier: @escaping @Sendable () -> String
+    ) {
+        self.sinceBoot = sinceBoot
+        self.wall = wall
+        self.bootIdentifier = bootIdentifier
+    }
+
+    /// CLOCK_BOOTTIME, CLOCK_REALTIME and the kernel's boot identifier.
+    public static let system = TimeSource(
+        sinceBoot: { Clock.sinceBoot }, wall: { Clock.wall },
+        bootIdentifier: { (try? Clock.bootIdentifier()) ?? "unknown" })
+}

@@ -1,0 +1,101 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// What can be said of a home without unlocking it.
+public struct VaultStatus: Sendable, Equatable {
+    /// The state of a home.
+    public enum State: String, Sendable {
+        /// There is no vault.
+        case uninitialised
+        /// Its class keys are not at hand.
+        case locked
+        /// Its class keys are at hand: in the kernel keyring, or no passcode is set.
+        case unlocked
+        /// It was erased and needs activation.
+        case wiped
+    }
+
+    /// The state.
+    public let state: State
+    /// The vault's identity; `nil` when there is none.
+    public var vaultID: VaultID?
+    /// Whether a passcode is set.
+    public var hasPasscode = false
+    /// Wrong passcodes left before everything is erased; `nil` without a passcode.
+    public var attemptsLeft: Int?
+    /// Minutes without use until it locks, rounded up; `nil`: after reboot only.
+    public var inactivityMinutes: Int?
+    /// The number of tokens.
+    public var tokens = 0
+    /// The number of files.
+    public var files = 0
+
+    init(_ state: State) { self.state = state }
+}
+
+extension Session {
+    /// The status of the home at `location`. Finishes a wipe that was interrupted.
+    ///
+    /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion`: what hinders looking.
+    public static func status(at location: HomeLocation) async throws(CofferError) -> VaultStatus {
+        let session: Session
+        do throws(CofferError) {
+            session = try await open(at: location)
+        } catch {
+            switch error.code {
+            case .notInitialised: return VaultStatus(.uninitialised)
+            case .wiped: return VaultStatus(.wiped)
+            default: throw error
+            }
+        }
+        return try await session.status()
+    }
+
+    /// The status of this session's home.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func status() async throws(CofferError) -> VaultStatus {
+        let core = core
+        var status = try await BlockingWork.run { _ throws(CofferError) in
+            let keybag = try core.readKeybag()
+            let held = try core.heldKeys.read(keybag)
+            let isOpen =
+                keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.dropsOnLock }
+            var status = VaultStatus(isOpen ? .unlocked : .locked)
+            status.vaultID = core.device.vaultID
+            status.hasPasscode = keybag.passcode != nil
+            status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().left
+            status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
+            return status
+        }
+        status.tokens = try await tokens.count()
+        status.files = try await files.count()
+        return status
+    }
+
+    /// Lends the class keys to the kernel keyring, so that later processes of this user find them.
+    ///
+    /// - Parameter duration: Until then and no longer; `nil`: the home's inactivity time after each use.
+    /// - Throws: `locked`; `unsupported` or `permissionDenied` where there is no kernel keyring.
+    public func holdKeys(for duration: Duration? = nil) async throws(CofferError) {
+        let core = core
+        try await BlockingWork.run { _ throws(CofferError) in
+            guard core.keys.isUnlocked else { throw CofferError.locked }
+            try core.heldKeys.hold(core.keys.all, seconds: duration.map { max(1, Int($0.components.seconds)) })
+        }
+    }
+
+    /// Takes the class keys that an earlier process lent to the kernel keyring; gives whether there are any that a lock
+    /// would drop.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func adoptHeldKeys() async throws(CofferError) -> Bool {
+        let core = core
+        return try await BlockingWork.run { _ throws(CofferError) in
+            core.keys.admit(try core.heldKeys.read(core.readKeybag()))
+            return core.keys.isUnlocked
+        }
+    }
+}

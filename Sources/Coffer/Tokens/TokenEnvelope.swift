@@ -1,0 +1,142 @@
+import CofferBase
+import CofferCrypto
+import FoundationEssentials
+
+/// One token as the keyring keeps it: nothing in it is readable without the class key.
+///
+/// Layout: version (1, 1), zero (1), class (2), wrapped token key (96), then length (4) and sealed metadata, length (4)
+/// and sealed value. Each token has its own random key, wrapped under the class's; metadata and value are sealed under
+/// it by XChaCha20-Poly1305 and bound to the vault, the class and the token's keyed name.
+struct TokenEnvelope {
+    static let version: UInt8 = 1
+
+    let protection: ProtectionClass
+    private let wrappedKey: WrappedKey
+    private let metadata: [UInt8]
+    private let value: [UInt8]
+
+    private enum Part: UInt8 { case key = 0, metadata = 1, value = 2 }
+
+    private static func context(
+        _ part: Part, protection: ProtectionClass, name: [UInt8], vaultID: VaultID
+    ) -> [UInt8] {
+        [version, part.rawValue] + protection.rawValue.bigEndianBytes + vaultID.bytes + name
+    }
+
+    static func seal(
+        _ token: Token, info: TokenInfo, name: [UInt8], under classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> TokenEnvelope {
+        let key = try SymmetricKey.random()
+        let keyContext = context(.key, protection: info.protection, name: name, vaultID: vaultID)
+        let metadataContext = context(.metadata, protection: info.protection, name: name, vaultID: vaultID)
+        let valueContext = context(.value, protection: info.protection, name: name, vaultID: vaultID)
+        let metadata = info.encoded
+        return TokenEnvelope(
+            protection: info.protection,
+            wrappedKey: try WrappedKey.wrap(key, under: classKey.tokenKEK, context: keyContext.span),
+            metadata: try XChaCha20Poly1305.seal(metadata.span, key: key, associatedData: metadataContext.span),
+            value: try token.exposing { (bytes) throws(CofferError) in
+                try XChaCha20Poly1305.seal(bytes, key: key, associatedData: valueContext.span)
+            })
+    }
+
+    /// Opens the metadata, and the value when asked for. What does not open is `corrupt`: the key was the right one.
+    func open(
+        name: [UInt8], under classKey: ClassKey, vaultID: VaultID, withValue: Bool
+    ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
+        let keyContext = Self.context(.key, protection: protection, name: name, vaultID: vaultID)
+        let metadataContext = Self.context(.metadata, protection: protection, name: name, vaultID: vaultID)
+        let valueContext = Self.context(.value, protection: protection, name: name, vaultID: vaultID)
+        do throws(CofferError) {
+            let key = try wrappedKey.unwrap(under: classKey.tokenKEK, context: keyContext.span)
+            let encoded = try XChaCha20Poly1305.openToArray(
+                metadata.span, key: key, associatedData: metadataContext.span)
+            let info = try TokenInfo.decode(encoded, protection: protection)
+            guard withValue else { return (info, nil) }
+            let bytes = try XChaCha20Poly1305.open(value.span, key: key, associatedData: valueContext.span)
+            return (info, try Token(bytes))
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            throw CofferError(.corrupt, "A stored token is damaged.")
+        }
+    }
+
+    var encoded: [UInt8] {
+        var writer = ByteWriter()
+        writer.append([Self.version, 0])
+        writer.append(protection.rawValue)
+        writer.append(wrappedKey.encoded)
+        writer.appendCounted(metadata)
+        writer.appendCounted(value)
+        return writer.bytes
+    }
+
+    static func decode(_ bytes: [UInt8]) throws(CofferError) -> TokenEnvelope {
+        var reader = ByteReader(bytes, what: "stored token")
+        let head = try reader.take(2)
+        guard head[0] == version else {
+            throw CofferError(.unsupportedVersion, "A token was stored by a newer release.")
+        }
+        guard let protection = ProtectionClass(rawValue: try reader.number()) else {
+            throw CofferError(.unsupportedVersion, "A token names a protection class of a newer release.")
+        }
+        let wrapped = try reader.take(WrappedKey.encodedSize)
+        return TokenEnvelope(
+            protection: protection, wrappedKey: try WrappedKey.decode(wrapped.span),
+            metadata: try reader.counted(), value: try reader.counted())
+    }
+}
+
+extension TokenInfo {
+    fileprivate var encoded: [UInt8] {
+        var writer = ByteWriter()
+        writer.append(version)
+        writer.append(stored.nanosecondsSince1970)
+        writer.append(UInt8(expires == nil ? 0 : 1))
+        writer.append(expires?.nanosecondsSince1970 ?? 0)
+        writer.append(id.kind.rawValue)
+        writer.appendText(id.service)
+        writer.appendText(id.account)
+        writer.append(UInt16(scopes.count))
+        for scope in scopes { writer.appendText(scope) }
+        writer.append(UInt16(attributes.count))
+        for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+            writer.appendText(name)
+            writer.appendText(value)
+        }
+        return writer.bytes
+    }
+
+    fileprivate static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError) -> TokenInfo {
+        var reader = ByteReader(bytes, what: "stored token")
+        let version = try reader.number(UInt64.self)
+        let stored = Date(nanosecondsSince1970: try reader.number())
+        let hasExpiry = try reader.number(UInt8.self) == 1
+        let expiry = Date(nanosecondsSince1970: try reader.number())
+        guard let kind = TokenKind(rawValue: try reader.number()) else { throw reader.damaged }
+        let service = try reader.text()
+        let id = try TokenID(service: service, account: reader.text(), kind: kind)
+        var scopes: [String] = []
+        for _ in 0..<(try reader.number(UInt16.self)) { scopes.append(try reader.text()) }
+        var attributes: [String: String] = [:]
+        for _ in 0..<(try reader.number(UInt16.self)) {
+            let name = try reader.text()
+            attributes[name] = try reader.text()
+        }
+        return TokenInfo(
+            id: id, version: version, protection: protection, stored: stored, expires: hasExpiry ? expiry : nil,
+            scopes: scopes, attributes: attributes)
+    }
+}
+
+extension Date {
+    var nanosecondsSince1970: Int64 {
+        let seconds = timeIntervalSince1970.rounded(.down)
+        guard abs(seconds) < 9e9 else { return seconds < 0 ? .min : .max }
+        return Int64(seconds) * 1_000_000_000 + Int64((timeIntervalSince1970 - seconds) * 1e9)
+    }
+
+    init(nanosecondsSince1970 nanoseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(nanoseconds) / 1e9)
+    }
+}

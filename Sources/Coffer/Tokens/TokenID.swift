@@ -1,0 +1,33 @@
+public import CofferBase
+import CofferCrypto
+
+/// What a token is found by: the service it is for, the account, and its kind. Compared byte for byte.
+public struct TokenID: Sendable, Hashable {
+    /// The service, such as a host name. 1 to 1024 bytes of UTF-8.
+    public let service: String
+    /// The account at the service. 0 to 1024 bytes of UTF-8.
+    public let account: String
+    /// What the token is for.
+    public let kind: TokenKind
+
+    /// Checks and keeps the parts.
+    ///
+    /// - Throws: `invalidInput` for an empty service or parts that are too long.
+    public init(service: String, account: String, kind: TokenKind = .access) throws(CofferError) {
+        guard (1...1024).contains(service.utf8.count), account.utf8.count <= 1024 else {
+            throw CofferError(.invalidInput, "A service has 1 to 1024 bytes and an account at most 1024.")
+        }
+        self.service = service
+        self.account = account
+        self.kind = kind
+    }
+
+    /// What the keyring sees instead of the names: a keyed hash of 32 bytes.
+    func keyedHash(_ key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.appendText(service)
+        writer.appendText(account)
+        writer.append(kind.rawValue)
+        return try HMAC.authenticate(writer.bytes.span, key: key)
+    }
+}

@@ -1,0 +1,185 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+public import FoundationEssentials
+import Synchronization
+
+/// The tokens of one vault.
+///
+/// Every token is sealed under its own key, that key under its protection class's; names, accounts and expiry are
+/// sealed too. Several processes may use one vault: changes are serialised and none is lost.
+public final class TokenVault: Sendable {
+    private let core: SessionCore
+    private let keyring: FileKeyring
+    /// The items last read.
+    private let cache = Mutex<FileKeyring.Snapshot?>(nil)
+
+    init(core: SessionCore) {
+        self.core = core
+        keyring = FileKeyring(device: core.device)
+    }
+
+    /// Stores a token, replacing the one of that name.
+    ///
+    /// - Parameters:
+    ///   - token: The value.
+    ///   - id: What it is found by.
+    ///   - protection: When it can be read.
+    ///   - expires: When it stops being valid.
+    ///   - scopes: OAuth scopes.
+    ///   - attributes: The caller's own attributes.
+    ///   - ifVersion: Store only when this is the version now stored; 0 means that there must be none.
+    /// - Returns: The new version, one more than the one before.
+    /// - Throws: `conflict` with the current version; `locked`, `wiped`, `busy`, `noSpace`.
+    @discardableResult
+    public func put(
+        _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:], ifVersion: UInt64? = nil
+    ) async throws(CofferError) -> UInt64 {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            let name = try name(of: id)
+            return try changing { (contents) throws(CofferError) in
+                let classKey = try core.keys.key(protection)
+                var version: UInt64 = 0
+                if let old = contents.envelopes[name] {
+                    version = try open(old, name: name, withValue: false).info.version
+                }
+                if let ifVersion, ifVersion != version {
+                    throw CofferError(
+                        .conflict, "The token has version \(version), not \(ifVersion).", currentVersion: version)
+                }
+                let info = TokenInfo(
+                    id: id, version: version + 1, protection: protection,
+                    stored: Date(nanosecondsSince1970: core.time.wall().nanoseconds), expires: expires,
+                    scopes: scopes, attributes: attributes)
+                contents.envelopes[name] = try TokenEnvelope.seal(
+                    token, info: info, name: name, under: classKey, vaultID: core.device.vaultID
+                ).encoded
+                return info.version
+            }
+        }
+    }
+
+    /// Gives `body` the token and what is known of it; `nil` when there is none of that name.
+    ///
+    /// The token is cleared when its last owner goes: keep no reference longer than needed.
+    ///
+    /// - Parameters:
+    ///   - id: What it is found by.
+    ///   - body: What uses the token.
+    /// - Returns: What `body` gives; `nil` when there is no such token.
+    /// - Throws: `locked`, `wiped`, `corrupt`, or what `body` throws.
+    public func withToken<Result>(
+        for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result? {
+        let found = try await BlockingWork.run { [self] _ throws(CofferError) -> Opened? in
+            let name = try name(of: id)
+            guard let envelope = try current().envelopes[name] else { return nil }
+            let (info, token) = try open(envelope, name: name, withValue: true)
+            guard let token else { return nil }
+            return Opened(token: token, info: info)
+        }
+        guard let found else { return nil }
+        return try body(found.token, found.info)
+    }
+
+    private struct Opened: Sendable {
+        let token: Token
+        let info: TokenInfo
+    }
+
+    /// What is known of one token without its value; `nil` when there is none of that name.
+    ///
+    /// - Throws: `locked`, `wiped`, `corrupt`.
+    public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            let name = try name(of: id)
+            guard let envelope = try current().envelopes[name] else { return nil }
+            return try open(envelope, name: name, withValue: false).info
+        }
+    }
+
+    /// What is known of every token, without values, ordered by service, account and kind.
+    ///
+    /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
+    public func list() async throws(CofferError) -> [TokenInfo] {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            var infos: [TokenInfo] = []
+            for (name, envelope) in try current().envelopes {
+                infos.append(try open(envelope, name: name, withValue: false).info)
+            }
+            return infos.sorted {
+                ($0.id.service, $0.id.account, $0.id.kind.rawValue) < ($1.id.service, $1.id.account, $1.id.kind.rawValue)
+            }
+        }
+    }
+
+    /// Removes a token; gives whether there was one.
+    ///
+    /// - Parameters:
+    ///   - id: What it is found by.
+    ///   - ifVersion: Remove only when this is the version now stored.
+    /// - Returns: Whether there was one.
+    /// - Throws: `conflict`, `locked` (the version can be compared only while unlocked), `wiped`, `busy`.
+    @discardableResult
+    public func remove(_ id: TokenID, ifVersion: UInt64? = nil) async throws(CofferError) -> Bool {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            let name = try name(of: id)
+            guard try current().envelopes[name] != nil else { return false }
+            return try changing { (contents) throws(CofferError) in
+                guard let envelope = contents.envelopes.removeValue(forKey: name) else { return false }
+                guard let ifVersion else { return true }
+                let version = try open(envelope, name: name, withValue: false).info.version
+                guard version == ifVersion else {
+                    throw CofferError(
+                        .conflict, "The token has version \(version), not \(ifVersion).", currentVersion: version)
+                }
+                return true
+            }
+        }
+    }
+
+    /// How many tokens there are; known also while locked.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func count() async throws(CofferError) -> Int {
+        try await BlockingWork.run { [self] _ throws(CofferError) in try current().envelopes.count }
+    }
+
+    private func name(of id: TokenID) throws(CofferError) -> [UInt8] {
+        let key = try core.device.key(Label.tokenName)
+        return try id.keyedHash(key)
+    }
+
+    private func open(
+        _ envelope: [UInt8], name: [UInt8], withValue: Bool
+    ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
+        let envelope = try TokenEnvelope.decode(envelope)
+        return try envelope.open(
+            name: name, under: core.keys.key(envelope.protection), vaultID: core.device.vaultID,
+            withValue: withValue)
+    }
+
+    /// The items as they are on the disk now, read anew only when somebody changed them.
+    private func current() throws(CofferError) -> FileKeyring.Contents {
+        let vault = try core.home.openVault()
+        if let cached = cache.withLock({ $0 }), try keyring.isCurrent(cached, in: vault) { return cached.contents }
+        return try core.home.checkingState { () throws(CofferError) in
+            let snapshot = try keyring.read(in: vault)
+            cache.withLock { $0 = snapshot }
+            return snapshot.contents
+        }
+    }
+
+    /// Changes the items under the home's lock.
+    private func changing<Result>(
+        _ body: (inout FileKeyring.Contents) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        try core.home.changingVault { (vault) throws(CofferError) in
+            var contents = try current()
+            let result = try body(&contents)
+            try keyring.write(contents, in: vault)
+            return result
+        }
+    }
+}

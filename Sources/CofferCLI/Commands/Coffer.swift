@@ -1,0 +1,42 @@
+import ArgumentParser
+
+/// The root of the command line.
+struct CofferCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "coffer",
+        abstract: "Keys, tokens and files under lock and key on Linux.",
+        discussion: """
+            Secrets go in by standard input or a descriptor and come out on standard output only when asked for by \
+            name; messages go to standard error.
+
+            Exit codes: 0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7 corrupt or not \
+            authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not initialised, \
+            13 already exists, 64 usage, 75 busy.
+            """,
+        subcommands: subcommands)
+
+    /// Every command; one file each in this folder.
+    private static let subcommands: [any ParsableCommand.Type] = [
+        InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
+        TokenCommand.self, FileCommand.self, WipeCommand.self, KeyCommand.self, CryptCommand.self,
+        VectorsCommand.self, DoctorCommand.self, TourCommand.self,
+    ]
+}
+
+extension CofferCommand {
+    /// Parses, runs and exits with the code that belongs to what happened.
+    static func start(_ arguments: some Sequence<String>) async -> Never {
+        let arguments = GlobalOptions.movingBehindCommand(Array(arguments))
+        do {
+            var command = try parseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            exit(withError: Failure.reported(error, asJSON: GlobalOptions.wantsJSON(arguments)))
+        }
+        exit()
+    }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// `coffer crypt`
+struct CryptCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "crypt",
+        abstract: "Encrypt or decrypt standard input to standard output in a documented format.",
+        discussion: """
+            Formats:
+
+            documented-cbc: IV (16 bytes), then AES-CBC with PKCS#5 padding. With --iv-hex the IV is kept apart: \
+            the message is the bare ciphertext, as `openssl enc -aes-256-cbc -K … -iv …` reads and writes it.
+            pbkdf2-cbc: the same under a key that PBKDF2 derives from the secret of --passcode-fd.
+            cbc-hmac: "COFFERC1", IV (16), ciphertext, tag (32): AES-256-CBC, then HMAC-SHA-256; the first 8 bytes \
+            are authenticated too.
+            aes-gcm: nonce (12), ciphertext, tag (16).
+
+            The first two are not authenticated: they are for data that exists. The whole message is held in \
+            memory, at most 1 GiB. Nothing comes out of a message that does not open.
+            """,
+        subcommands: [CryptEncrypt.self, CryptDecrypt.self])
+}
+
+/// `coffer crypt encrypt`
+struct CryptEncrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "encrypt", abstract: "Encrypt standard input to standard output.")
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: CryptOptions
+
+    func run() throws {
+        let job = try CryptJob.make(options, global)
+        let plaintext = try CryptJob.input()
+        let message = try job.encrypt(plaintext.span)
+        try Output.bytes(message.span)
+    }
+}
+
+/// `coffer crypt decrypt`
+struct CryptDecrypt: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "decrypt", abstract: "Decrypt standard input to standard output.")
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: CryptOptions
+
+    func run() throws {
+        let job = try CryptJob.make(options, global)
+        let message = try CryptJob.input()
+        let plaintext = try job.decrypt(message.span)
+        try plaintext.exposing { (span) throws(CofferError) in try Output.bytes(span) }
+    }
+}

@@ -1,0 +1,128 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// `coffer file`
+struct FileCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "file", abstract: "Keep files, doubly encrypted.",
+        subcommands: [
+            FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileVerify.self, FileRemove.self,
+            FileView.self, FileReap.self,
+        ])
+}
+
+/// The id of a stored file on the command line.
+struct FileArgument: ParsableArguments {
+    @Argument(help: "The id that `file add` printed.")
+    var id: String
+
+    func fileID() throws(CofferError) -> FileID { try FileID(id) }
+}
+
+/// `coffer file add`
+struct FileAdd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Seal a copy of a file and print its id.")
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "A regular file.", completion: .file())
+    var path: String
+
+    @Option(
+        name: .customLong("class"),
+        help: "When it can be read: whenUnlockedThisDeviceOnly or afterFirstUnlockThisDeviceOnly.")
+    var protection = ProtectionClass.whenUnlockedThisDeviceOnly
+
+    @Flag(help: "Remove the original once the sealed copy is safe; its blocks may stay readable on the medium.")
+    var removeOriginal = false
+
+    func run() async throws {
+        let session = try await Opening.unlocked(global)
+        let id = try await session.files.add(
+            contentsOf: FilePath(path), class: protection, removingOriginal: removeOriginal,
+            progress: ProgressBar("sealing").report)
+        if global.json {
+            try Output.json(.object([("id", .text(id.description))]))
+        } else {
+            try Output.line(id.description)
+        }
+    }
+}
+
+/// `coffer file list`
+struct FileList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List ids, names, lengths and dates of the files.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let session = try await Opening.unlocked(global)
+        let infos = try await session.files.list()
+        if global.json { return try Output.json(.object([("files", .list(infos.map(\.document)))])) }
+        let rows = infos.map { [$0.id.description, $0.printableName, $0.modified.iso8601, String($0.length)] }
+        for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, textColumns: 3) {
+            try Output.line(line)
+        }
+    }
+}
+
+extension FileInfo {
+    /// The name with what would disturb a terminal or a line replaced.
+    fileprivate var printableName: String {
+        String(name.string.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
+    }
+
+    fileprivate var document: JSONDocument {
+        let bytes = FileNameBytes.of(name)
+        var fields: [(String, JSONDocument)] = [("id", .text(id.description)), ("name", .text(name.string))]
+        // JSON is UTF-8; a name need not be.
+        if String(validating: bytes, as: UTF8.self) == nil {
+            fields.append(("nameBytes", .list(bytes.map { .number(Int($0)) })))
+        }
+        return .object(
+            fields + [
+                ("length", .number(Int(length))), ("class", .text(protection.name)),
+                ("modified", .text(modified.iso8601)),
+            ])
+    }
+}
+
+/// `coffer file remove`
+struct FileRemove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a file.")
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var file: FileArgument
+
+    func run() async throws {
+        let id = try file.fileID()
+        let session = try await Opening.unlocked(global)
+        guard try await session.files.remove(id) else { throw CofferError(.absent, "There is no file \(id).") }
+        if global.json { try Output.json(.object([("removed", .flag(true))])) }
+    }
+}
+
+/// `coffer file verify`
+struct FileVerify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Check that every byte of a file is authentic.")
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var file: FileArgument
+
+    func run() async throws {
+        let id = try file.fileID()
+        let session = try await Opening.unlocked(global)
+        try await session.files.verify(id, progress: ProgressBar("verifying").report)
+        if global.json {
+            try Output.json(.object([("id", .text(id.description)), ("authentic", .flag(true))]))
+        } else {
+            try Output.line("\(id): authentic")
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferCrypto
+
+/// `coffer init`
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Create the home, or activate one that was wiped.",
+        discussion: """
+            The passcode comes from --passcode-fd or the terminal. Without one, whoever can read the home can open \
+            it: say --no-passcode if that is what you want.
+            """)
+
+    enum Keyring: String, CaseIterable, ExpressibleByArgument { case auto, file, secretService = "secret-service" }
+    enum Policy: String, CaseIterable, ExpressibleByArgument { case none, digits, alphanumeric }
+    enum Switch: String, CaseIterable, ExpressibleByArgument { case on, off }
+
+    @OptionGroup var global: GlobalOptions
+
+    @Option(help: "Where keys and tokens are kept: file is the embedded keyring; auto chooses it.")
+    var keyring = Keyring.auto
+
+    @Flag(help: "Protect the vault by the device key alone.")
+    var noPasscode = false
+
+    @Option(help: "What passcodes must look like: 4 to 8 digits, or at least 5 characters with letters and digits.")
+    var policy = Policy.none
+
+    @Option(help: "Whether wrong passcodes are answered more and more slowly, from the fifth on.")
+    var attemptDelays = Switch.on
+
+    @Option(help: ArgumentHelp("Lock after so long without use; 'reboot': only then.", valueName: "minutes|reboot"))
+    var inactivity = "10"
+
+    @Option(help: ArgumentHelp("Memory for one guess at the passcode: 8 to 4096.", valueName: "MiB"))
+    var kdfMemory = Argon2id.Cost.standard.memoryKiB / 1024
+
+    @Option(help: ArgumentHelp("Passes over that memory: 2 to 64.", valueName: "passes"))
+    var kdfPasses = Argon2id.Cost.standard.passes
+
+    func run() async throws {
+        guard keyring != .secretService else {
+            throw CofferError(
+                .keyringUnavailable, "This release keeps keys in the embedded keyring alone: use --keyring file.")
+        }
+        let options = try homeOptions()
+        let location = try Opening.location(global)
+        let status = try await Session.status(at: location)
+        guard status.vaultID == nil else {
+            throw CofferError(.alreadyExists, "There is a vault at \(location.path) already.")
+        }
+        let session = try await Session.create(at: location, options: options, passcode: try passcode())
+        let vaultID = session.vaultID.description
+        session.close()
+        if global.json {
+            try Output.json(.object([("vaultID", .text(vaultID)), ("keyring", .text("file"))]))
+        } else {
+            try Output.line("Created vault \(vaultID) at \(location.path).")
+        }
+    }
+
+    private func passcode() throws(CofferError) -> Passcode? {
+        guard !noPasscode else {
+            guard global.passcodeFd == nil else {
+                throw CofferError(.invalidInput, "Either --no-passcode or --passcode-fd.")
+            }
+            return nil
+        }
+        if let passcode = try Opening.passcode(global) { return passcode }
+        return try Opening.newPasscode(onDescriptor: nil)
+    }
+
+    private func homeOptions() throws(CofferError) -> HomeOptions {
+        var options = HomeOptions()
+        options.policy =
+            switch policy {
+            case .none: .none
+            case .digits: .digits
+            case .alphanumeric: .alphanumeric
+            }
+        options.delaysAttempts = attemptDelays == .on
+        options.cost = try Argon2id.Cost(memoryKiB: kdfMemory * 1024, passes: kdfPasses)
+        if inactivity == "reboot" {
+            options.inactivity = nil
+        } else {
+            guard let minutes = Int(inactivity), (1...525_600).contains(minutes) else {
+                throw CofferError(.invalidInput, "--inactivity takes 1 to 525600 minutes, or reboot.")
+            }
+            options.inactivity = .seconds(minutes * 60)
+        }
+        return options
+    }
+}

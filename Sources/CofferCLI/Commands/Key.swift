@@ -1,0 +1,10 @@
+import ArgumentParser
+
+/// `coffer key`
+struct KeyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key",
+        abstract: "Derive a key by a documented scheme and print it.",
+        discussion: "For other programs that hold data under these schemes. What is printed is secret.",
+        subcommands: [KeyDocumented.self, KeyPBKDF2.self])
+}

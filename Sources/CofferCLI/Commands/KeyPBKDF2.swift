@@ -1,0 +1,32 @@
+import ArgumentParser
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// `coffer key pbkdf2`
+struct KeyPBKDF2: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pbkdf2",
+        abstract: "Print a key derived by PBKDF2 (RFC 8018), in hexadecimal.",
+        discussion: """
+            The secret is the first line of --passcode-fd, or is asked for without echo on a terminal.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var derivation: DerivationOptions
+
+    @Option(help: ArgumentHelp("The size of the result in bytes.", valueName: "length"))
+    var length: Int
+
+    func run() throws(CofferError) {
+        let digest = try derivation.requiredDigest()
+        let salt = try derivation.requiredSalt()
+        let rounds = try derivation.requiredRounds()
+        let secret = try PasscodeInput.required(global, prompt: "Secret: ")
+        let key = try secret.exposing { (secret) throws(CofferError) in
+            try PBKDF2.derive(secret: secret, salt: salt.span, rounds: rounds, digest: digest, count: length)
+        }
+        let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }
+        try Output.secret("key", hex.span, asJSON: global.json)
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+
+/// `coffer passcode`
+struct PasscodeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "passcode", abstract: "Set, change or remove the passcode.",
+        discussion: "Only the class keys are wrapped anew; tokens and files stay as they are.",
+        subcommands: [Set.self, Change.self, Remove.self])
+
+    /// `coffer passcode set`
+    struct Set: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Set a passcode where there is none.")
+
+        @OptionGroup var global: GlobalOptions
+        @OptionGroup var new: NewPasscodeOptions
+
+        func run() async throws {
+            let session = try await Opening.session(global)
+            guard try await !session.status().hasPasscode else {
+                throw CofferError(.alreadyExists, "A passcode is set already: use passcode change.")
+            }
+            try await session.changePasscode(to: Opening.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
+            session.lock()
+        }
+    }
+
+    /// `coffer passcode change`
+    struct Change: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(commandName: "change", abstract: "Replace the passcode.")
+
+        @OptionGroup var global: GlobalOptions
+        @OptionGroup var new: NewPasscodeOptions
+
+        func run() async throws {
+            let session = try await PasscodeCommand.withPasscode(global)
+            let current = try Opening.currentPasscode(global)
+            let replacement = try Opening.newPasscode(onDescriptor: new.newPasscodeFd)
+            try await Opening.waitingForDelay { () async throws(CofferError) in
+                try await session.changePasscode(to: replacement, current: current)
+            }
+        }
+    }
+
+    /// `coffer passcode remove`
+    struct Remove: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove",
+            abstract: "Remove the passcode: from then on, whoever can read the home can open it.")
+
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let session = try await PasscodeCommand.withPasscode(global)
+            let current = try Opening.currentPasscode(global)
+            try await Opening.waitingForDelay { () async throws(CofferError) in
+                try await session.changePasscode(to: nil, current: current)
+            }
+        }
+    }
+
+    private static func withPasscode(_ global: GlobalOptions) async throws -> Session {
+        let session = try await Opening.session(global)
+        guard try await session.status().hasPasscode else {
+            throw CofferError(.absent, "No passcode is set.")
+        }
+        return session
+    }
+}
+
+/// Where a new passcode comes from.
+struct NewPasscodeOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Read the new passcode from the first line of this descriptor.", valueName: "n"))
+    var newPasscodeFd: Int32?
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+
+/// `coffer status`
+struct StatusCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status", abstract: "Say in what state the home is. Needs no passcode.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let status = try await Session.status(at: Opening.location(global))
+        let exists = status.vaultID != nil
+        let fields: [(String, JSONDocument)] = [
+            ("state", .text(status.state.rawValue)),
+            ("keyring", exists ? .text("file") : .none),
+            ("vaultID", status.vaultID.map { .text($0.description) } ?? .none),
+            ("passcode", .flag(status.hasPasscode)),
+            ("attemptsLeft", status.attemptsLeft.map { .number($0) } ?? .none),
+            ("inactivityMinutes", status.inactivityMinutes.map { .number($0) } ?? .none),
+            ("tokens", .number(status.tokens)),
+            ("files", .number(status.files)),
+        ]
+        guard !global.json else { return try Output.json(.object(fields)) }
+        for (name, value) in fields {
+            switch value {
+            case .text(let text): try Output.line("\(name): \(text)")
+            case .none: continue
+            default: try Output.line("\(name): \(value.encoded)")
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// `coffer tour`
+struct TourCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "tour",
+        abstract: "Show the main job on a real file, in a temporary home, and prove each step.",
+        discussion: "Ends with 0 only if everything held. The file itself is only read.")
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "A file to protect; without one, a sample is made.", completion: .file())
+    var file: String?
+
+    func run() async throws {
+        let workshop = try TourWorkshop.make()
+        defer { workshop.remove() }
+        let path = try file.map { FilePath($0) } ?? workshop.makeSample()
+        let tour = try Tour(workshop: workshop, file: path)
+        let steps = await tour.run()
+        guard !global.json else {
+            try Output.json(.object([("held", .flag(steps.allSatisfy(\.held))), ("steps", .list(steps.map(\.document)))]))
+            guard steps.allSatisfy(\.held) else { throw ExitCode(1) }
+            return
+        }
+        for step in steps { try Output.line(step.line) }
+        guard steps.allSatisfy(\.held) else {
+            try Output.line("Something did not hold.")
+            throw ExitCode(1)
+        }
+        try Output.line("All \(steps.count) steps held.")
+    }
+}

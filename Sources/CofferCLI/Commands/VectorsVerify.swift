@@ -1,0 +1,65 @@
+import ArgumentParser
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// `coffer vectors verify`
+struct VectorsVerify: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Run every JSON vector file found under the paths.",
+        discussion: """
+            The files have Wycheproof's JSON schema. For each: the declared number of tests must be the number of \
+            passed, failed and skipped ones; no number may appear twice; at least one test must run; and a valid \
+            test with one bit turned in memory must fail. A manifest.json beside the files says which bytes and \
+            which counts they must have.
+
+            Reasons for a skip: unsupported-key-size, unsupported-iv-size and unsupported-tag-size with the bits, \
+            slow (see --slow), not-implemented.
+
+            Exits 1 on any failure and on a file with no test it can run.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(
+        help: ArgumentHelp("Vector files, and folders that are searched for *.json.", valueName: "path"))
+    var paths: [String]
+
+    @Flag(help: "Run tests that take long, too: PBKDF2 with more than 2 000 000 rounds.")
+    var slow = false
+
+    @Option(help: ArgumentHelp("Write a JUnit report to this file.", valueName: "file"))
+    var junit: String?
+
+    @Option(help: ArgumentHelp("Use this manifest, too.", valueName: "file"))
+    var manifest: [String] = []
+
+    func run() throws {
+        let search = try VectorSearch.run(
+            paths.map { FilePath($0) }, manifests: manifest.map { FilePath($0) })
+        let runner = VectorRunner(options: .init(includesSlow: slow), manifest: search.manifest)
+        var reports: [VectorReport] = []
+        for file in search.files {
+            reports.append(Self.report(on: file, runner))
+        }
+        let summary = VectorSummary(reports: reports)
+        if let junit { try JUnitReport(reports).write(to: FilePath(junit)) }
+        if global.json {
+            try Output.json(summary.document)
+        } else {
+            for line in summary.lines { try Output.line(line) }
+        }
+        guard summary.succeeded else { throw ExitCode(1) }
+    }
+
+    private static func report(on file: FilePath, _ runner: VectorRunner) -> VectorReport {
+        do throws(CofferError) {
+            let contents = try VectorSearch.contents(of: file)
+            return runner.run(contents, path: file.string)
+        } catch {
+            return runner.unreadable(file.string, error)
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// One message on its way through `coffer crypt`: the scheme, the key and the IV if it is kept apart.
+struct CryptJob: ~Copyable {
+    /// The longest message, in bytes: all of it is held in memory.
+    private static let longestMessage = 1 << 30
+
+    /// What a message of the scheme cbc-hmac begins with; authenticated with it.
+    private static let header = Array("COFFERC1".utf8)
+
+    private let scheme: CryptOptions.Scheme
+    private let key: SymmetricKey
+    private let iv: [UInt8]?
+
+    private init(scheme: CryptOptions.Scheme, key: consuming SymmetricKey, iv: [UInt8]?) {
+        self.scheme = scheme
+        self.key = key
+        self.iv = iv
+    }
+
+    /// Checks the options that can be checked before a secret is read, and reads the key.
+    static func make(_ options: CryptOptions, _ global: GlobalOptions) throws(CofferError) -> CryptJob {
+        var iv: [UInt8]?
+        if let text = options.ivHex {
+            iv = HexText.decode(text)
+            let size = options.scheme == .gcm ? 12 : 16
+            guard iv?.count == size else {
+                throw CofferError(.invalidInput, "--iv-hex takes \(size) bytes in hexadecimal digits.")
+            }
+        }
+        return CryptJob(scheme: options.scheme, key: try key(options, global), iv: iv)
+    }
+
+    /// Standard input up to its end.
+    static func input() throws(CofferError) -> GuardedBytes {
+        try SecretInput.all(from: try Descriptor.standardInput(), limit: longestMessage)
+    }
+
+    private static func key(
+        _ options: CryptOptions, _ global: GlobalOptions
+    ) throws(CofferError) -> SymmetricKey {
+        if options.scheme == .pbkdf2CBC {
+            guard options.keyHexFd == nil else {
+                throw CofferError(.invalidInput, "pbkdf2-cbc takes a secret from --passcode-fd, not a key.")
+            }
+            let parameters = try Documented.PBKDF2Parameters(
+                digest: try options.derivation.requiredDigest(), salt: try options.derivation.requiredSalt(),
+                rounds: try options.derivation.requiredRounds(), keySize: options.keySize)
+            let secret = try PasscodeInput.required(global, prompt: "Secret: ")
+            return try Documented.key(secret: secret, parameters)
+        }
+        guard let number = options.keyHexFd else {
+            throw CofferError(.invalidInput, "A key is needed: give it with --key-hex-fd.")
+        }
+        let key = try PasscodeInput.key(fromHexOn: number)
+        let sizes = options.scheme.keySizes
+        guard sizes.contains(key.count) else {
+            let wanted = sizes.map(String.init).joined(separator: " or ")
+            throw CofferError(
+                .invalidInput, "\(options.scheme.rawValue) takes a key of \(wanted) bytes, not \(key.count).")
+        }
+        return key
+    }
+
+    borrowing func encrypt(_ plaintext: Span<UInt8>) throws(CofferError) -> [UInt8] {
+        switch scheme {
+        case .documentedCBC, .pbkdf2CBC:
+            guard let iv else { return try Documented.encrypt(plaintext, key: key) }
+            return try CBC.seal(plaintext, iv: iv.span, key: key)
+        case .authenticatedCBC:
+            try refuseIV()
+            let header = Self.header
+            let scheme = try AuthenticatedCBC.make(key: key)
+            return header + (try scheme.seal(plaintext, associatedData: header.span))
+        case .gcm:
+            try refuseIV()
+            var aead = try AEAD.make(gcmAlgorithm, key: key)
+            return try aead.seal(plaintext)
+        }
+    }
+
+    borrowing func decrypt(_ message: Span<UInt8>) throws(CofferError) -> SecretBytes {
+        switch scheme {
+        case .documentedCBC, .pbkdf2CBC:
+            guard let iv else { return try Documented.decrypt(message, key: key) }
+            return try CBC.open(message, iv: iv.span, key: key)
+        case .authenticatedCBC:
+            try refuseIV()
+            let header = Self.header
+            guard message.count > header.count,
+                ConstantTime.equal(message.extracting(..<header.count), header.span)
+            else { throw CofferError.notAuthentic }
+            let scheme = try AuthenticatedCBC.make(key: key)
+            return try scheme.open(message.extracting(header.count...), associatedData: header.span)
+        case .gcm:
+            var aead = try AEAD.make(gcmAlgorithm, key: key)
+            let nonce = iv ?? []
+            let whole = try GuardedBytes.concatenating(nonce.span, message)
+            return try aead.open(whole.span)
+        }
+    }
+
+    private func refuseIV() throws(CofferError) {
+        guard iv == nil else {
+            throw CofferError(
+                .invalidInput, "\(scheme.rawValue) draws its own IV and keeps it in the message.")
+        }
+    }
+
+    private var gcmAlgorithm: AEAD.Algorithm {
+        switch key.count {
+        case 16: .aes128GCM
+        case 24: .aes192GCM
+        default: .aes256GCM
+        }
+    }
+}
+
+extension CryptOptions.Scheme {
+    /// The key sizes that the scheme takes, in bytes.
+    fileprivate var keySizes: [Int] {
+        switch self {
+        case .documentedCBC, .pbkdf2CBC: [16, 32]
+        case .authenticatedCBC: [32]
+        case .gcm: [16, 24, 32]
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import CofferBase
+
+extension CofferError.Code {
+    /// The exit code of the command that ends with this error.
+    var exitCode: Int32 {
+        switch self {
+        case .absent: 3
+        case .locked: 4
+        case .wrongPasscode: 5
+        case .wiped: 6
+        case .corrupt, .notAuthentic, .foreign: 7
+        case .keyringUnavailable: 8
+        case .timedOut: 9
+        case .conflict: 10
+        case .refused, .attemptDelayed: 11
+        case .notInitialised: 12
+        case .alreadyExists: 13
+        case .invalidInput: 64
+        case .busy: 75
+        default: 1
+        }
+    }
+}
+
+/// How a command ends when it fails.
+enum Failure {
+    /// Tells the person, and with `asJSON` the program too, what went wrong; gives the exit code to end with.
+    static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
+        if let error = error as? CofferError {
+            tell(code: error.code.name, message: error.message, text: "coffer: \(error.message)", asJSON)
+            return ExitCode(error.code.exitCode)
+        }
+        // A command that has told everything already.
+        if let code = error as? ExitCode { return code }
+        let code = CofferCommand.exitCode(for: error)
+        let text = CofferCommand.fullMessage(for: error)
+        if code.isSuccess {
+            try? Output.line(text)
+        } else {
+            tell(code: "usage", message: CofferCommand.message(for: error), text: text, asJSON)
+        }
+        return code
+    }
+
+    private static func tell(code: String, message: String, text: String, _ asJSON: Bool) {
+        Output.message(text)
+        guard asJSON else { return }
+        try? Output.json(.object([("error", .object([("code", .text(code)), ("message", .text(message))]))]))
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import CofferBase
+import FoundationEssentials
+import SystemPackage
+
+/// What every command takes, before or after its name.
+struct GlobalOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The home; else $COFFER_HOME, else $XDG_DATA_HOME/coffer, else ~/.local/share/coffer.",
+            valueName: "dir"))
+    var home: String?
+
+    @Flag(help: "Print one JSON document on standard output.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Read the passcode from the first line of this descriptor.", valueName: "n"))
+    var passcodeFd: Int32?
+
+    /// Where the home is.
+    func homePath() throws(CofferError) -> FilePath {
+        let environment = ProcessInfo.processInfo.environment
+        if let home { return FilePath(home) }
+        if let home = environment["COFFER_HOME"], !home.isEmpty { return FilePath(home) }
+        // A relative path there is to be ignored (XDG Base Directory Specification).
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
+            return FilePath(data).appending("coffer")
+        }
+        guard let user = environment["HOME"], user.hasPrefix("/") else {
+            throw CofferError(.invalidInput, "There is no HOME: say where the home is with --home.")
+        }
+        return FilePath(user).appending(".local/share/coffer")
+    }
+}
+
+extension GlobalOptions {
+    /// The same arguments with global options that stand before the command's name moved behind it.
+    static func movingBehindCommand(_ arguments: [String]) -> [String] {
+        var rest = arguments[...]
+        var moved: [String] = []
+        while let first = rest.first {
+            if first == "--json" || first.hasPrefix("--home=") || first.hasPrefix("--passcode-fd=") {
+                moved.append(rest.removeFirst())
+            } else if ["--home", "--passcode-fd"].contains(first), rest.count > 1 {
+                moved += rest.prefix(2)
+                rest = rest.dropFirst(2)
+            } else {
+                break
+            }
+        }
+        let end = rest.firstIndex(of: "--") ?? rest.endIndex
+        return Array(rest[..<end]) + moved + Array(rest[end...])
+    }
+
+    /// Whether errors are wanted as JSON, also when the arguments do not parse.
+    static func wantsJSON(_ arguments: [String]) -> Bool {
+        arguments.prefix { $0 != "--" }.contains("--json")
+    }
+}

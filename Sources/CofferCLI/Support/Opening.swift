@@ -1,0 +1,92 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// How commands come to an open or an unlocked session.
+enum Opening {
+    /// The session of the home, locked.
+    static func session(_ global: GlobalOptions) async throws(CofferError) -> Session {
+        try await Session.open(at: location(global))
+    }
+
+    static func location(_ global: GlobalOptions) throws(CofferError) -> HomeLocation {
+        HomeLocation(path: try global.homePath())
+    }
+
+    /// The session of the home, unlocked: by the passcode that was given, by keys that `unlock` left in the kernel
+    /// keyring, without one where none is set, or by asking on the terminal.
+    static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Session {
+        let session = try await session(global)
+        if let passcode = try passcode(global) {
+            try await unlock(session, with: passcode)
+            return session
+        }
+        if try await session.adoptHeldKeys() { return session }
+        do throws(CofferError) {
+            try await session.unlock()
+        } catch {
+            guard error.code == .locked, let typed = try typedPasscode("Passcode: ") else { throw error }
+            try await unlock(session, with: typed)
+        }
+        return session
+    }
+
+    /// The passcode on `--passcode-fd`; `nil` when the option was not given.
+    static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
+        try wrap(PasscodeInput.given(global))
+    }
+
+    /// The passcode now set: on `--passcode-fd`, or asked for on the terminal.
+    static func currentPasscode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
+        if let passcode = try passcode(global) { return passcode }
+        return try typedPasscode("Current passcode: ")
+    }
+
+    /// A new passcode: on the given descriptor, or asked for twice on the terminal.
+    static func newPasscode(onDescriptor number: Int32?) throws(CofferError) -> Passcode {
+        if let number { return try Passcode.read(fromDescriptor: number) }
+        guard let first = try typedPasscode("New passcode: ") else {
+            throw CofferError(.invalidInput, "A new passcode is needed: there is no terminal to ask for it.")
+        }
+        guard let second = try typedPasscode("The same again: "), first.isEqual(to: second) else {
+            throw CofferError(.invalidInput, "The two passcodes are not the same.")
+        }
+        return first
+    }
+
+    /// Unlocks; where the answer is delayed after wrong passcodes, waits as long as it takes.
+    static func unlock(_ session: Session, with passcode: Passcode?) async throws(CofferError) {
+        try await waitingForDelay { () async throws(CofferError) in try await session.unlock(with: passcode) }
+    }
+
+    /// Runs what evaluates a passcode; after a delay that it is told of, once more.
+    static func waitingForDelay(
+        _ body: () async throws(CofferError) -> Void
+    ) async throws(CofferError) {
+        while true {
+            do throws(CofferError) {
+                return try await body()
+            } catch {
+                guard error.code == .attemptDelayed, let wait = error.retryAfter, wait <= longestWait else {
+                    throw error
+                }
+                Output.message("coffer: \(error.message)")
+                try? await Task.sleep(for: wait, clock: .continuous)
+            }
+        }
+    }
+
+    /// More than this is an error instead of a wait.
+    private static let longestWait = Duration.seconds(60)
+
+    private static func typedPasscode(_ prompt: String) throws(CofferError) -> Passcode? {
+        guard try Descriptor.standardInput().isTerminal else { return nil }
+        return try Passcode.readFromTerminal(prompt: prompt)
+    }
+
+    private static func wrap(_ secret: consuming SecretBytes?) throws(CofferError) -> Passcode? {
+        guard let secret else { return nil }
+        return try Passcode(secret)
+    }
+}

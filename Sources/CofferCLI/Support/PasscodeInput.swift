@@ -1,0 +1,47 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// Where passcodes and keys come from: a descriptor or a terminal, never an argument or the environment.
+enum PasscodeInput {
+    /// The first line of the descriptor that the caller gave; `nil` when it gave none.
+    static func given(_ options: GlobalOptions) throws(CofferError) -> SecretBytes? {
+        guard let number = options.passcodeFd else { return nil }
+        return SecretBytes(try line(of: number))
+    }
+
+    /// The same, or what a person types without echo; `nil` when there is no terminal either.
+    static func givenOrTyped(
+        _ options: GlobalOptions, prompt: String = "Passcode: "
+    ) throws(CofferError) -> SecretBytes? {
+        if options.passcodeFd != nil { return try given(options) }
+        guard try Descriptor.standardInput().isTerminal else { return nil }
+        let terminal = try Descriptor.open("/dev/tty", .readWrite)
+        try terminal.append(Array(prompt.utf8).span)
+        return SecretBytes(try SecretInput.line(from: terminal))
+    }
+
+    /// The same, which must be there.
+    static func required(_ options: GlobalOptions, prompt: String = "Passcode: ") throws(CofferError)
+        -> SecretBytes
+    {
+        guard let secret = try givenOrTyped(options, prompt: prompt) else {
+            throw CofferError(.invalidInput, "A secret is needed: give it with --passcode-fd.")
+        }
+        return secret
+    }
+
+    /// A key in hexadecimal on the first line of a descriptor.
+    static func key(fromHexOn number: Int32) throws(CofferError) -> SymmetricKey {
+        let digits = try line(of: number)
+        return SymmetricKey.adopting(SecretBytes(try Encoding.decodeHex(digits.span)))
+    }
+
+    /// Reads one line and closes the descriptor, so that no child inherits it. The standard streams stay open:
+    /// what follows the line on standard input is the message.
+    private static func line(of number: Int32) throws(CofferError) -> GuardedBytes {
+        let descriptor = number > 2 ? try Descriptor.adopting(number) : try Descriptor.duplicating(number)
+        return try SecretInput.line(from: descriptor)
+    }
+}

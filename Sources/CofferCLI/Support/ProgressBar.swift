@@ -1,0 +1,38 @@
+import Coffer
+import CofferEngine
+import Synchronization
+
+/// A bar on standard error for work on long files; nothing where that is no terminal.
+final class ProgressBar: Sendable {
+    private static let width = 40
+    /// Shorter work is done before anyone could read.
+    private static let shortest: Int64 = 32 << 20
+
+    private let title: String
+    private let shown = Mutex(-1)
+    private let isTerminal: Bool
+
+    init(_ title: String) {
+        self.title = title
+        isTerminal = (try? Descriptor.standardError().isTerminal) ?? false
+    }
+
+    /// What stores call with their progress; `nil` where nobody looks.
+    var report: (@Sendable (FileProgress) -> Void)? {
+        guard isTerminal else { return nil }
+        return { [self] in show($0) }
+    }
+
+    private func show(_ progress: FileProgress) {
+        guard progress.total >= Self.shortest else { return }
+        let percent = Int(progress.completed * 100 / progress.total)
+        let isNew = shown.withLock { last in
+            defer { last = max(last, percent) }
+            return percent > last
+        }
+        guard isNew else { return }
+        let filled = percent * Self.width / 100
+        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: Self.width - filled)
+        Output.part("\r\(title) [\(bar)] \(percent) %" + (percent == 100 ? "\n" : ""))
+    }
+}

@@ -1,0 +1,65 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// The vector files under the paths that a person names, and the manifests beside them.
+struct VectorSearch {
+    /// The largest file that is read, in bytes.
+    private static let largestFile = 256 << 20
+
+    /// In the order of the paths, and by name within a folder.
+    private(set) var files: [FilePath] = []
+    /// What the manifests know.
+    private(set) var manifest = VectorManifest()
+
+    /// Looks through the paths.
+    ///
+    /// - Throws: `corrupt` for a damaged manifest. A path that cannot be read is kept: its report says so.
+    static func run(_ paths: [FilePath], manifests: [FilePath]) throws(CofferError) -> VectorSearch {
+        var search = VectorSearch()
+        var known = manifests
+        for path in paths {
+            guard let folder = try? Descriptor.open(path, [.read, .directory]) else {
+                search.files.append(path)
+                let beside = path.removingLastComponent().appending(VectorManifest.fileName)
+                if (try? Descriptor.open(beside, [.read, .nonBlocking])) != nil { known.append(beside) }
+                continue
+            }
+            try search.look(in: folder, path, &known)
+        }
+        var read: Set<FilePath> = []
+        for path in known where read.insert(path).inserted {
+            try search.manifest.add(try contents(of: path))
+        }
+        return search
+    }
+
+    /// All of one file.
+    static func contents(of path: FilePath) throws(CofferError) -> [UInt8] {
+        let file = try Descriptor.open(path, [.read, .nonBlocking])
+        guard try file.status().kind == .regular else {
+            throw CofferError(.invalidInput, "\(path) is not a file.")
+        }
+        return try file.readAll(limit: largestFile)
+    }
+
+    /// Adds what lies in a folder and the folders below it, following no link.
+    private mutating func look(
+        in folder: borrowing Descriptor, _ path: FilePath, _ known: inout [FilePath]
+    ) throws(CofferError) {
+        for name in try folder.names().sorted(by: { $0.string < $1.string }) {
+            let place = path.pushing(name)
+            switch try folder.status(of: name)?.kind {
+            case .directory:
+                try look(in: try folder.open(name, [.read, .directory]), place, &known)
+            case .regular where name.string == VectorManifest.fileName:
+                known.append(place)
+            case .regular where name.extension == "json":
+                files.append(place)
+            default:
+                break
+            }
+        }
+    }
+}

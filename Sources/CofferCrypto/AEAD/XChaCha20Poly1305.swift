@@ -1,0 +1,63 @@
+public import CofferBase
+import CofferEngine
+
+/// XChaCha20-Poly1305 for one message at a time: a random 24-byte nonce is drawn for each and put in front.
+///
+/// nonce (24) ‖ ciphertext ‖ tag (16). Nonces of this size may be drawn at random without a limit on messages.
+/// Source: draft-irtf-cfrg-xchacha-03. For many messages under one key and other algorithms see ``AEAD``.
+public enum XChaCha20Poly1305 {
+    /// How many bytes a sealed message is longer than the plaintext.
+    public static let overhead = XChaChaBinding.nonceSize + XChaChaBinding.tagSize
+
+    /// Seals `plaintext` under a 32-byte key.
+    ///
+    /// - Throws: `invalidInput` for a key of another size.
+    public static func seal(
+        _ plaintext: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8> = Span()
+    ) throws(CofferError) -> [UInt8] {
+        let nonce = try SecureRandom.bytes(XChaChaBinding.nonceSize)
+        var sealed = [UInt8](repeating: 0, count: plaintext.count + overhead)
+        var span = sealed.mutableSpan
+        span.write(nonce.span, at: 0)
+        var body = span._mutatingExtracting(nonce.count...)
+        try XChaChaBinding.seal(
+            plaintext, key: key.secret.span, nonce: nonce.span, associatedData: associatedData, into: &body)
+        return sealed
+    }
+
+    /// Opens a sealed message into guarded memory.
+    ///
+    /// - Throws: `notAuthentic` when it was not sealed under this key with this associated data.
+    public static func open(
+        _ sealed: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8> = Span()
+    ) throws(CofferError) -> SecretBytes {
+        guard sealed.count >= overhead else { throw CofferError.notAuthentic }
+        var plaintext = try GuardedBytes.zeroed(count: sealed.count - overhead)
+        var span = plaintext.mutableSpan
+        try open(sealed, key: key, associatedData: associatedData, into: &span)
+        return SecretBytes(plaintext)
+    }
+
+    /// Opens a sealed message whose content is not secret enough for guarded memory, such as a list of names.
+    ///
+    /// - Throws: `notAuthentic` when it was not sealed under this key with this associated data.
+    public static func openToArray(
+        _ sealed: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8> = Span()
+    ) throws(CofferError) -> [UInt8] {
+        guard sealed.count >= overhead else { throw CofferError.notAuthentic }
+        var plaintext = [UInt8](repeating: 0, count: sealed.count - overhead)
+        var span = plaintext.mutableSpan
+        try open(sealed, key: key, associatedData: associatedData, into: &span)
+        return plaintext
+    }
+
+    private static func open(
+        _ sealed: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        let nonceSize = XChaChaBinding.nonceSize
+        try XChaChaBinding.open(
+            sealed.extracting(nonceSize...), key: key.secret.span, nonce: sealed.extracting(..<nonceSize),
+            associatedData: associatedData, into: &output)
+    }
+}

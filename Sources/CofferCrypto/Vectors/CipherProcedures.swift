@@ -1,0 +1,123 @@
+import CofferBase
+import CofferEngine
+
+/// The tests of ciphers that authenticate: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, CBC with HMAC.
+extension VectorProcedure {
+    static let gcm = VectorProcedure(
+        ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
+    ) { (test, _) throws(VectorDamage) in
+        let algorithm: AEAD.Algorithm =
+            switch try test.bytes("key").count {
+            case 16: .aes128GCM
+            case 24: .aes192GCM
+            default: .aes256GCM
+            }
+        return try AEADCase(test, algorithm).observe()
+    }
+
+    static func aead(_ algorithm: AEAD.Algorithm) -> VectorProcedure {
+        VectorProcedure(
+            ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
+        ) { (test, _) throws(VectorDamage) in
+            try AEADCase(test, algorithm).observe()
+        }
+    }
+
+    static let authenticatedCBC = VectorProcedure(
+        ["AeadTest", "CbcHmacTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
+    ) { (test, _) throws(VectorDamage) in
+        let (key, iv, aad) = (try test.bytes("key"), try test.bytes("iv"), try test.bytes("aad"))
+        let message = iv + (try test.bytes("ct")) + (try test.bytes("tag"))
+        let plaintext = try test.bytes("msg")
+        guard key.count == 32 else {
+            return unsupported(
+                "unsupported-key-size:\(key.count * 8)",
+                refusal { () throws(CofferError) in
+                    _ = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
+                })
+        }
+        do throws(CofferError) {
+            let scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
+            let opened = try scheme.open(message.span, associatedData: aad.span)
+            guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
+            let sealed = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)
+            return sealed == message ? .agrees : .wrong("sealing gives other bytes")
+        } catch {
+            return unopened(error)
+        }
+    }
+}
+
+/// One test of an AEAD, in both directions.
+private struct AEADCase {
+    let algorithm: AEAD.Algorithm
+    let key: [UInt8]
+    let nonce: [UInt8]
+    let associatedData: [UInt8]
+    let plaintext: [UInt8]
+    let tagSize: Int
+    let sealed: [UInt8]
+
+    init(_ test: VectorCase, _ algorithm: AEAD.Algorithm) throws(VectorDamage) {
+        self.algorithm = algorithm
+        key = try test.bytes("key")
+        nonce = try test.bytes("iv")
+        associatedData = try test.bytes("aad")
+        plaintext = try test.bytes("msg")
+        let tag = try test.bytes("tag")
+        tagSize = tag.count
+        sealed = try test.bytes("ct") + tag
+    }
+
+    func observe() -> VectorObservation {
+        let opening = VectorProcedure.refusal { () throws(CofferError) in _ = try open() }
+        if key.count != algorithm.keySize {
+            return VectorProcedure.unsupported("unsupported-key-size:\(key.count * 8)", opening, sealing())
+        }
+        if nonce.count != algorithm.nonceSize {
+            return VectorProcedure.unsupported("unsupported-iv-size:\(nonce.count * 8)", opening, sealing())
+        }
+        if tagSize != AEAD.tagSize {
+            guard opening == .notAuthentic else {
+                return .wrong("a tag of \(tagSize * 8) bits is not refused as not authentic")
+            }
+            return .unsupported("unsupported-tag-size:\(tagSize * 8)")
+        }
+        do throws(CofferError) {
+            guard try open() == plaintext else { return .wrong("it opens to another plaintext") }
+            return try seal() == sealed ? .agrees : .wrong("sealing gives other bytes")
+        } catch {
+            return VectorProcedure.unopened(error)
+        }
+    }
+
+    private func sealing() -> CofferError.Code? {
+        VectorProcedure.refusal { () throws(CofferError) in _ = try seal() }
+    }
+
+    private func seal() throws(CofferError) -> [UInt8] {
+        var aead = try AEAD.make(algorithm, key: try SymmetricKey.copying(key.span))
+        var output = [UInt8](repeating: 0, count: plaintext.count + AEAD.tagSize)
+        var span = output.mutableSpan
+        try aead.seal(
+            plaintext.span, choosingNonce: nonce.span, associatedData: associatedData.span, into: &span)
+        return output
+    }
+
+    /// Opens into a cleared buffer, which must be clear again when opening fails.
+    private func open() throws(CofferError) -> [UInt8] {
+        var aead = try AEAD.make(algorithm, key: try SymmetricKey.copying(key.span))
+        var output = [UInt8](repeating: 0, count: max(0, sealed.count - AEAD.tagSize))
+        do throws(CofferError) {
+            var span = output.mutableSpan
+            try aead.open(
+                sealed.span, nonce: nonce.span, associatedData: associatedData.span, into: &span)
+        } catch {
+            guard output.allSatisfy({ $0 == 0 }) else {
+                throw CofferError(.internalFailure, "Plaintext came out of a message that did not open.")
+            }
+            throw error
+        }
+        return output
+    }
+}

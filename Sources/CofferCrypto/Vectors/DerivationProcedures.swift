@@ -1,0 +1,131 @@
+import CofferBase
+import CofferEngine
+
+/// The tests of what computes a value and compares it: key derivation, MACs and signatures.
+extension VectorProcedure {
+    static func pbkdf2(_ digest: Digest) -> VectorProcedure {
+        VectorProcedure(
+            ["PbkdfTest"], fields: ["password", "salt", "iterationCount", "dkLen", "dk"], control: "dk"
+        ) { (test, options) throws(VectorDamage) in
+            let (password, salt) = (try test.bytes("password"), try test.bytes("salt"))
+            let (rounds, count) = (try test.integer("iterationCount"), try test.integer("dkLen"))
+            let expected = try test.bytes("dk")
+            if options.postpones(test, rounds: rounds) { return .slow }
+            try refuseCostly(count, holding: expected.count)
+            return derived(expected) { () throws(CofferError) in
+                try PBKDF2.derive(
+                    secret: password.span, salt: salt.span, rounds: rounds, digest: digest, count: count)
+            }
+        }
+    }
+
+    static func hkdf(_ digest: Digest) -> VectorProcedure {
+        VectorProcedure(
+            ["HkdfTest"], fields: ["ikm", "salt", "info", "size", "okm"], control: "okm"
+        ) { (test, _) throws(VectorDamage) in
+            let (secret, salt) = (try test.bytes("ikm"), try test.bytes("salt"))
+            let (info, count) = (try test.bytes("info"), try test.integer("size"))
+            return derived(try test.bytes("okm")) { () throws(CofferError) in
+                let key = try SymmetricKey.copying(secret.span)
+                return try HKDF.derive(
+                    from: key, salt: salt.span, info: info.span, digest: digest, count: count)
+            }
+        }
+    }
+
+    static let documentedKey = VectorProcedure(
+        ["DocumentedKeyTest"], fields: ["uuid", "passcode", "label", "passcodeHash", "key"], control: "key"
+    ) { (test, _) throws(VectorDamage) in
+        let (uuid, label) = (try test.text("uuid"), try test.text("label"))
+        let (passcode, hash) = (try test.text("passcode"), try test.text("passcodeHash"))
+        let expected = try test.bytes("key")
+        do throws(CofferError) {
+            let secret = passcode.isEmpty ? nil : try SecretBytes.copying(passcode)
+            switch secret {
+            case .none:
+                guard hash.isEmpty else { return .unequal }
+            case .some(let secret):
+                let computed = try Documented.passcodeHash(of: secret)
+                guard equal(computed, Array(hash.utf8)) else { return .unequal }
+            }
+            let key = try Documented.key(uuid: uuid, label: label, passcode: secret)
+            guard key.count == expected.count else { return .wrong("the key has another size") }
+            return key.secret.span.copied() == expected ? .agrees : .unequal
+        } catch {
+            return error.code == .invalidInput
+                ? .refused(error.code) : .wrong("deriving the key fails with \(error.code.name)")
+        }
+    }
+
+    static func mac(_ digest: Digest) -> VectorProcedure {
+        VectorProcedure(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
+            (test, _) throws(VectorDamage) in
+            let (key, message) = (try test.bytes("key"), try test.bytes("msg"))
+            let tag = try test.bytes("tag")
+            let bits = test.group["tagSize"]?.integer ?? digest.size * 8
+            guard bits % 8 == 0, shortestTag...digest.size * 8 ~= bits else {
+                return .unsupported("unsupported-tag-size:\(bits)")
+            }
+            do throws(CofferError) {
+                let key = try SymmetricKey.copying(key.span)
+                let full = try HMAC.authenticate(message.span, key: key, digest: digest)
+                let accepted =
+                    bits == digest.size * 8
+                    ? try HMAC.isValid(tag.span, for: message.span, key: key, digest: digest)
+                    : ConstantTime.equal(full.span.extracting(..<(bits / 8)), tag.span)
+                guard accepted else { return .refused(.notAuthentic) }
+                return full.starts(with: tag) ? .agrees : .wrong("the tag that is made is another")
+            } catch {
+                return .wrong("it fails with \(error.code.name)")
+            }
+        }
+    }
+
+    /// Tags below 80 bits are no use (RFC 2104 section 5).
+    private static let shortestTag = 80
+
+    static let signature = VectorProcedure(
+        ["EddsaVerify", "EddsaVer"], fields: ["msg", "sig"], control: "sig"
+    ) { (test, _) throws(VectorDamage) in
+        let (message, signature) = (try test.bytes("msg"), try test.bytes("sig"))
+        let key = test.group["publicKey"]
+        guard let publicKey = (key?.object?["pk"]?.text ?? key?.text).flatMap({ HexText.decode($0) }) else {
+            throw VectorDamage("the group has no public key")
+        }
+        let signing = test.group["privateKey"]
+        let seed = (signing?.object?["sk"]?.text ?? signing?.text).flatMap { HexText.decode($0) }
+        do throws(CofferError) {
+            guard
+                try Ed25519.isValid(
+                    signature: signature.span, for: message.span, publicKey: publicKey.span)
+            else { return .refused(.notAuthentic) }
+            guard let seed else { return .agrees }
+            let secret = try SymmetricKey.copying(seed.span)
+            let own = try Ed25519.publicKey(seed: secret)
+            let made = try Ed25519.sign(message.span, seed: secret)
+            return own == publicKey && made == signature ? .agrees : .wrong("signing gives other bytes")
+        } catch {
+            return .wrong("it fails with \(error.code.name)")
+        }
+    }
+
+    private static func derived(
+        _ expected: [UInt8], _ derive: () throws(CofferError) -> SecretBytes
+    ) -> VectorObservation {
+        do throws(CofferError) {
+            let result = try derive()
+            guard result.count == expected.count else { return .wrong("the result has another size") }
+            return equal(result, expected) ? .agrees : .unequal
+        } catch {
+            return error.code == .invalidInput
+                ? .refused(error.code) : .wrong("it fails with \(error.code.name)")
+        }
+    }
+
+    /// A file must not make the library derive gigabytes that the file itself does not hold.
+    private static func refuseCostly(_ count: Int, holding held: Int) throws(VectorDamage) {
+        if count != held, (1 << 20)...Int(Int32.max) ~= count {
+            throw VectorDamage("it asks for \(count) bytes and holds \(held)")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/// One test of a vector file, with the fields of its group.
+package struct VectorCase: Sendable {
+    /// What the file says must happen.
+    package enum Expectation: String, Sendable {
+        /// The library must accept it and agree.
+        case valid
+        /// The library must refuse it.
+        case invalid
+        /// Both are right.
+        case acceptable
+    }
+
+    package let id: Int
+    package let comment: String
+    package let flags: [String]
+    /// `nil` when the file holds another word.
+    package let expectation: Expectation?
+    /// The code of the one error that an invalid case of our own files must end in.
+    let expectedError: String?
+    let group: [String: JSONValue]
+    var fields: [String: JSONValue]
+
+    init(_ members: [String: JSONValue], group: [String: JSONValue]) {
+        id = members["tcId"]?.integer ?? 0
+        comment = members["comment"]?.text ?? ""
+        flags = (members["flags"]?.list ?? []).map { $0.text ?? "" }
+        expectation = members["result"]?.text.flatMap(Expectation.init(rawValue:))
+        expectedError = members["expectError"]?.text
+        fields = members.filter { !Self.describing.contains($0.key) }
+        self.group = group
+    }
+
+    /// The members that every test may have beside the fields of its algorithm.
+    private static let describing: Set<String> = [
+        "tcId", "comment", "flags", "result", "expectError", "releasedSha256", "source",
+    ]
+}
+
+extension VectorCase {
+    /// The bytes of a hexadecimal field.
+    func bytes(_ name: String) throws(VectorDamage) -> [UInt8] {
+        guard let bytes = HexText.decode(try text(name), lowerCaseOnly: true) else {
+            throw VectorDamage("field \(name) is not hexadecimal")
+        }
+        return bytes
+    }
+
+    func text(_ name: String) throws(VectorDamage) -> String {
+        guard let text = fields[name]?.text else {
+            throw VectorDamage("field \(name) is missing or not text")
+        }
+        return text
+    }
+
+    func integer(_ name: String) throws(VectorDamage) -> Int {
+        guard let number = fields[name]?.integer else {
+            throw VectorDamage("field \(name) is missing or not an integer")
+        }
+        return number
+    }
+
+    /// The group's declared sizes in bits must be the sizes of a valid test's fields.
+    func checkDeclaredSizes() throws(VectorDamage) {
+        guard expectation == .valid else { return }
+        for (size, field) in [("keySize", "key"), ("ivSize", "iv"), ("tagSize", "tag")] {
+            guard let bits = group[size]?.integer, fields[field] != nil else { continue }
+            guard try bytes(field).count * 8 == bits else {
+                throw VectorDamage("field \(field) does not have the group's \(bits) bits")
+            }
+        }
+    }
+
+    /// The same test with the last bit of `name` turned; `nil` when that field holds no bytes.
+    func turningLastBit(of name: String) -> VectorCase? {
+        guard var bytes = try? bytes(name), let last = bytes.popLast() else { return nil }
+        bytes.append(last ^ 1)
+        var turned = self
+        turned.fields[name] = .text(HexText.encode(bytes))
+        return turned
+    }
+}
+
+/// Why a test or a file cannot be read as a vector.
+struct VectorDamage: Error {
+    let reason: String
+    init(_ reason: String) { self.reason = reason }
+}

@@ -1,0 +1,73 @@
+/// A vector file in Wycheproof's JSON schema, read strictly: what is not known is an error, not ignored.
+struct VectorFile: Sendable {
+    let algorithm: String
+    let declaredCount: Int
+    let source: String
+    let notes: [String: JSONValue]?
+    let cases: [VectorCase]
+
+    /// Reads the head alone: enough to know whether the algorithm is implemented.
+    static func head(of document: JSONValue?) throws(VectorDamage) -> (algorithm: String, count: Int) {
+        guard let document else { throw VectorDamage("the file is not JSON") }
+        guard let top = document.object, let algorithm = top["algorithm"]?.text, !algorithm.isEmpty else {
+            throw VectorDamage("the file names no algorithm")
+        }
+        guard let count = top["numberOfTests"]?.integer, count >= 0 else {
+            throw VectorDamage("the file declares no number of tests")
+        }
+        return (algorithm, count)
+    }
+
+    /// Reads the whole of a file whose algorithm has `procedure`.
+    static func read(_ document: JSONValue, _ procedure: VectorProcedure) throws(VectorDamage) -> VectorFile {
+        let (algorithm, count) = try head(of: document)
+        let top = document.object ?? [:]
+        try refuseUnknown(top.keys, allowed: topMembers, in: "the file")
+        guard let groups = top["testGroups"]?.list else { throw VectorDamage("the file has no test groups") }
+        var cases: [VectorCase] = []
+        for group in groups {
+            guard var members = group.object, let tests = members.removeValue(forKey: "tests")?.list else {
+                throw VectorDamage("a group has no tests")
+            }
+            guard let type = members["type"]?.text, procedure.groupTypes.contains(type) else {
+                throw VectorDamage("a group has no type that belongs to \(algorithm)")
+            }
+            try refuseUnknown(members.keys, allowed: groupMembers, in: "a group")
+            for test in tests {
+                guard let fields = test.object else { throw VectorDamage("a test is not an object") }
+                cases.append(VectorCase(fields, group: members))
+            }
+        }
+        let sources = [top["source"]] + groups.map { $0.object?["source"] }
+        return VectorFile(
+            algorithm: algorithm, declaredCount: count,
+            source: sources.lazy.compactMap { $0.flatMap(name(of:)) }.first ?? "",
+            notes: top["notes"]?.object,
+            cases: cases)
+    }
+
+    private static let topMembers: Set<String> = [
+        "algorithm", "schema", "generatorVersion", "numberOfTests", "header", "notes", "source", "seed",
+        "testGroups",
+    ]
+
+    private static let groupMembers: Set<String> = [
+        "type", "source", "comment", "keySize", "ivSize", "tagSize", "publicKey", "publicKeyDer",
+        "publicKeyPem", "publicKeyJwk", "privateKey", "privateKeyJwk", "privateKeyPkcs8",
+    ]
+
+    private static func refuseUnknown(
+        _ names: some Sequence<String>, allowed: Set<String>, in place: String
+    ) throws(VectorDamage) {
+        if let unknown = names.first(where: { !allowed.contains($0) }) {
+            throw VectorDamage("\(place) has an unknown member \"\(unknown.prefix(40))\"")
+        }
+    }
+
+    /// A source is text, or an object with a name and a version.
+    private static func name(of source: JSONValue) -> String? {
+        if let text = source.text { return text }
+        guard let name = source.object?["name"]?.text else { return nil }
+        return [name, source.object?["version"]?.text].compactMap { $0 }.joined(separator: " ")
+    }
+}

@@ -1,0 +1,26 @@
+public import CofferBase
+import CofferEngine
+
+/// AES key wrap with padding (RFC 5649, NIST SP 800-38F): for keys whose size is not a multiple of 8 bytes.
+///
+/// The wrapped key is 8 bytes longer than the key rounded up to a multiple of 8. The same key under the same
+/// wrapping key always gives the same bytes.
+public enum KeyWrapPadded {
+    /// Wraps `key`, 1 to 4096 bytes, under a key of 16, 24 or 32 bytes.
+    ///
+    /// - Throws: `invalidInput` for keys of another size.
+    public static func wrap(
+        _ key: borrowing SymmetricKey, under kek: borrowing SymmetricKey
+    ) throws(CofferError) -> [UInt8] {
+        try KeyWrapBinding.wrapPadded(key.secret.span, under: kek.secret.span)
+    }
+
+    /// Unwraps.
+    ///
+    /// - Throws: `notAuthentic` when it was not wrapped under `kek`; `invalidInput` for a `kek` of a wrong size.
+    public static func unwrap(
+        _ wrapped: Span<UInt8>, under kek: borrowing SymmetricKey
+    ) throws(CofferError) -> SymmetricKey {
+        SymmetricKey(try KeyWrapBinding.unwrapPadded(wrapped, under: kek.secret.span))
+    }
+}

@@ -1,0 +1,16 @@
+import CLinux
+
+/// Finds bytes in bytes.
+package enum ByteSearch {
+    /// Where `needle` first stands in `haystack`; `nil` when it does not. An empty needle is nowhere.
+    package static func firstIndex(of needle: Span<UInt8>, in haystack: Span<UInt8>) -> Int? {
+        guard needle.count > 0, haystack.count >= needle.count else { return nil }
+        return unsafe haystack.withUnsafeBytes { haystack in
+            unsafe needle.withUnsafeBytes { needle in
+                let found = unsafe clinux_memmem(haystack.baseAddress, UInt(haystack.count), needle.baseAddress, UInt(needle.count))
+                guard let found = unsafe found, let start = haystack.baseAddress else { return nil }
+                return unsafe start.distance(to: UnsafeRawPointer(found))
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import Glibc
+
+/// The process environment. Never a place for secrets.
+package enum Environment {
+    /// The value of `name`; `nil` when it is unset or empty.
+    package static func value(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        let text = unsafe String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+
+    /// The number of processors that may be used now.
+    package static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
+    /// The user this process acts for.
+    package static var userID: UInt32 { geteuid() }
+}

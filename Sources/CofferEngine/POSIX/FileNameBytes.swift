@@ -1,0 +1,29 @@
+import Glibc
+package import SystemPackage
+
+/// File names as bytes: on Linux they need not be UTF-8.
+package enum FileNameBytes {
+    /// The bytes of a name.
+    package static func of(_ name: FilePath.Component) -> [UInt8] {
+        unsafe name.withPlatformString { unsafe copy($0) }
+    }
+
+    /// The name of these bytes; `nil` for an empty one, one with NUL or a slash.
+    package static func component(_ bytes: [UInt8]) -> FilePath.Component? {
+        guard !bytes.isEmpty, !bytes.contains(0), !bytes.contains(UInt8(ascii: "/")) else { return nil }
+        let characters = bytes.map { CChar(bitPattern: $0) } + [0]
+        return unsafe characters.withUnsafeBufferPointer { buffer in
+            unsafe buffer.baseAddress.flatMap { unsafe FilePath.Component(platformString: $0) }
+        }
+    }
+
+    /// The bytes of a whole path.
+    package static func of(_ path: FilePath) -> [UInt8] {
+        unsafe path.withPlatformString { unsafe copy($0) }
+    }
+
+    private static func copy(_ text: UnsafePointer<CChar>) -> [UInt8] {
+        let bytes = unsafe UnsafeBufferPointer(start: text, count: strlen(text))
+        return unsafe bytes.map { UInt8(bitPattern: $0) }
+    }
+}

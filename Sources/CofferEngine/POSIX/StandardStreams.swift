@@ -1,0 +1,26 @@
+package import CofferBase
+import Glibc
+import CLinux
+import SystemPackage
+
+extension Descriptor {
+    /// A second descriptor of the open file with this number, which stays open for its owner: for the standard
+    /// streams, and for numbers that the caller shares with others.
+    package static func duplicating(_ number: Int32) throws(CofferError) -> Descriptor {
+        let copy = clinux_fcntl(number, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else {
+            throw CofferError(
+                .invalidInput, "Descriptor \(number) is not open.", systemError: Errno.current)
+        }
+        return Descriptor(raw: copy, path: FilePath("descriptor \(number)"))
+    }
+
+    /// Standard input.
+    package static func standardInput() throws(CofferError) -> Descriptor { try duplicating(STDIN_FILENO) }
+
+    /// Standard output.
+    package static func standardOutput() throws(CofferError) -> Descriptor { try duplicating(STDOUT_FILENO) }
+
+    /// Standard error.
+    package static func standardError() throws(CofferError) -> Descriptor { try duplicating(STDERR_FILENO) }
+}

@@ -1,0 +1,89 @@
+import Testing
+
+/// The rules themselves: each must find what it is for, and nothing in comments and strings.
+@Suite("The rules find what they are for")
+struct RulesTests {
+    private func source(_ text: String, path: String = "Sources/Coffer/Session/Sample.swift") -> SwiftSource {
+        SwiftSource(path: path, text: text)
+    }
+
+    @Test(arguments: [
+        "import CSodium", "public import COpenSSL", "@_exported import Glibc", "import func Glibc.kill",
+    ])
+    func findsImports(_ line: String) {
+        let cellar: Set = ["CSodium", "COpenSSL"]
+        #expect(Rules.imports(source(line), cellar: cellar).count == 1)
+        #expect(Rules.imports(source("// " + line), cellar: cellar).isEmpty)
+        #expect(Rules.imports(source(line, path: "Sources/CofferEngine/A.swift"), cellar: cellar).isEmpty)
+        #expect(Rules.imports(source(line, path: "Benchmarks/Peers/A.swift"), cellar: cellar).isEmpty)
+        #expect(Rules.imports(source("import CofferCrypto"), cellar: cellar).isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            "unsafe f()", "let p: UnsafePointer<Int>", "x.withUnsafeBytes { _ in }", "let p: OpaquePointer",
+            "nonisolated(unsafe) var x = 1", "final class A: @unchecked Sendable {}",
+            "Unmanaged.passRetained(a)",
+        ])
+    func findsDangerousWords(_ line: String) {
+        #expect(Rules.dangerousWords(source(line)).count == 1)
+        #expect(Rules.dangerousWords(source("let s = \"\(line)\"  // \(line)")).isEmpty)
+        #expect(Rules.dangerousWords(source("/* /* */\n \(line) */ let x = 1")).isEmpty)
+        #expect(Rules.dangerousWords(source("let s = \"\\(unsafe f())\"")).count == 1)
+        #expect(Rules.dangerousWords(source(line, path: "Sources/CofferEngine/A.swift")).isEmpty)
+    }
+
+    @Test func findsUnexplainedPromises() {
+        let promise = "final class A: @unchecked Sendable {}"
+        #expect(Rules.unexplainedPromises(source(promise)).count == 1)
+        #expect(Rules.unexplainedPromises(source("/// `@unchecked Sendable` holds.\n" + promise)).isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            "try! f()", "let x = a as! B", "let x = a!", "f(a)!.b", "a[0]!", "var a: Int!",
+            "Swift.fatalError()",
+            "preconditionFailure(\"x\")", "a?.b!",
+        ])
+    func findsCrashes(_ line: String) {
+        #expect(Rules.crashes(source(line), allowed: []).count == 1)
+        #expect(Rules.crashes(source(line), allowed: ["Sources/Coffer/Session/Sample.swift"]).isEmpty)
+    }
+
+    @Test(arguments: ["if !a { }", "a != b", "a!=b", "guard !f(a)", "// a!", "\"a!\"", "#\"\"a!\"\"#"])
+    func sparesWhatDoesNotCrash(_ line: String) { #expect(Rules.crashes(source(line), allowed: []).isEmpty) }
+
+    @Test(arguments: ["print(1)", "  print (1)", "debugPrint(1)", "fputs(\"a\", stderr)"])
+    func findsPrints(_ line: String) {
+        #expect(Rules.prints(source(line)).count == 1)
+        #expect(Rules.prints(source(line, path: "Sources/CofferCLI/Support/Output.swift")).isEmpty)
+    }
+
+    @Test(arguments: ["output.print(1)", "fingerprint(1)", "let print = 1"])
+    func sparesWhatDoesNotPrint(_ line: String) { #expect(Rules.prints(source(line)).isEmpty) }
+
+    @Test func countsCharactersAndLines() {
+        #expect(Rules.sizes(source(String(repeating: "ü", count: 110) + "\n")).isEmpty)
+        #expect(Rules.sizes(source(String(repeating: "a", count: 111))).count == 1)
+        #expect(Rules.sizes(source(String(repeating: "a\n", count: 400))).isEmpty)
+        #expect(Rules.sizes(source(String(repeating: "a\n", count: 401))).count == 1)
+    }
+
+    @Test func countsTopLevelPublicTypes() {
+        let nested =
+            "public struct Sample {\n    public enum Kind {}\n}\nextension Sample { public struct B {} }"
+        #expect(Rules.publicTypes(source(nested)).isEmpty)
+        #expect(Rules.publicTypes(source(nested + "\npublic actor Other {}")).count == 1)
+        #expect(Rules.publicTypes(source("@frozen public final class Other {}")).count == 1)
+        #expect(Rules.publicTypes(source("struct A {}\npackage enum B {}")).isEmpty)
+    }
+
+    @Test func readsLiterals() {
+        let text =
+            #"let a = "one\"two"; let b = "x\(f("inner"))y" // "no""# + "\nlet c = \"\"\"\nthree\n\"\"\"\n"
+        let literals = source(text).literals.map(\.text)
+        #expect(literals == [#"one\"two"#, "inner", #"x\(f("inner"))y"#, "\nthree\n"])
+        #expect(source(text).comments.map(\.text) == [#"// "no""#])
+        #expect(source(text).code.count == 5)
+    }
+}

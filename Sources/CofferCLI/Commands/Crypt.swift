@@ -15,8 +15,8 @@ struct CryptCommand: ParsableCommand {
             apart: the message is the bare ciphertext, as `openssl enc -aes-256-cbc -K … -iv …` reads and \
             writes it.
             pbkdf2-cbc: the same under a key that PBKDF2 derives from the secret of --passcode-fd.
-            cbc-hmac: "COFFERC1", IV (16), ciphertext, tag (32): AES-256-CBC, then HMAC-SHA-256; the first 8 \
-            bytes are authenticated too.
+            cbc-hmac: "\(CryptJob.magic)", IV (16), ciphertext, tag (32): AES-256-CBC, then HMAC-SHA-256; \
+            the first 8 bytes are authenticated too.
             aes-gcm: nonce (12), ciphertext, tag (16).
 
             The first two are not authenticated: they are for data that exists. The whole message is held in \

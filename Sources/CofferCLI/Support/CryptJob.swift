@@ -8,7 +8,8 @@ struct CryptJob: ~Copyable {
     private static let longestMessage = 1 << 30
 
     /// What a message of the scheme cbc-hmac begins with; authenticated with it.
-    private static let header = Array("COFFERC1".utf8)
+    static let magic = "COFFERC1"
+    private static let header = Array(magic.utf8)
 
     private let scheme: CryptOptions.Scheme
     private let key: SymmetricKey

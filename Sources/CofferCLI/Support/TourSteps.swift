@@ -159,7 +159,7 @@ struct Tour {
 
     private func documentedKey(_ vaultID: VaultID) throws -> String {
         let passcode = try SecretBytes.copying("2468")
-        let key = try Documented.key(uuid: vaultID.description, passcode: .some(passcode))
+        let key = try Documented.key(uuid: vaultID.description, passcode: passcode)
         let message = Array("documented".utf8)
         let sealed = try Documented.encrypt(message.span, key: key)
         let opened = try Documented.decrypt(sealed.span, key: key)

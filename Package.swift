@@ -66,7 +66,8 @@ let package = Package(
         .target(
             name: "CofferTesting",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
 

@@ -8,8 +8,8 @@ struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures Coffer against OpenSSL, libsodium, age and cp.",
         discussion: """
-            Every figure is the median of at least 9 samples; a ratio is their time / our time, so above 1 we are \
-            faster. Peers that are not installed are skipped with a line.
+            Every figure is the median of at least 9 samples; a ratio is their time / our time, so above 1 \
+            we are faster. Peers that are not installed are skipped with a line.
             """)
 
     @Flag(help: "Take fewer and shorter samples: under a minute for everything.")

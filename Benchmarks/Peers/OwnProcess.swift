@@ -19,8 +19,8 @@ package enum OwnProcess {
         return PeerFailure.failed("execv of \(path)")
     }
 
-    /// Runs `arguments[0]` from PATH with this process's own input and error output, its output going to the error
-    /// output as well; gives whether it ended well.
+    /// Runs `arguments[0]` from PATH with this process's own input and error output, its output going to the
+    /// error output as well; gives whether it ended well.
     package static func runShown(_ arguments: [String]) -> Bool {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -51,8 +51,8 @@ package enum OwnProcess {
         return unsafe fclose(file) == 0 && written >= 0
     }
 
-    /// Kept so that they live as long as the process. `nonisolated(unsafe)` holds because only the one thread that
-    /// runs the benchmarks adds to it and nobody reads it.
+    /// Kept so that they live as long as the process. `nonisolated(unsafe)` holds because only the one thread
+    /// that runs the benchmarks adds to it and nobody reads it.
     private nonisolated(unsafe) static var sources: [any DispatchSourceSignal] = []
 
     /// Runs `clean` and ends the process when it is interrupted or told to end.

@@ -3,8 +3,8 @@ import Glibc
 
 /// A program found in PATH at run time, run as a child process and timed by the caller.
 ///
-/// Its input is empty, what it prints on standard output is kept or thrown away, and what it prints on standard
-/// error is thrown away.
+/// Its input is empty, what it prints on standard output is kept or thrown away, and what it prints on
+/// standard error is thrown away.
 package struct PeerProgram: Sendable {
     /// The program's name.
     package let name: String
@@ -22,8 +22,8 @@ package struct PeerProgram: Sendable {
         return nil
     }
 
-    /// The first line that the program prints when asked with `arguments`, without what stands in front of the
-    /// first digit; `nil` when it does not answer.
+    /// The first line that the program prints when asked with `arguments`, without what stands in front of
+    /// the first digit; `nil` when it does not answer.
     package func version(_ arguments: [String] = ["--version"]) -> String? {
         guard let text = try? output(arguments, deadline: .seconds(10)),
             let line = text.split(separator: "\n").first
@@ -34,7 +34,8 @@ package struct PeerProgram: Sendable {
 
     /// Runs the program to its end.
     ///
-    /// Throws `timedOut` when it had to be killed at the deadline, `internalFailure` for an exit code other than 0.
+    /// Throws `timedOut` when it had to be killed at the deadline, `internalFailure` for an exit code other
+    /// than 0.
     package func run(_ arguments: [String], deadline: Duration) throws(CofferError) {
         try run(arguments, output: nil, deadline: deadline)
     }

@@ -1,8 +1,8 @@
 package import CofferBase
 import COpenSSL
 
-/// AES-256-CBC, then HMAC-SHA-256 over header ‖ IV ‖ ciphertext, as a C program would write it: both contexts kept
-/// and keyed once.
+/// AES-256-CBC, then HMAC-SHA-256 over header ‖ IV ‖ ciphertext, as a C program would write it: both contexts
+/// kept and keyed once.
 @safe package final class RawCBCHMAC {
     /// IV ‖ ciphertext ‖ tag.
     package private(set) var message: [UInt8]

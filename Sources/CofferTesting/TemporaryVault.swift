@@ -3,8 +3,8 @@ public import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A real vault for a consumer's tests: real cryptography and real files, in memory where the machine has a memory file
-/// system, at the least cost for the passcode, gone when the test ends.
+/// A real vault for a consumer's tests: real cryptography and real files, in memory where the machine has a
+/// memory file system, at the least cost for the passcode, gone when the test ends.
 ///
 /// ```swift
 /// try await TemporaryVault.with(passcode: "2468") { vault in

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A clock that stands still until a test moves it.
 ///
-/// Give its ``source`` to a session, then ``advance(by:)`` past the inactivity time, ``setWallClock(to:)`` for expiry, or
-/// ``reboot()``: nothing needs to sleep.
+/// Give its ``source`` to a session, then ``advance(by:)`` past the inactivity time, ``setWallClock(to:)``
+/// for expiry, or ``reboot()``: nothing needs to sleep.
 public final class TestClock: Sendable {
     private struct State {
         var sinceBoot = Duration.seconds(1000)

@@ -4,7 +4,8 @@ import SystemPackage
 
 /// From a debug build, which measures nothing true, to the release build of the same sources.
 enum ReleaseBuild {
-    /// Builds bench for release and goes on as it, with the same arguments; comes back only with the reason why not.
+    /// Builds bench for release and goes on as it, with the same arguments; comes back only with the reason
+    /// why not.
     static func takeOver() -> CofferError {
         OwnProcess.note(
             "this is a debug build, which measures nothing true: building and running the release build")

@@ -16,8 +16,8 @@ final class Runner {
 
     /// Measures ours against theirs in turn, A B A B, with one batch size for both.
     ///
-    /// `before` runs ahead of every sample and is not timed. `agree` says whether both gave the same result; it is
-    /// asked before and after, so that neither side can have been wrong or optimised away.
+    /// `before` runs ahead of every sample and is not timed. `agree` says whether both gave the same result;
+    /// it is asked before and after, so that neither side can have been wrong or optimised away.
     func compare(
         _ name: String, with peer: Peer, clock: Stopwatch = .processor, note: String? = nil,
         before: () async throws(CofferError) -> Void = {}, ours: Work, theirs: Work,
@@ -102,7 +102,8 @@ final class Runner {
         }
     }
 
-    /// Enlarges the batch when `count` runs took too short for the clock, and gives whether it did. Also the warm-up.
+    /// Enlarges the batch when `count` runs took too short for the clock, and gives whether it did. Also the
+    /// warm-up.
     private func enlarge(_ count: inout Int, seconds: Double) -> Bool {
         let target = quick ? 0.004 : 0.015
         guard seconds < target else { return false }

@@ -3,8 +3,8 @@ import CofferBase
 
 /// What a sample is timed by.
 enum Stopwatch: Sendable {
-    /// The processor time of the whole process, all threads together: for work that happens in this process alone.
-    /// Other programs on the machine disturb it far less than the wall clock.
+    /// The processor time of the whole process, all threads together: for work that happens in this process
+    /// alone. Other programs on the machine disturb it far less than the wall clock.
     case processor
     /// Time on the wall, for work that waits, has several threads or runs in another process.
     case wall

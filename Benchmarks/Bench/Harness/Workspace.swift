@@ -43,7 +43,8 @@ final class Workspace: Sendable {
     /// A name that nobody has yet.
     static func randomName() throws(CofferError) -> String { try Descriptor.temporaryName().string }
 
-    /// Fills `target` with bytes that do not compress, unless it has this size already; a sparse file has none.
+    /// Fills `target` with bytes that do not compress, unless it has this size already; a sparse file has
+    /// none.
     func fill(_ target: FilePath, size: Int, sparse: Bool) throws(CofferError) {
         let descriptor = try Descriptor.open(target, [.readWrite, .create])
         guard try descriptor.status().size != Int64(size) else { return }

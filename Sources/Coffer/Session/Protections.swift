@@ -5,7 +5,7 @@ import CofferEngine
 extension Session {
     /// What protects a vault on this host, whatever vault it is.
     public static func hostProtections() -> [Protection] {
-        [swap, viewDirectory, lockedMemory, kernelKeyring]
+        [swap, viewDirectory, lockedMemory, kernelKeyring, secretService]
     }
 
     /// What protects this vault on this host: the host's protections and the vault's own.
@@ -104,6 +104,23 @@ extension Session {
             "Only \(limit) bytes may be locked in memory: keys may be written to swap. Raise the limit "
                 + "(ulimit -l)."
         )
+    }
+
+    /// Told, not used: this release keeps keys in the embedded keyring.
+    private static var secretService: Protection {
+        #if SecretService
+        let found =
+            switch SecretServiceProbe.ask() {
+            case .running: "A Secret Service answers on the session bus"
+            case .absent: "The session bus has no Secret Service"
+            case .noBus: "There is no session bus"
+            case .timedOut: "The session bus did not answer in time"
+            }
+        #else
+        let found = "This build does not speak to the Secret Service"
+        #endif
+        return Protection(
+            "secret-service", .missing, found + "; this release keeps keys in the embedded keyring alone.")
     }
 
     private static var kernelKeyring: Protection {

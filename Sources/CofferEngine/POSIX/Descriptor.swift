@@ -158,9 +158,15 @@ extension Descriptor {
         guard ftruncate(raw, off_t(size)) == 0 else { throw Errno.failure("resize", path) }
     }
 
-    /// Reserves space so that a full disk shows early; file systems that cannot reserve are left alone.
+    /// Makes a full disk show early: reserves space where the file system can. In memory, where reserving means
+    /// clearing every page beforehand, it only looks whether there is room.
     package func reserve(_ size: Int64) throws(CofferError) {
         guard size > 0 else { return }
+        let info = try FileSystemInfo.of(self)
+        guard !info.isMemory else {
+            guard info.available >= size else { throw Errno.failure("reserve space in", path, errno: ENOSPC) }
+            return
+        }
         let status = posix_fallocate(raw, 0, off_t(size))
         guard status == 0 || status == EOPNOTSUPP || status == EINVAL || status == EINTR else {
             throw Errno.failure("reserve space in", path, errno: status)

@@ -38,7 +38,7 @@ extension VectorProcedure {
         }
         do throws(CofferError) {
             let scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
-            // The IV is the message's first 16 bytes: another size cannot be told to the library when opening.
+            // The IV is the message's first 16 bytes: no other size can be told to the library when opening.
             guard iv.count == AuthenticatedCBC.ivSize else {
                 return unsupported(
                     "unsupported-iv-size:\(iv.count * 8)",

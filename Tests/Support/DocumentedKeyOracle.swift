@@ -23,7 +23,8 @@ package enum DocumentedKeyOracle {
             digits = number % 3 == 0
             size = source.randrange(4, 9) if digits else source.randrange(0, 200)
             passcode = ''.join(source.choice('0123456789' if digits else letters) for _ in range(size))
-            label = '' if number % 4 else ''.join(source.choice(letters) for _ in range(source.randrange(0, 40)))
+            long = 0 if number % 4 else source.randrange(0, 40)
+            label = ''.join(source.choice(letters) for _ in range(long))
             code = base64.b64encode(hashlib.sha256(passcode.encode()).digest()).decode() if passcode else ''
             key = hashlib.sha256((name + label + code).encode()).hexdigest()
             print('\\t'.join([name, label.encode().hex(), passcode.encode().hex(), code, key]))

@@ -44,7 +44,7 @@ struct VectorSearch {
         return try file.readAll(limit: largestFile)
     }
 
-    /// Adds what lies in a folder and the folders below it. Links to files are followed, links to folders not.
+    /// Adds what lies in a folder and below it. Links to files are followed, links to folders not.
     private mutating func look(
         in folder: borrowing Descriptor, _ path: FilePath, _ known: inout [FilePath]
     ) throws(CofferError) {

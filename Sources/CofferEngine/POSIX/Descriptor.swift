@@ -39,9 +39,10 @@ package struct Descriptor: ~Copyable, Sendable {
         try open(path, mode, base: AT_FDCWD, shown: path)
     }
 
-    /// Opens `name` relative to this directory, never through a symbolic link.
+    /// Opens `name` relative to this directory, never through a symbolic link and without waiting when somebody put a
+    /// pipe there.
     package func open(_ name: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
-        try Self.open(name, mode.union(.noFollow), base: raw, shown: path.pushing(name))
+        try Self.open(name, mode.union([.noFollow, .nonBlocking]), base: raw, shown: path.pushing(name))
     }
 
     private static func open(

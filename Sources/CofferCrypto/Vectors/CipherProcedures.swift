@@ -37,7 +37,7 @@ extension VectorProcedure {
                 })
         }
         do throws(CofferError) {
-            let scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
+            var scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
             let opened = try scheme.open(message.span, associatedData: aad.span)
             guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
             let sealed = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)

@@ -66,7 +66,8 @@ let package = Package(
         .target(
             name: "CofferTesting",
             dependencies: [
-                "Coffer", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
 
@@ -82,7 +83,7 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "BenchPeers", "Coffer", "CofferCrypto", "CofferEngine",
+                "BenchPeers", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -91,7 +92,7 @@ let package = Package(
         // The peers that bench measures against: raw calls of the C libraries, outside every product's
         // library.
         .target(
-            name: "BenchPeers", dependencies: ["COpenSSL", "CSodium"], path: "Benchmarks/Peers",
+            name: "BenchPeers", dependencies: ["CofferBase", "COpenSSL", "CSodium"], path: "Benchmarks/Peers",
             swiftSettings: shared),
 
         // Tests mirror Sources.

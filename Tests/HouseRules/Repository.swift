@@ -6,9 +6,11 @@ enum Repository {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// Every Swift file under the named folders, in order of path.
-    static func swiftSources(under folders: [String]) throws -> [SwiftSource] {
-        try files(under: folders) { $0.hasSuffix(".swift") }.map {
+    /// Every Swift file of the package, in order of path; read once.
+    static func swiftSources() throws -> [SwiftSource] { try allSources.get() }
+
+    private static let allSources = Result {
+        try files(under: ["Sources", "Tests", "Benchmarks"]) { $0.hasSuffix(".swift") }.map {
             SwiftSource(path: $0, text: try text(of: $0))
         }
     }

@@ -32,7 +32,12 @@ enum Rules {
 
     /// The identifiers and keywords of a line.
     private static func words(_ line: String) -> [Substring] {
-        line.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+        // Every byte of a letter outside ASCII has its highest bit set.
+        line.utf8.split {
+            !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) && $0 != UInt8(ascii: "_")
+                && $0 < 0x80
+                && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }.map { Substring($0) }
     }
 
     /// Rule 2, inside the engine: every promise that the compiler cannot check says why it holds.
@@ -53,7 +58,7 @@ enum Rules {
         guard source.path.hasPrefix("Sources/"), !allowed.contains(source.path) else { return [] }
         return source.findings("ends the process instead of throwing") { line in
             words(line).contains { $0 == "fatalError" || $0 == "preconditionFailure" }
-                || line.contains(/(try|as)!|[\w\)\]\}">?]!(?!=)/)
+                || line.utf8.contains(UInt8(ascii: "!")) && line.contains(/(try|as)!|[\w\)\]\}">?]!(?!=)/)
         }
     }
 
@@ -79,7 +84,7 @@ enum Rules {
     }
 
     static func longLines(_ lines: [String], in path: String) -> [Finding] {
-        lines.enumerated().filter { $0.element.count > 110 }.map {
+        lines.enumerated().filter { $0.element.utf8.count > 110 && $0.element.count > 110 }.map {
             Finding(
                 path: path, line: $0.offset + 1, what: "has \($0.element.count) columns, 110 are allowed")
         }

@@ -6,7 +6,7 @@ struct SourceRulesTests {
     private let sources: [SwiftSource]
 
     init() throws {
-        sources = try Repository.swiftSources(under: ["Sources", "Tests", "Benchmarks"])
+        sources = try Repository.swiftSources()
         #expect(sources.count > 20, "The sources were not found at the root.")
     }
 

@@ -19,14 +19,16 @@ struct SourceScanner {
         while position < bytes.count { scanCode(inInterpolation: false) }
     }
 
-    private func starts(with text: StaticString, at offset: Int = 0) -> Bool {
-        var index = position + offset
-        for scalar in text.description.utf8 {
-            guard index < bytes.count, bytes[index] == scalar else { return false }
-            index += 1
-        }
-        return true
+    /// The byte `offset` places from here; zero beyond the end.
+    private func peek(_ offset: Int = 0) -> UInt8 {
+        position + offset < bytes.count ? bytes[position + offset] : 0
     }
+
+    private func starts(with first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
+        peek() == UInt8(ascii: first) && peek(1) == UInt8(ascii: second)
+    }
+
+    private var startsWithThreeQuotes: Bool { starts(with: "\"", "\"") && peek(2) == UInt8(ascii: "\"") }
 
     /// Moves on by `count` bytes, keeping them as code or blanking them.
     private mutating func advance(_ count: Int = 1, keep: Bool = false) {
@@ -41,9 +43,9 @@ struct SourceScanner {
     private mutating func scanCode(inInterpolation: Bool) {
         var depth = 0
         while position < bytes.count {
-            if starts(with: "//") {
+            if starts(with: "/", "/") {
                 scanLineComment()
-            } else if starts(with: "/*") {
+            } else if starts(with: "/", "*") {
                 scanBlockComment()
             } else if let hashes = hashesBeforeQuote() {
                 scanString(hashes: hashes)
@@ -69,10 +71,10 @@ struct SourceScanner {
         let (start, startLine) = (position, line)
         var depth = 0
         repeat {
-            if starts(with: "/*") {
+            if starts(with: "/", "*") {
                 depth += 1
                 advance(2)
-            } else if starts(with: "*/") {
+            } else if starts(with: "*", "/") {
                 depth -= 1
                 advance(2)
             } else {
@@ -85,32 +87,27 @@ struct SourceScanner {
     /// The number of `#` before a quote that starts here; `nil` when no string starts here.
     private func hashesBeforeQuote() -> Int? {
         var count = 0
-        while position + count < bytes.count, bytes[position + count] == UInt8(ascii: "#") { count += 1 }
-        guard position + count < bytes.count, bytes[position + count] == UInt8(ascii: "\"") else {
-            return nil
-        }
-        return count
+        while peek(count) == UInt8(ascii: "#") { count += 1 }
+        return peek(count) == UInt8(ascii: "\"") ? count : nil
     }
 
     private func hasHashes(_ count: Int, at offset: Int) -> Bool {
-        (0..<count).allSatisfy {
-            position + offset + $0 < bytes.count && bytes[position + offset + $0] == UInt8(ascii: "#")
-        }
+        (0..<count).allSatisfy { peek(offset + $0) == UInt8(ascii: "#") }
     }
 
     private mutating func scanString(hashes: Int) {
         advance(hashes, keep: true)
-        let isLong = starts(with: "\"\"\"")
+        let isLong = startsWithThreeQuotes
         let quotes = isLong ? 3 : 1
         advance(quotes, keep: true)
         let (start, startLine) = (position, line)
         var end = position
         while position < bytes.count {
-            let closes = isLong ? starts(with: "\"\"\"") : starts(with: "\"")
+            let closes = isLong ? startsWithThreeQuotes : peek() == UInt8(ascii: "\"")
             if closes, hasHashes(hashes, at: quotes) { break }
-            if starts(with: "\\"), hasHashes(hashes, at: 1) {
+            if peek() == UInt8(ascii: "\\"), hasHashes(hashes, at: 1) {
                 advance(1 + hashes)
-                if starts(with: "(") {
+                if peek() == UInt8(ascii: "(") {
                     advance()
                     scanCode(inInterpolation: true)
                 }

@@ -35,19 +35,20 @@ struct TextRulesTests {
             let name = file.dropFirst("Vectors/".count)
             #expect(readme.contains(name), "Vectors/README.md does not name \(name).")
         }
-        let readers = try Repository.swiftSources(under: ["Tests"]).filter {
-            !$0.path.hasPrefix("Tests/HouseRules/") && $0.literals.contains { $0.text.contains("Vectors") }
+        let readers = try Repository.swiftSources().filter {
+            $0.path.hasPrefix("Tests/") && !$0.path.hasPrefix("Tests/HouseRules/")
+                && $0.literals.contains { $0.text.contains("Vectors") }
         }
         #expect(!readers.isEmpty, "No test reads Vectors/.")
     }
 
     @Test("8: every label and every magic stands once")
     func labels() throws {
-        let sources = try Repository.swiftSources(under: ["Sources"])
+        let sources = try Repository.swiftSources().filter { $0.path.hasPrefix("Sources/") }
         var places: [String: [String]] = [:]
         for source in sources {
             for literal in source.literals {
-                for match in literal.text.matches(of: /coffer\/[\w\/-]+\/v[0-9]+|COFFER[A-Z][0-9]/) {
+                for match in literal.text.matches(of: /^(coffer\/[\w\/-]+\/v[0-9]+|COFFER[A-Z][0-9])$/) {
                     places[String(match.0), default: []].append("\(source.path):\(literal.line)")
                 }
             }

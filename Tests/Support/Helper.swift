@@ -7,7 +7,8 @@ package final class Helper {
     private let input = Pipe()
     private let output = Pipe()
 
-    /// Starts `arguments[0]`, looked up in PATH, and waits for the line `ready`; `nil` when it ends without one.
+    /// Starts `arguments[0]`, looked up in PATH, and waits for the line `ready`; `nil` when it ends without
+    /// one.
     package init?(_ arguments: [String]) {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = arguments

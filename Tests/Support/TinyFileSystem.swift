@@ -1,7 +1,8 @@
 package import CofferEngine
 import SystemPackage
 
-/// A memory file system of four pages, mounted in a namespace of its own by a helper: a full disk without root.
+/// A memory file system of four pages, mounted in a namespace of its own by a helper: a full disk without
+/// root.
 package final class TinyFileSystem {
     private let helper: Helper
     private let scratch: ScratchDirectory

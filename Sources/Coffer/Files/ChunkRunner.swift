@@ -3,15 +3,15 @@ import CofferEngine
 import Dispatch
 import Synchronization
 
-/// Spreads runs of chunks over the processors. Every run reads and writes at its own offsets, so order does not matter.
+/// Spreads runs of chunks over the processors. Every run reads and writes at its own offsets, so order does
+/// not matter.
 enum ChunkRunner {
     /// Chunks worked on at a time by one thread: about 1 MiB.
     static func runLength(_ layout: ContainerLayout) -> Int64 { max(1, Int64(1 << 20) >> Int64(layout.log)) }
 
-    /// Calls `work` for runs that cover `chunks`, from several threads, each with a state of its own from `prepare`.
-    /// The first error ends the work and is thrown.
-    ///
-    /// - Parameter check: Called between runs on every thread; throws to stop.
+    /// Calls `work` for runs that cover `chunks`, from several threads, each with a state of its own from
+    /// `prepare`. Between runs `check` is called on every thread; it throws to stop. The first error ends the
+    /// work and is thrown.
     static func run<State: ~Copyable>(
         _ chunks: Range<Int64>, runLength: Int64, threads limit: Int = .max,
         check: @Sendable () throws(CofferError) -> Void,

@@ -4,7 +4,8 @@ import CofferEngine
 import FoundationEssentials
 import Synchronization
 
-/// An open container: its header is authentic, its length is authentic, its chunks are opened as they are asked for.
+/// An open container: its header is authentic, its length is authentic, its chunks are opened as they are
+/// asked for.
 final class ContainerReader: Sendable {
     let layout: ContainerLayout
     let header: InnerHeader
@@ -27,11 +28,13 @@ final class ContainerReader: Sendable {
         self.inner = inner
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "The container is damaged or not of this vault.") }
+    private static var damaged: CofferError {
+        CofferError(.corrupt, "The container is damaged or not of this vault.")
+    }
 
-    /// Opens both layers of the header and the last chunk.
+    /// Opens both layers of the header and the last chunk. `classKey` gives the class's key, or throws
+    /// `locked`.
     ///
-    /// - Parameter classKey: Gives the class's key, or throws `locked`.
     /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and what `classKey` throws.
     static func open(
         _ file: consuming Descriptor, id: FileID?, device: DeviceRecord, context: [UInt8] = [],
@@ -80,7 +83,9 @@ final class ContainerReader: Sendable {
         for index in 0..<2 {
             var bytes = [UInt8](repeating: 0, count: OuterSlot.size)
             var span = bytes.mutableSpan
-            guard try file.read(at: Int64(index * OuterSlot.size), into: &span) == OuterSlot.size else { throw damaged }
+            guard try file.read(at: Int64(index * OuterSlot.size), into: &span) == OuterSlot.size else {
+                throw damaged
+            }
             do throws(CofferError) {
                 guard let slot = try OuterSlot.decode(bytes) else { continue }
                 switch try slot.keys(bytes, kek: kek) {
@@ -94,7 +99,9 @@ final class ContainerReader: Sendable {
                 if error.code != .corrupt { failure = error }
             }
         }
-        guard let best = candidates.max(by: { $0.slot.generation < $1.slot.generation }) else { throw failure }
+        guard let best = candidates.max(by: { $0.slot.generation < $1.slot.generation }) else {
+            throw failure
+        }
         guard candidates.allSatisfy({ $0.slot.isSameFile(as: best.slot) }) else { throw damaged }
         return best
     }
@@ -107,8 +114,8 @@ final class ContainerReader: Sendable {
         fileprivate let plaintext: AlignedBuffer
     }
 
-    /// Opens `chunks` run by run, from several threads unless told otherwise, and gives each run's plaintext with its
-    /// offset to `body`, in no particular order.
+    /// Opens `chunks` run by run, from several threads unless told otherwise, and gives each run's plaintext
+    /// with its offset to `body`, in no particular order.
     func forEachRun(
         in chunks: Range<Int64>, threads: Int = .max,
         check: @escaping @Sendable () throws(CofferError) -> Void = {},
@@ -117,7 +124,8 @@ final class ContainerReader: Sendable {
         let runLength = ChunkRunner.runLength(layout)
         let layout = layout
         let buffered = Int(min(runLength, Int64(chunks.count)))
-        try ChunkRunner.run(chunks, runLength: runLength, threads: threads, check: check) { () throws(CofferError) in
+        try ChunkRunner.run(chunks, runLength: runLength, threads: threads, check: check) {
+            () throws(CofferError) in
             let innerCipher = try self.inner.chunkCipher()
             let outerCipher = try self.outer.chunkCipher()
             return Worker(
@@ -138,7 +146,9 @@ final class ContainerReader: Sendable {
                 worker.plaintext.clear()
                 throw error.code == .notAuthentic ? Self.damaged : error
             }
-            try worker.plaintext.read(0..<count) { (plaintext) throws(CofferError) in try body(plaintext, start) }
+            try worker.plaintext.read(0..<count) { (plaintext) throws(CofferError) in
+                try body(plaintext, start)
+            }
         }
     }
 
@@ -149,7 +159,8 @@ final class ContainerReader: Sendable {
         let source = position * layout.stride
         let target = position * layout.chunkSize
         let plaintext = worker.plaintext
-        try worker.sealed.write(source..<source + count + ContainerLayout.overhead) { (buffer) throws(CofferError) in
+        try worker.sealed.write(source..<source + count + ContainerLayout.overhead) {
+            (buffer) throws(CofferError) in
             try worker.outer.openInPlace(&buffer, index: index)
         }
         try worker.sealed.read(source..<source + count + AEAD.tagSize) { (sealed) throws(CofferError) in
@@ -167,7 +178,8 @@ final class ContainerReader: Sendable {
 
     /// Opens every chunk and drops the plaintext.
     func verify(
-        check: @escaping @Sendable () throws(CofferError) -> Void, progress: (@Sendable (FileProgress) -> Void)?
+        check: @escaping @Sendable () throws(CofferError) -> Void,
+        progress: (@Sendable (FileProgress) -> Void)?
     ) throws(CofferError) {
         let done = Atomic<Int64>(0)
         let total = layout.length

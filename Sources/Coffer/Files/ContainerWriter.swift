@@ -17,7 +17,8 @@ struct ContainerWriter {
     /// Reads `source` whole, seals it into `target` and writes the header last. The target is not flushed.
     func seal(
         _ source: borrowing Descriptor, name: [UInt8], into target: borrowing Descriptor,
-        check: @escaping @Sendable () throws(CofferError) -> Void, progress: (@Sendable (FileProgress) -> Void)?
+        check: @escaping @Sendable () throws(CofferError) -> Void,
+        progress: (@Sendable (FileProgress) -> Void)?
     ) throws(CofferError) {
         let status = try source.status()
         let layout = ContainerLayout(log: log, length: status.size)
@@ -30,9 +31,12 @@ struct ContainerWriter {
         let outer = try LayerKeys.derive(
             outerFileKey, layer: .outer, suite: suite, log: log, id: id, salt: outerSalt, context: [])
         let inner = try LayerKeys.derive(
-            innerFileKey, layer: .inner, suite: .aes256GCM, log: log, id: id, salt: innerSalt, context: context)
+            innerFileKey, layer: .inner, suite: .aes256GCM, log: log, id: id, salt: innerSalt,
+            context: context)
 
-        try sealChunks(source, layout: layout, outer: outer, inner: inner, into: target, check: check, progress: progress)
+        try sealChunks(
+            source, layout: layout, outer: outer, inner: inner, into: target, check: check, progress: progress
+        )
         guard try source.status() == status else {
             throw CofferError(.conflict, "\(source.path) changed while it was read.")
         }
@@ -64,11 +68,13 @@ struct ContainerWriter {
     private func sealChunks(
         _ source: borrowing Descriptor, layout: ContainerLayout, outer: borrowing LayerKeys,
         inner: borrowing LayerKeys, into target: borrowing Descriptor,
-        check: @escaping @Sendable () throws(CofferError) -> Void, progress: (@Sendable (FileProgress) -> Void)?
+        check: @escaping @Sendable () throws(CofferError) -> Void,
+        progress: (@Sendable (FileProgress) -> Void)?
     ) throws(CofferError) {
         let runLength = ChunkRunner.runLength(layout)
         let done = Atomic<Int64>(0)
-        try ChunkRunner.run(0..<layout.chunkCount, runLength: runLength, check: check) { () throws(CofferError) in
+        try ChunkRunner.run(0..<layout.chunkCount, runLength: runLength, check: check) {
+            () throws(CofferError) in
             let innerCipher = try inner.chunkCipher()
             let outerCipher = try outer.chunkCipher()
             return Worker(
@@ -81,7 +87,9 @@ struct ContainerWriter {
             let read = try worker.plaintext.write(0..<count) { (buffer) throws(CofferError) in
                 try source.read(at: start, into: &buffer)
             }
-            guard read == count else { throw CofferError(.conflict, "\(source.path) changed while it was read.") }
+            guard read == count else {
+                throw CofferError(.conflict, "\(source.path) changed while it was read.")
+            }
             for index in run {
                 try seal(index, of: run, layout: layout, worker: &worker)
             }

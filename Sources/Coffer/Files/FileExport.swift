@@ -4,8 +4,8 @@ public import SystemPackage
 import Synchronization
 
 extension FileStore {
-    /// Writes the decrypted content to a new file, readable by this user alone, that appears whole or not at all.
-    /// From then on it is out of Coffer's care.
+    /// Writes the decrypted content to a new file, readable by this user alone, that appears whole or not at
+    /// all. From then on it is out of Coffer's care.
     ///
     /// - Parameters:
     ///   - id: The file.

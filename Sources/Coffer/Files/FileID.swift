@@ -34,7 +34,8 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
     /// The id of the container of that name; `nil` for other files.
     init?(fileName: FilePath) {
         let name = fileName.string
-        guard name.hasSuffix(Self.suffix), let uuid = UUID(uuidString: String(name.dropLast(Self.suffix.count))),
+        guard name.hasSuffix(Self.suffix),
+            let uuid = UUID(uuidString: String(name.dropLast(Self.suffix.count))),
             name == uuid.uuidString.lowercased() + Self.suffix
         else { return nil }
         self.uuid = uuid

@@ -6,8 +6,8 @@ public import SystemPackage
 
 /// The files of one vault, each doubly encrypted in a container of its own: see <doc:FileFormat>.
 ///
-/// Works in bounded memory whatever the size, on every processor. Cancelling the task stops at the next chunk and
-/// leaves nothing behind.
+/// Works in bounded memory whatever the size, on every processor. Cancelling the task stops at the next chunk
+/// and leaves nothing behind.
 public final class FileStore: Sendable {
     let core: SessionCore
 
@@ -19,12 +19,12 @@ public final class FileStore: Sendable {
     ///   - path: A regular file; its name and date are kept, sealed.
     ///   - protection: When it can be read.
     ///   - outerSuite: The cipher of the outer layer.
-    ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk. Its blocks may stay
-    ///     readable on the medium: nothing here can promise otherwise.
+    ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk. Its blocks
+    ///     may stay readable on the medium: nothing here can promise otherwise.
     ///   - progress: Called now and then from working threads.
     /// - Returns: What the file is found by from now on.
-    /// - Throws: `locked`, `wiped`; `refused` for what is not a regular file; `conflict` when the file changes while it
-    ///   is read; `noSpace`, `readOnly`, `cancelled`.
+    /// - Throws: `locked`, `wiped`; `refused` for what is not a regular file; `conflict` when the file
+    ///   changes while it is read; `noSpace`, `readOnly`, `cancelled`.
     public func add(
         contentsOf path: FilePath, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerSuite: OuterSuite = .chaCha20Poly1305, removingOriginal: Bool = false,
@@ -127,7 +127,8 @@ public final class FileStore: Sendable {
                 in: reader.chunks(of: wanted), check: check
             ) { (plaintext, offset) throws(CofferError) in
                 let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
-                let piece = plaintext.extracting(Int(part.lowerBound - offset)..<Int(part.upperBound - offset))
+                let piece = plaintext.extracting(
+                    Int(part.lowerBound - offset)..<Int(part.upperBound - offset))
                 let position = Int(part.lowerBound - wanted.lowerBound)
                 buffer.write(position..<position + piece.count) { $0.write(piece, at: 0) }
             }
@@ -147,8 +148,8 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// Removes a file; gives whether there was one. Its key goes with it: what stays on the medium is noise as long as
-    /// the vault's keys stay secret.
+    /// Removes a file; gives whether there was one. Its key goes with it: what stays on the medium is noise
+    /// as long as the vault's keys stay secret.
     ///
     /// - Throws: `wiped`, `busy`, `readOnly`.
     @discardableResult
@@ -157,8 +158,12 @@ public final class FileStore: Sendable {
             try core.home.changingVault { (vault) throws(CofferError) in
                 let directory = try vault.open(Home.filesName, [.read, .directory])
                 guard try directory.status(of: id.fileName) != nil else { return false }
-                try Self.destroyHeader(of: id, in: directory)
-                try directory.remove(id.fileName)
+                // Out of sight by one rename, so that a crash leaves the file whole or gone; then destroyed.
+                let doomed = try Descriptor.temporaryName()
+                try directory.rename(id.fileName, to: doomed)
+                try directory.sync()
+                try Self.destroyHeader(of: doomed, in: directory)
+                try directory.remove(doomed)
                 try directory.sync()
                 return true
             }
@@ -177,7 +182,8 @@ extension FileStore {
             guard error.code == .absent else { throw error }
             throw CofferError(.absent, "There is no file \(id).")
         }
-        return try ContainerReader.open(file, id: id, device: core.device) { (protection) throws(CofferError) in
+        return try ContainerReader.open(file, id: id, device: core.device) {
+            (protection) throws(CofferError) in
             try core.keys.key(protection)
         }
     }
@@ -199,7 +205,8 @@ extension FileStore {
     ) throws(CofferError) {
         let directory = try openDirectory()
         let temporary = try Descriptor.temporaryName()
-        // The lock on the unfinished file tells the next writer that its owner is alive; it goes with the descriptor.
+        // The lock on the unfinished file tells the next writer that its owner is alive; it goes with the
+        // descriptor.
         let file: Descriptor = try core.home.changingVault { (_) throws(CofferError) in
             try directory.removeAbandonedTemporaries()
             let file = try directory.open(temporary, [.readWrite, .exclusive])
@@ -221,8 +228,10 @@ extension FileStore {
     }
 
     /// Destroys both wrapped keys in place, so that the container opens with nothing that is left.
-    private static func destroyHeader(of id: FileID, in directory: borrowing Descriptor) throws(CofferError) {
-        let file = try directory.open(id.fileName, .readWrite)
+    private static func destroyHeader(of name: FilePath, in directory: borrowing Descriptor)
+        throws(CofferError)
+    {
+        let file = try directory.open(name, .readWrite)
         let noise = try SecureRandom.bytes(Int(ContainerLayout.headerSize))
         try file.write(noise.span, at: 0)
         try file.syncData()

@@ -3,7 +3,8 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// What a container says of its file, visible once the outer layer is open. Byte layout: FileFormat, "Inner header".
+/// What a container says of its file, visible once the outer layer is open. Byte layout: FileFormat, "Inner
+/// header".
 struct InnerHeader {
     static let size = 1024
     static let wrappedKeySize = 40
@@ -25,7 +26,8 @@ struct InnerHeader {
 
     func encode(authenticationKey: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         guard name.count <= Self.longestName, mediaType.utf8.count <= 127 else {
-            throw CofferError(.invalidInput, "A file name has at most 255 bytes and a media type at most 127.")
+            throw CofferError(
+                .invalidInput, "A file name has at most 255 bytes and a media type at most 127.")
         }
         var writer = ByteWriter()
         writer.append(Array(Magic.innerHeader.utf8))
@@ -56,7 +58,9 @@ struct InnerHeader {
     /// Reads the fields; the outer layer has authenticated them, so what does not fit is `corrupt` or newer.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> InnerHeader {
         var reader = ByteReader(bytes, what: "container header")
-        guard bytes.count == size, try reader.take(8) == Array(Magic.innerHeader.utf8) else { throw reader.damaged }
+        guard bytes.count == size, try reader.take(8) == Array(Magic.innerHeader.utf8) else {
+            throw reader.damaged
+        }
         let version = try reader.number(UInt16.self)
         let suite = try reader.number(UInt8.self)
         let log = try reader.number(UInt8.self)
@@ -81,7 +85,8 @@ struct InnerHeader {
         let name = try reader.take(nameCount)
         try reader.skip(653 - reader.position)
         let typeCount = Int(try reader.number(UInt8.self))
-        guard typeCount <= 127, let mediaType = String(validating: try reader.take(typeCount), as: UTF8.self) else {
+        guard typeCount <= 127, let mediaType = String(validating: try reader.take(typeCount), as: UTF8.self)
+        else {
             throw reader.damaged
         }
         return InnerHeader(

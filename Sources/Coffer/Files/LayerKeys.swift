@@ -14,17 +14,20 @@ struct LayerKeys: ~Copyable, Sendable {
     private let suite: OuterSuite
 
     static func derive(
-        _ fileKey: borrowing SymmetricKey, layer: Layer, suite: OuterSuite, log: UInt8, id: FileID, salt: [UInt8],
+        _ fileKey: borrowing SymmetricKey, layer: Layer, suite: OuterSuite, log: UInt8, id: FileID,
+        salt: [UInt8],
         context: [UInt8]
     ) throws(CofferError) -> LayerKeys {
         let info =
-            Array(Label.fileLayer.utf8) + [layer.rawValue, suite.rawValue, log] + id.uuid.bytes + salt + context
+            Array(Label.fileLayer.utf8) + [layer.rawValue, suite.rawValue, log] + id.uuid.bytes + salt
+            + context
         let block = try HKDF.expand(fileKey, info: info.span, digest: .sha512, count: 140)
         let chunkKey = try block.key(0..<32)
         let headerKey = try block.key(76..<108)
         let authenticationKey = try block.key(108..<140)
         return LayerKeys(
-            commitment: block.publicBytes(44..<76), headerKey: headerKey, authenticationKey: authenticationKey,
+            commitment: block.publicBytes(44..<76), headerKey: headerKey,
+            authenticationKey: authenticationKey,
             chunkKey: chunkKey, nonceBase: block.publicBytes(32..<44), suite: suite)
     }
 

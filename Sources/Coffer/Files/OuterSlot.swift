@@ -50,7 +50,9 @@ struct OuterSlot {
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> OuterSlot? {
         guard bytes.contains(where: { $0 != 0 }) else { return nil }
         var reader = ByteReader(bytes, what: "container header")
-        guard bytes.count == size, try reader.take(8) == Array(Magic.container.utf8) else { throw reader.damaged }
+        guard bytes.count == size, try reader.take(8) == Array(Magic.container.utf8) else {
+            throw reader.damaged
+        }
         let version = try reader.number(UInt16.self)
         let rawSuite = try reader.number(UInt8.self)
         let log = try reader.number(UInt8.self)
@@ -64,7 +66,8 @@ struct OuterSlot {
         let rawClass = try reader.number(UInt16.self)
         let algorithm = try reader.number(UInt16.self)
         guard let protection = ProtectionClass(rawValue: rawClass), algorithm == 1 else {
-            throw CofferError(.unsupportedVersion, "The container names a class or algorithm of a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "The container names a class or algorithm of a newer release.")
         }
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == wrappedKeySize, try reader.number(UInt16.self) == 0 else {
@@ -73,11 +76,13 @@ struct OuterSlot {
         let wrappedKey = try reader.take(wrappedKeySize)
         try reader.skip(344 - reader.position)
         return OuterSlot(
-            suite: suite, log: log, generation: generation, id: id, salt: salt, protection: protection, kekID: kekID,
+            suite: suite, log: log, generation: generation, id: id, salt: salt, protection: protection,
+            kekID: kekID,
             wrappedKey: wrappedKey, commitment: try reader.take(32))
     }
 
-    /// The keys of the outer layer, checked against the commitment and the slot's tag; `nil` when they do not hold.
+    /// The keys of the outer layer, checked against the commitment and the slot's tag; `nil` when they do not
+    /// hold.
     func keys(_ bytes: [UInt8], kek: borrowing SymmetricKey) throws(CofferError) -> LayerKeys? {
         let fileKey: SymmetricKey
         do throws(CofferError) {
@@ -92,7 +97,8 @@ struct OuterSlot {
         guard ConstantTime.equal(expected.span, commitment.span) else { return nil }
         let bodyEnd = Self.size - Self.tagSize
         let authentic = try HMAC.isValid(
-            bytes.span.extracting(bodyEnd...), for: bytes.span.extracting(..<bodyEnd), key: keys.authenticationKey)
+            bytes.span.extracting(bodyEnd...), for: bytes.span.extracting(..<bodyEnd),
+            key: keys.authenticationKey)
         guard authentic else { return nil }
         return consume keys
     }

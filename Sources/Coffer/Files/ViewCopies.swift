@@ -3,18 +3,20 @@ import CofferEngine
 public import SystemPackage
 
 extension FileStore {
-    /// Gives `body` the path of a decrypted copy under the original name, readable by this user alone. The copy lies
-    /// in memory and is gone when `body` ends, throws or is cancelled; after a crash, the next open removes it.
+    /// Gives `body` the path of a decrypted copy under the original name, readable by this user alone. The
+    /// copy lies in memory and is gone when `body` ends, throws or is cancelled; after a crash, the next open
+    /// removes it.
     ///
-    /// Not guaranteed: other programs of the same user can read the copy while it is there; memory may be written to
-    /// swap (see ``isSwapActive``); what a viewer copies elsewhere (recent files, thumbnails) is out of reach.
+    /// Not guaranteed: other programs of the same user can read the copy while it is there; memory may be
+    /// written to swap (see ``isSwapActive``); what a viewer copies elsewhere (recent files, thumbnails) is
+    /// out of reach.
     ///
     /// - Parameters:
     ///   - id: The file.
     ///   - body: What views the copy.
     /// - Returns: What `body` gives.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` when the copy would take more than half of the free
-    ///   memory; `unsupported` where there is no memory file system; and what `body` throws.
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` when the copy would take more than half of
+    ///   the free memory; `unsupported` where there is no memory file system; and what `body` throws.
     public func withViewCopy<Result>(
         of id: FileID, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {

@@ -4,9 +4,9 @@ import SystemPackage
 
 /// Where view copies live: directories on memory, of this user alone.
 ///
-/// `$XDG_RUNTIME_DIR/coffer/views` where there is one on tmpfs; else `/dev/shm/coffer-` and a random name that the vault
-/// keeps for itself. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. Whoever views holds a lock on
-/// `lease`, which the kernel drops when the process dies.
+/// `$XDG_RUNTIME_DIR/coffer/views` where there is one on tmpfs; else `/dev/shm/coffer-` and a random name
+/// that the vault keeps for itself. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. Whoever
+/// views holds a lock on `lease`, which the kernel drops when the process dies.
 enum ViewRoots {
     private static let recordName: FilePath = "viewroot"
     private static let leaseName: FilePath = "lease"
@@ -16,7 +16,9 @@ enum ViewRoots {
     /// The root to make a view in.
     static func usable(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
         if let runtime = try? runtimeRoot(creating: true) { return runtime }
-        if let name = try? recordedName(vault), let root = try? sharedMemoryRoot(name, creating: true) { return root }
+        if let name = try? recordedName(vault), let root = try? sharedMemoryRoot(name, creating: true) {
+            return root
+        }
         let name = try "coffer-" + hexadecimal(SecureRandom.bytes(16))
         let bytes = Array(name.utf8)
         try vault.replace(recordName, with: bytes.span)
@@ -27,7 +29,9 @@ enum ViewRoots {
     private static func existing(recorded: String?) -> [Root] {
         var roots: [Root] = []
         if let root = try? runtimeRoot(creating: false) { roots.append(Root(root)) }
-        if let recorded, let root = try? sharedMemoryRoot(recorded, creating: false) { roots.append(Root(root)) }
+        if let recorded, let root = try? sharedMemoryRoot(recorded, creating: false) {
+            roots.append(Root(root))
+        }
         return roots
     }
 
@@ -91,8 +95,11 @@ enum ViewRoots {
         return try FileLock.tryAcquire(lease) != nil
     }
 
-    private static func owner(of name: FilePath, in root: borrowing Descriptor) throws(CofferError) -> VaultID? {
-        guard let view = try? root.open(name, [.read, .directory]), let lease = try? view.open(leaseName, .read),
+    private static func owner(of name: FilePath, in root: borrowing Descriptor) throws(CofferError)
+        -> VaultID?
+    {
+        guard let view = try? root.open(name, [.read, .directory]),
+            let lease = try? view.open(leaseName, .read),
             let bytes = try? lease.readAll(limit: 16)
         else { return nil }
         return VaultID(bytes: bytes)

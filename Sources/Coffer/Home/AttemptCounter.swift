@@ -8,9 +8,11 @@ struct AttemptCounter {
     let time: TimeSource
     let delays: Bool
 
-    /// The class keys when the passcode is right; `nil` when it was the last failure and everything is to be erased.
+    /// The class keys when the passcode is right; `nil` when it was the last failure and everything is to be
+    /// erased.
     func attempt(
-        _ passcode: Passcode, parameters: Keybag.PasscodeParameters, keybag: Keybag, in vault: borrowing Descriptor
+        _ passcode: Passcode, parameters: Keybag.PasscodeParameters, keybag: Keybag,
+        in vault: borrowing Descriptor
     ) throws(CofferError) -> [ProtectionClass: ClassKey]? {
         let key = try device.key(Label.attemptsMAC)
         var before = try Attempts.decode(read(key: key, in: vault).payload)
@@ -53,7 +55,8 @@ struct AttemptCounter {
         let wait = attempts.remainingDelay(now: now, bootIdentifier: boot)
         guard wait <= .zero else {
             throw CofferError(
-                .attemptDelayed, "Too soon after a wrong passcode: wait \(wait.components.seconds + 1) seconds.",
+                .attemptDelayed,
+                "Too soon after a wrong passcode: wait \(wait.components.seconds + 1) seconds.",
                 attemptsLeft: attempts.left, retryAfter: wait)
         }
     }
@@ -68,6 +71,7 @@ struct AttemptCounter {
         _ attempts: Attempts, key: borrowing SymmetricKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
         let current = try read(key: key, in: vault)
-        try Attempts.record.update(current, to: attempts.encoded, vaultID: device.vaultID, key: key, in: vault)
+        try Attempts.record.update(
+            current, to: attempts.encoded, vaultID: device.vaultID, key: key, in: vault)
     }
 }

@@ -5,14 +5,16 @@ import SystemPackage
 
 /// The count of wrong passcodes, in two slots updated in place and authenticated under the device key.
 ///
-/// It goes up, flushed, **before** a passcode is evaluated, so that no crash and no kill gives a free guess. The tag of
-/// the last wrong passcode (an HMAC under a key derived from it by the full Argon2id, so it is no shortcut) lets the
-/// same mistake made twice count once. A copy of the file put back resets the count: files alone cannot prevent that.
+/// It goes up, flushed, **before** a passcode is evaluated, so that no crash and no kill gives a free guess.
+/// The tag of the last wrong passcode (an HMAC under a key derived from it by the full Argon2id, so it is no
+/// shortcut) lets the same mistake made twice count once. A copy of the file put back resets the count: files
+/// alone cannot prevent that.
 ///
-/// Payload: failures (4), whether there is a tag (1), 3 zero, tag (32), time of the last failure since boot in
-/// nanoseconds (8), boot identifier (36 bytes).
+/// Payload: failures (4), whether there is a tag (1), 3 zero, tag (32), time of the last failure since boot
+/// in nanoseconds (8), boot identifier (36 bytes).
 struct Attempts: Equatable {
-    static let record = SlotRecord(name: "attempts", magic: Magic.attempts, slotSize: 512, what: "attempt counter")
+    static let record = SlotRecord(
+        name: "attempts", magic: Magic.attempts, slotSize: 512, what: "attempt counter")
     /// The failure that erases everything.
     static let limit = 10
 
@@ -26,7 +28,8 @@ struct Attempts: Equatable {
         failures < 5 ? .zero : .seconds(1 << min(failures - 5, 20))
     }
 
-    /// How long to wait now. After a reboot the full delay starts anew: the clock since boot says nothing of before.
+    /// How long to wait now. After a reboot the full delay starts anew: the clock since boot says nothing of
+    /// before.
     func remainingDelay(now: Duration, bootIdentifier: String) -> Duration {
         let since = bootIdentifier == self.bootIdentifier ? now - lastFailure : now
         return max(.zero, Self.delay(after: failures) - since)

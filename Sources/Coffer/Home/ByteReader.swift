@@ -2,13 +2,14 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Reads a record field by field. Every length is checked against what is there: it may come from an attacker.
+/// Reads a record field by field. Every length is checked against what is there: it may come from an
+/// attacker.
 struct ByteReader {
     private let bytes: [UInt8]
     private let what: String
     private(set) var position: Int
 
-    /// - Parameter what: The record's name, for the error.
+    /// Starts at `position`; `what` is the record's name, for the error.
     init(_ bytes: [UInt8], from position: Int = 0, what: String) {
         self.bytes = bytes
         self.position = position

@@ -5,9 +5,9 @@ import SystemPackage
 
 /// The vault's identity and its device key D, in a file of its owner alone.
 ///
-/// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), device key (32), 32 zero, HMAC-SHA256 under a key
-/// derived from the device key over everything before it (32). The tag finds damage; it cannot keep a secret that
-/// lies beside it.
+/// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), device key (32), 32 zero, HMAC-SHA256
+/// under a key derived from the device key over everything before it (32). The tag finds damage; it cannot
+/// keep a secret that lies beside it.
 final class DeviceRecord: Sendable {
     static let fileName: FilePath = "device"
     private static let size = 128
@@ -21,8 +21,11 @@ final class DeviceRecord: Sendable {
         self.deviceKey = deviceKey
     }
 
-    /// Makes a new identity and key. Only `init` of a home calls this: a key that cannot be read is never replaced.
-    static func create(vaultID: VaultID, in directory: borrowing Descriptor) throws(CofferError) -> DeviceRecord {
+    /// Makes a new identity and key. Only `init` of a home calls this: a key that cannot be read is never
+    /// replaced.
+    static func create(vaultID: VaultID, in directory: borrowing Descriptor) throws(CofferError)
+        -> DeviceRecord
+    {
         let key = try SecretBytes.random(count: 32)
         var record = try GuardedBytes.zeroed(count: size)
         var head = ByteWriter()

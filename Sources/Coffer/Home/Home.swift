@@ -102,7 +102,9 @@ final class Home: Sendable {
 }
 
 extension CofferError {
-    static var wiped: CofferError { CofferError(.wiped, "This home was wiped and needs activation: run init.") }
+    static var wiped: CofferError {
+        CofferError(.wiped, "This home was wiped and needs activation: run init.")
+    }
 
     static var locked: CofferError { CofferError(.locked, "The vault is locked: unlock it first.") }
 }

@@ -29,7 +29,8 @@ extension Home {
                 let built = try home.directory.open(name, [.read, .directory])
                 let device = try DeviceRecord.create(vaultID: vaultID, in: built)
                 let keys = try fill(built, device: device, options: options, passcode: passcode)
-                // A live home without a vault is one never made; a wiped one stays wiped until the vault is there.
+                // A live home without a vault is one never made; a wiped one stays wiped until the vault is
+                // there.
                 let live = HomeState(word: .live, vaultID: vaultID)
                 if state?.word != .wiped { try live.write(in: home.directory) }
                 try home.directory.renameWithoutReplacing(name, to: vaultName)
@@ -107,6 +108,7 @@ extension Home {
 
     /// Removes what an interrupted `create` left: under the lock, nobody is building.
     private func removeUnfinished() throws(CofferError) {
+        try directory.removeTemporaries()
         for name in try directory.names() where name.string.hasPrefix(Self.buildPrefix) {
             try directory.removeTree(name)
         }
@@ -117,7 +119,8 @@ extension Home {
 extension Keybag {
     /// Wraps the class keys under a passcode, or under the device key alone.
     mutating func protect(
-        _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost, device: DeviceRecord
+        _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
+        device: DeviceRecord
     ) throws(CofferError) {
         guard let passcode else {
             self.passcode = nil

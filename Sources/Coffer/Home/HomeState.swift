@@ -2,10 +2,11 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Whether a home is alive, being wiped or wiped: one sector, written in place, reserved when the home is made, so
-/// that wiping needs no space on the disk.
+/// Whether a home is alive, being wiped or wiped: one sector, written in place, reserved when the home is
+/// made, so that wiping needs no space on the disk.
 ///
-/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded), zeros.
+/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded),
+/// zeros.
 struct HomeState: Equatable {
     enum Word: String, CaseIterable {
         case live = "LIVE"
@@ -16,7 +17,7 @@ struct HomeState: Equatable {
         var bytes: [UInt8] { Array(rawValue.utf8) + [UInt8](repeating: 0, count: 8 - rawValue.utf8.count) }
     }
 
-    static let fileName = "state"
+    static let fileName: FilePath = "state"
     static let size = 512
 
     let word: Word
@@ -24,8 +25,8 @@ struct HomeState: Equatable {
 
     /// The state of `home`; `nil` when there is none.
     static func read(in home: borrowing Descriptor) throws(CofferError) -> HomeState? {
-        guard try home.status(of: FilePath(fileName)) != nil else { return nil }
-        let file = try home.open(FilePath(fileName), .read)
+        guard try home.status(of: fileName) != nil else { return nil }
+        let file = try home.open(fileName, .read)
         var reader = ByteReader(try file.readAll(limit: size), what: "state record of the home")
         guard try reader.take(8) == Array(Magic.state.utf8) else { throw reader.damaged }
         guard try reader.number(UInt16.self) == 1 else {
@@ -39,7 +40,7 @@ struct HomeState: Equatable {
         return HomeState(word: word, vaultID: vaultID)
     }
 
-    /// Makes this the state of `home` and flushes it: in place, but the first one, which appears whole.
+    /// Makes this the state of `home` and flushes it: the first time by rename, from then on in place.
     func write(in home: borrowing Descriptor) throws(CofferError) {
         var writer = ByteWriter()
         writer.append(Array(Magic.state.utf8))
@@ -48,11 +49,12 @@ struct HomeState: Equatable {
         writer.append(vaultID.bytes)
         writer.append(word.bytes)
         writer.pad(to: Self.size)
-        guard try home.status(of: FilePath(Self.fileName)) != nil else {
-            return try home.replace(FilePath(Self.fileName), with: writer.bytes.span)
+        let record = writer.bytes
+        guard try home.status(of: Self.fileName) != nil else {
+            return try home.replace(Self.fileName, with: record.span)
         }
-        let file = try home.open(FilePath(Self.fileName), .readWrite)
-        try file.write(writer.bytes.span, at: 0)
+        let file = try home.open(Self.fileName, .readWrite)
+        try file.write(record.span, at: 0)
         try file.sync()
     }
 }

@@ -3,9 +3,9 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// A fingerprint of the machine and the user that made a vault: an application-specific HMAC of the machine id (as
-/// machine-id(5) asks for) and the user id. Kept in the authenticated keybag, reported by `doctor`, never key
-/// material: a machine id that changes, as it does in containers, must not lose anybody's keys.
+/// A fingerprint of the machine and the user that made a vault: an application-specific HMAC of the machine
+/// id (as machine-id(5) asks for) and the user id. Kept in the authenticated keybag, reported by `doctor`,
+/// never key material: a machine id that changes, as it does in containers, must not lose anybody's keys.
 enum HostBinding {
     static let size = 32
     /// What stands where the machine has no identity.

@@ -5,10 +5,10 @@ import SystemPackage
 
 /// The wrapped class keys of a vault, with what deriving their wrapping key costs, and the lock's settings.
 ///
-/// Payload of a ``SlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy (1), attempt
-/// delays (1, 0 or 1), zero (1), inactivity in seconds (4, 0: after reboot only), host binding (32), key derivation
-/// (1: 0 none, 1 Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each:
-/// class (2) and a ``WrappedKey`` (96).
+/// Payload of a ``SlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy (1),
+/// attempt delays (1, 0 or 1), zero (1), inactivity in seconds (4, 0: after reboot only), host binding (32),
+/// key derivation (1: 0 none, 1 Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys
+/// (2), then for each: class (2) and a ``WrappedKey`` (96).
 struct Keybag {
     static let record = SlotRecord(name: "keybag", magic: Magic.keybag, slotSize: 4096, what: "keybag")
 
@@ -94,7 +94,9 @@ struct Keybag {
     static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
         var reader = ByteReader(payload, what: record.what)
         let head = try reader.take(4)
-        guard head[0] <= 1, head[2] <= 1, let policy = PasscodePolicy(rawValue: head[1]) else { throw reader.damaged }
+        guard head[0] <= 1, head[2] <= 1, let policy = PasscodePolicy(rawValue: head[1]) else {
+            throw reader.damaged
+        }
         let inactivity = Int(try reader.number(UInt32.self))
         let binding = try reader.take(HostBinding.size)
         let derivation = try reader.take(4)[0]
@@ -102,18 +104,21 @@ struct Keybag {
         let passes = Int(try reader.number(UInt32.self))
         let salt = try reader.take(Argon2id.saltSize)
         guard derivation == head[0] else {
-            throw CofferError(.unsupportedVersion, "The keybag names a key derivation that this release does not know.")
+            throw CofferError(
+                .unsupportedVersion, "The keybag names a key derivation that this release does not know.")
         }
         var passcode: PasscodeParameters?
         if derivation == 1 {
-            passcode = PasscodeParameters(cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
+            passcode = PasscodeParameters(
+                cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
         }
         var keys: [ProtectionClass: WrappedKey] = [:]
         for _ in 0..<(try reader.number(UInt16.self)) {
             let rawClass = try reader.number(UInt16.self)
             let wrapped = try reader.take(WrappedKey.encodedSize)
             guard let protection = ProtectionClass(rawValue: rawClass) else {
-                throw CofferError(.unsupportedVersion, "The keybag names a protection class of a newer release.")
+                throw CofferError(
+                    .unsupportedVersion, "The keybag names a protection class of a newer release.")
             }
             keys[protection] = try WrappedKey.decode(wrapped.span)
         }

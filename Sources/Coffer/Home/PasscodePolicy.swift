@@ -20,7 +20,8 @@ public enum PasscodePolicy: UInt8, Sendable, CaseIterable {
             for index in bytes.indices {
                 switch bytes[index] {
                 case UInt8(ascii: "0")...UInt8(ascii: "9"): digits += 1
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): letters += 1
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                    letters += 1
                 default: break
                 }
             }

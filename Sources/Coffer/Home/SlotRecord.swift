@@ -6,9 +6,9 @@ import SystemPackage
 /// A small authenticated record in two slots that are updated in place.
 ///
 /// Slot: magic (8), version (2), 6 zero, generation (8), vault id (16), payload length (4), payload, zeros,
-/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. Rules for an update:
-/// write one slot, flush, write the other, flush; so one of them is whole at any moment, and no older payload stays
-/// readable once an update has ended.
+/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. Rules for an
+/// update: write one slot, flush, write the other, flush; so one of them is whole at any moment, and no older
+/// payload stays readable once an update has ended.
 struct SlotRecord {
     let name: FilePath
     let magic: String
@@ -37,7 +37,8 @@ struct SlotRecord {
 
     /// Reads the record. With `repairing`, under the home's lock, an interrupted update is completed.
     func read(
-        vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor, repairing: Bool = false
+        vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor,
+        repairing: Bool = false
     ) throws(CofferError) -> Contents {
         let file = try TwoSlotFile.open(name, in: directory, slotSize: slotSize, writable: repairing)
         let slots = [try file.slot(0), try file.slot(1)]
@@ -104,7 +105,9 @@ struct SlotRecord {
             if owner != vaultID.bytes, owner.contains(where: { $0 != 0 }) {
                 throw CofferError(.foreign, "The \(what) belongs to another vault.")
             }
-            if version > 1 { throw CofferError(.unsupportedVersion, "The \(what) was written by a newer release.") }
+            if version > 1 {
+                throw CofferError(.unsupportedVersion, "The \(what) was written by a newer release.")
+            }
             throw reader.damaged
         }
         guard version == 1 else {

@@ -30,7 +30,9 @@ extension UUID {
         var bytes = try SecureRandom.bytes(16)
         bytes[6] = bytes[6] & 0x0f | 0x40
         bytes[8] = bytes[8] & 0x3f | 0x80
-        guard let uuid = UUID(bytes: bytes) else { throw CofferError(.internalFailure, "No UUID of 16 bytes.") }
+        guard let uuid = UUID(bytes: bytes) else {
+            throw CofferError(.internalFailure, "No UUID of 16 bytes.")
+        }
         return uuid
     }
 
@@ -38,7 +40,8 @@ extension UUID {
         guard b.count == 16 else { return nil }
         self.init(
             uuid: (
-                b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]
+                b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+                b[15]
             ))
     }
 

@@ -19,7 +19,8 @@ final class HeldKeys: Sendable {
         "coffer:\(vaultID):\(protection.name)"
     }
 
-    /// Lends `keys`; classes that drop on lock for exactly `seconds`, or for the inactivity time after each use.
+    /// Lends `keys`; classes that drop on lock for exactly `seconds`, or for the inactivity time after each
+    /// use.
     func hold(_ keys: [ProtectionClass: ClassKey], seconds: Int?) throws(CofferError) {
         for (protection, key) in keys {
             let timeout = protection.dropsOnLock ? seconds ?? inactivity : nil

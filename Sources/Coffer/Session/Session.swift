@@ -5,9 +5,9 @@ import SystemPackage
 
 /// The front door: one vault, opened by one process.
 ///
-/// Open it, unlock it, use ``tokens`` and ``files``, lock it. A session may be shared between tasks and threads;
-/// several processes may have sessions on one home. Calls that touch the disk or derive keys run on threads of
-/// their own and never block the cooperative pool.
+/// Open it, unlock it, use ``tokens`` and ``files``, lock it. A session may be shared between tasks and
+/// threads; several processes may have sessions on one home. Calls that touch the disk or derive keys run on
+/// threads of their own and never block the cooperative pool.
 ///
 /// ```swift
 /// let session = try await Session.open(at: .default(for: "hello"))
@@ -46,8 +46,8 @@ public final class Session: Sendable {
     ///   - passcode: `nil` for none: then whoever can read the home can open it.
     ///   - time: The clocks to go by.
     /// - Returns: The open session.
-    /// - Throws: `alreadyExists` when there is a vault; `refused` by the passcode policy or by the directory's owner
-    ///   or mode; `noSpace`, `readOnly`, `permissionDenied`.
+    /// - Throws: `alreadyExists` when there is a vault; `refused` by the passcode policy or by the
+    ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`.
     public static func create(
         at location: HomeLocation, options: HomeOptions = HomeOptions(), passcode: Passcode?,
         time: TimeSource = .system
@@ -85,8 +85,8 @@ public final class Session: Sendable {
     ///
     /// The attempt is counted on the disk before the passcode is evaluated.
     ///
-    /// - Throws: `locked` when a passcode is needed and none was given; `wrongPasscode` with the attempts left;
-    ///   `attemptDelayed` with how long to wait; `wiped` at the tenth failure.
+    /// - Throws: `locked` when a passcode is needed and none was given; `wrongPasscode` with the attempts
+    ///   left; `attemptDelayed` with how long to wait; `wiped` at the tenth failure.
     public func unlock(with passcode: Passcode? = nil) async throws(CofferError) {
         let core = core
         try await BlockingWork.run { _ throws(CofferError) in try core.unlock(with: passcode) }
@@ -104,7 +104,8 @@ public final class Session: Sendable {
         core.heldKeys.remove(all: true)
     }
 
-    /// Sets, replaces or removes the passcode: the class keys are wrapped anew, nothing else is encrypted again.
+    /// Sets, replaces or removes the passcode: the class keys are wrapped anew, nothing else is encrypted
+    /// again.
     ///
     /// - Parameters:
     ///   - new: The new passcode; `nil` removes it.
@@ -112,13 +113,15 @@ public final class Session: Sendable {
     /// - Throws: As ``unlock(with:)``; `refused` by the policy.
     public func changePasscode(to new: Passcode?, current: Passcode?) async throws(CofferError) {
         let core = core
-        try await BlockingWork.run { _ throws(CofferError) in try core.changePasscode(to: new, current: current) }
+        try await BlockingWork.run { _ throws(CofferError) in
+            try core.changePasscode(to: new, current: current)
+        }
     }
 
     /// Erases this vault: see ``WipeReceipt``. Works while locked and cannot be undone.
     ///
-    /// - Throws: `busy` when another process holds the home for long; otherwise what hinders it. After any error,
-    ///   opening the home means finishing the wipe, unless the error came before anything was touched.
+    /// - Throws: `busy` when another process holds the home for long; otherwise what hinders it. After any
+    ///   error, opening the home means finishing the wipe, unless the error came before anything was touched.
     public func wipe(reason: String = "asked for") async throws(CofferError) -> WipeReceipt {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in

@@ -3,7 +3,8 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// What the session's parts share: the home, the device key, the class keys and the clocks. Blocking, synchronous.
+/// What the session's parts share: the home, the device key, the class keys and the clocks. Blocking,
+/// synchronous.
 final class SessionCore: Sendable {
     let home: Home
     let device: DeviceRecord
@@ -25,7 +26,8 @@ final class SessionCore: Sendable {
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }) { heldKeys.noteUse() }
     }
 
-    static func readKeybag(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) -> Keybag {
+    static func readKeybag(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) -> Keybag
+    {
         let contents = try Keybag.record.read(
             vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault)
         return try Keybag.decode(contents.payload)
@@ -60,13 +62,15 @@ final class SessionCore: Sendable {
             let cost = changed.passcode?.cost ?? .standard
             try changed.protect(keys, with: new, cost: cost, device: device)
             try Keybag.record.update(
-                keybag, to: changed.encoded, vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault)
+                keybag, to: changed.encoded, vaultID: device.vaultID, key: device.key(Label.keybagMAC),
+                in: vault)
             return keys
         }
         keys.admit(unwrapped)
     }
 
-    /// Unwraps the class keys with `passcode`, under the home's lock and the rules of ``Attempts``, and hands them on.
+    /// Unwraps the class keys with `passcode`, under the home's lock and the rules of ``Attempts``, and hands
+    /// them on.
     private func evaluating(
         _ passcode: Passcode?,
         _ body: (
@@ -86,7 +90,8 @@ final class SessionCore: Sendable {
             }
             guard let passcode else { throw CofferError(.locked, "This vault needs its passcode.") }
             let counter = AttemptCounter(device: device, time: time, delays: keybag.delaysAttempts)
-            guard let keys = try counter.attempt(passcode, parameters: parameters, keybag: keybag, in: vault) else {
+            guard let keys = try counter.attempt(passcode, parameters: parameters, keybag: keybag, in: vault)
+            else {
                 return nil
             }
             return try body(keys, contents, vault)
@@ -110,7 +115,8 @@ final class SessionCore: Sendable {
 }
 
 extension Home {
-    /// Files that vanish while they are read were wiped by somebody else, or are missing: which, the state tells.
+    /// Files that vanish while they are read were wiped by somebody else, or are missing: which, the state
+    /// tells.
     func checkingState<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {

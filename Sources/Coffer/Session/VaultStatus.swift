@@ -83,12 +83,13 @@ extension Session {
         let core = core
         try await BlockingWork.run { _ throws(CofferError) in
             guard core.keys.isUnlocked else { throw CofferError.locked }
-            try core.heldKeys.hold(core.keys.all, seconds: duration.map { max(1, Int($0.components.seconds)) })
+            try core.heldKeys.hold(
+                core.keys.all, seconds: duration.map { max(1, Int($0.components.seconds)) })
         }
     }
 
-    /// Takes the class keys that an earlier process lent to the kernel keyring; gives whether there are any that a lock
-    /// would drop.
+    /// Takes the class keys that an earlier process lent to the kernel keyring; gives whether there are any
+    /// that a lock would drop.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func adoptHeldKeys() async throws(CofferError) -> Bool {

@@ -5,10 +5,10 @@ import SystemPackage
 
 /// The embedded keyring: every envelope in one sealed file, which each change replaces whole.
 ///
-/// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305 with the
-/// first 32 bytes as associated data. Inside: generation (8), number of items (4), then for each its keyed name (32),
-/// length (4) and envelope, in the order of names. The key is derived from the device key: the file hides names and
-/// numbers; the values have their own keys.
+/// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
+/// with the first 32 bytes as associated data. Inside: generation (8), number of items (4), then for each its
+/// keyed name (32), length (4) and envelope, in the order of names. The key is derived from the device key:
+/// the file hides names and numbers; the values have their own keys.
 struct FileKeyring {
     static let fileName: FilePath = "tokens"
     private static let headerSize = 32

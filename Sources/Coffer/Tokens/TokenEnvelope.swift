@@ -4,9 +4,10 @@ import FoundationEssentials
 
 /// One token as the keyring keeps it: nothing in it is readable without the class key.
 ///
-/// Layout: version (1, 1), zero (1), class (2), wrapped token key (96), then length (4) and sealed metadata, length (4)
-/// and sealed value. Each token has its own random key, wrapped under the class's; metadata and value are sealed under
-/// it by XChaCha20-Poly1305 and bound to the vault, the class and the token's keyed name.
+/// Layout: version (1, 1), zero (1), class (2), wrapped token key (96), then length (4) and sealed metadata,
+/// length (4) and sealed value. Each token has its own random key, wrapped under the class's; metadata and
+/// value are sealed under it by XChaCha20-Poly1305 and bound to the vault, the class and the token's keyed
+/// name.
 struct TokenEnvelope {
     static let version: UInt8 = 1
 
@@ -34,13 +35,15 @@ struct TokenEnvelope {
         return TokenEnvelope(
             protection: info.protection,
             wrappedKey: try WrappedKey.wrap(key, under: classKey.tokenKEK, context: keyContext.span),
-            metadata: try XChaCha20Poly1305.seal(metadata.span, key: key, associatedData: metadataContext.span),
+            metadata: try XChaCha20Poly1305.seal(
+                metadata.span, key: key, associatedData: metadataContext.span),
             value: try token.exposing { (bytes) throws(CofferError) in
                 try XChaCha20Poly1305.seal(bytes, key: key, associatedData: valueContext.span)
             })
     }
 
-    /// Opens the metadata, and the value when asked for. What does not open is `corrupt`: the key was the right one.
+    /// Opens the metadata, and the value when asked for. What does not open is `corrupt`: the key was the
+    /// right one.
     func open(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID, withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
@@ -107,7 +110,9 @@ extension TokenInfo {
         return writer.bytes
     }
 
-    fileprivate static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError) -> TokenInfo {
+    fileprivate static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError)
+        -> TokenInfo
+    {
         var reader = ByteReader(bytes, what: "stored token")
         let version = try reader.number(UInt64.self)
         let stored = Date(nanosecondsSince1970: try reader.number())
@@ -124,7 +129,8 @@ extension TokenInfo {
             attributes[name] = try reader.text()
         }
         return TokenInfo(
-            id: id, version: version, protection: protection, stored: stored, expires: hasExpiry ? expiry : nil,
+            id: id, version: version, protection: protection, stored: stored,
+            expires: hasExpiry ? expiry : nil,
             scopes: scopes, attributes: attributes)
     }
 }

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 
-/// What is known of a stored token besides its value. Not secret, but private: sealed on the disk like the value.
+/// What is known of a stored token besides its value. Not secret, but private: sealed on the disk like the
+/// value.
 public struct TokenInfo: Sendable, Equatable {
     /// What it is found by.
     public let id: TokenID

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The tokens of one vault.
 ///
-/// Every token is sealed under its own key, that key under its protection class's; names, accounts and expiry are
-/// sealed too. Several processes may use one vault: changes are serialised and none is lost.
+/// Every token is sealed under its own key, that key under its protection class's; names, accounts and expiry
+/// are sealed too. Several processes may use one vault: changes are serialised and none is lost.
 public final class TokenVault: Sendable {
     private let core: SessionCore
     private let keyring: FileKeyring
@@ -34,7 +34,8 @@ public final class TokenVault: Sendable {
     @discardableResult
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:], ifVersion: UInt64? = nil
+        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
+        ifVersion: UInt64? = nil
     ) async throws(CofferError) -> UInt64 {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
@@ -46,7 +47,8 @@ public final class TokenVault: Sendable {
                 }
                 if let ifVersion, ifVersion != version {
                     throw CofferError(
-                        .conflict, "The token has version \(version), not \(ifVersion).", currentVersion: version)
+                        .conflict, "The token has version \(version), not \(ifVersion).",
+                        currentVersion: version)
                 }
                 let info = TokenInfo(
                     id: id, version: version + 1, protection: protection,
@@ -109,7 +111,9 @@ public final class TokenVault: Sendable {
                 infos.append(try open(envelope, name: name, withValue: false).info)
             }
             return infos.sorted {
-                ($0.id.service, $0.id.account, $0.id.kind.rawValue) < ($1.id.service, $1.id.account, $1.id.kind.rawValue)
+                ($0.id.service, $0.id.account, $0.id.kind.rawValue) < (
+                    $1.id.service, $1.id.account, $1.id.kind.rawValue
+                )
             }
         }
     }
@@ -132,7 +136,8 @@ public final class TokenVault: Sendable {
                 let version = try open(envelope, name: name, withValue: false).info.version
                 guard version == ifVersion else {
                     throw CofferError(
-                        .conflict, "The token has version \(version), not \(ifVersion).", currentVersion: version)
+                        .conflict, "The token has version \(version), not \(ifVersion).",
+                        currentVersion: version)
                 }
                 return true
             }
@@ -163,7 +168,9 @@ public final class TokenVault: Sendable {
     /// The items as they are on the disk now, read anew only when somebody changed them.
     private func current() throws(CofferError) -> FileKeyring.Contents {
         let vault = try core.home.openVault()
-        if let cached = cache.withLock({ $0 }), try keyring.isCurrent(cached, in: vault) { return cached.contents }
+        if let cached = cache.withLock({ $0 }), try keyring.isCurrent(cached, in: vault) {
+            return cached.contents
+        }
         return try core.home.checkingState { () throws(CofferError) in
             let snapshot = try keyring.read(in: vault)
             cache.withLock { $0 = snapshot }

@@ -2,8 +2,8 @@ public import FoundationEssentials
 
 /// What a wipe did, and what it cannot vouch for.
 ///
-/// The erasure is cryptographic: the keys under this vault's control are destroyed, and what was under them is noise.
-/// That is clearing in the sense of NIST SP 800-88, not purging.
+/// The erasure is cryptographic: the keys under this vault's control are destroyed, and what was under them
+/// is noise. That is clearing in the sense of NIST SP 800-88, not purging.
 public struct WipeReceipt: Sendable, Codable, Equatable {
     /// The vault that is no more.
     public let vaultID: UUID
@@ -17,7 +17,8 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public let keysDestroyedAfterMilliseconds: Double
     /// Whether this completed a wipe that had been interrupted.
     public let completesInterrupted: Bool
-    /// How many files of each kind were removed and found to be gone: keys, viewCopies, files, tokenFiles, others.
+    /// How many files of each kind were removed and found to be gone: keys, viewCopies, files, tokenFiles,
+    /// others.
     public let removed: [String: Int]
     /// What cannot be proved to be gone.
     public let unproved: [String]

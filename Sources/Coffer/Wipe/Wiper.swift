@@ -3,15 +3,17 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// Erases a vault: tombstone, memory, keys, data, proof. Each step may be repeated: already gone is success. A crash
-/// anywhere after the tombstone is finished by whoever opens the home next, without a passcode.
+/// Erases a vault: tombstone, memory, keys, data, proof. Each step may be repeated: already gone is success.
+/// A crash anywhere after the tombstone is finished by whoever opens the home next, without a passcode.
 struct Wiper {
     let home: Home
     let time: TimeSource
 
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
-    private static let keyFiles: [FilePath] = [Keybag.record.name, DeviceRecord.fileName, Attempts.record.name]
+    private static let keyFiles: [FilePath] = [
+        Keybag.record.name, DeviceRecord.fileName, Attempts.record.name,
+    ]
 
     /// Finishes a wipe that was interrupted, if there is one.
     static func finishInterrupted(at location: HomeLocation, time: TimeSource) throws(CofferError) {
@@ -86,7 +88,8 @@ struct Wiper {
         return receipt
     }
 
-    /// Overwrites what opens everything else, in place, flushes, and only then removes it. From here all is noise.
+    /// Overwrites what opens everything else, in place, flushes, and only then removes it. From here all is
+    /// noise.
     private func destroyKeys(in vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
         for name in Self.keyFiles where try vault.status(of: name)?.kind == .regular {
@@ -101,7 +104,8 @@ struct Wiper {
     private func removeData(
         of vaultID: VaultID, in vault: borrowing Descriptor, _ removed: inout [String: Int]
     ) throws(CofferError) {
-        removed["viewCopies"] = try ViewRoots.removeAll(of: vaultID, recorded: try? ViewRoots.recordedName(vault))
+        removed["viewCopies"] = try ViewRoots.removeAll(
+            of: vaultID, recorded: try? ViewRoots.recordedName(vault))
         if let status = try vault.status(of: Home.filesName), status.kind == .directory {
             let files = try vault.open(Home.filesName, [.read, .directory])
             removed["files"] = try files.names().count

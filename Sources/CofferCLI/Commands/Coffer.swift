@@ -6,12 +6,12 @@ struct CofferCommand: AsyncParsableCommand {
         commandName: "coffer",
         abstract: "Keys, tokens and files under lock and key on Linux.",
         discussion: """
-            Secrets go in by standard input or a descriptor and come out on standard output only when asked for by \
-            name; messages go to standard error.
+            Secrets go in by standard input or a descriptor and come out on standard output only when asked \
+            for by name; messages go to standard error.
 
-            Exit codes: 0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7 corrupt or not \
-            authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not initialised, \
-            13 already exists, 64 usage, 75 busy.
+            Exit codes: 0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7 corrupt or \
+            not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not \
+            initialised, 13 already exists, 64 usage, 75 busy.
             """,
         subcommands: subcommands)
 

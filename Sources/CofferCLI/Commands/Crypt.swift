@@ -11,11 +11,12 @@ struct CryptCommand: ParsableCommand {
         discussion: """
             Formats:
 
-            documented-cbc: IV (16 bytes), then AES-CBC with PKCS#5 padding. With --iv-hex the IV is kept apart: \
-            the message is the bare ciphertext, as `openssl enc -aes-256-cbc -K … -iv …` reads and writes it.
+            documented-cbc: IV (16 bytes), then AES-CBC with PKCS#5 padding. With --iv-hex the IV is kept \
+            apart: the message is the bare ciphertext, as `openssl enc -aes-256-cbc -K … -iv …` reads and \
+            writes it.
             pbkdf2-cbc: the same under a key that PBKDF2 derives from the secret of --passcode-fd.
-            cbc-hmac: "COFFERC1", IV (16), ciphertext, tag (32): AES-256-CBC, then HMAC-SHA-256; the first 8 bytes \
-            are authenticated too.
+            cbc-hmac: "\(CryptJob.magic)", IV (16), ciphertext, tag (32): AES-256-CBC, then HMAC-SHA-256; \
+            the first 8 bytes are authenticated too.
             aes-gcm: nonce (12), ciphertext, tag (16).
 
             The first two are not authenticated: they are for data that exists. The whole message is held in \

@@ -8,8 +8,8 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Say what protects this host and this vault, and what to do where it does not.",
         discussion: """
-            ok: it holds. advisory: it helps, but whoever has the files or the account gets around it. missing: it \
-            is not there. Needs no passcode.
+            ok: it holds. advisory: it helps, but whoever has the files or the account gets around it. \
+            missing: it is not there. Needs no passcode.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -37,7 +37,8 @@ struct FileAdd: AsyncParsableCommand {
         help: "When it can be read: whenUnlockedThisDeviceOnly or afterFirstUnlockThisDeviceOnly.")
     var protection = ProtectionClass.whenUnlockedThisDeviceOnly
 
-    @Flag(help: "Remove the original once the sealed copy is safe; its blocks may stay readable on the medium.")
+    @Flag(
+        help: "Remove the original once the sealed copy is safe; its blocks may stay readable on the medium.")
     var removeOriginal = false
 
     func run() async throws {
@@ -64,7 +65,9 @@ struct FileList: AsyncParsableCommand {
         let session = try await Opening.unlocked(global)
         let infos = try await session.files.list()
         if global.json { return try Output.json(.object([("files", .list(infos.map(\.document)))])) }
-        let rows = infos.map { [$0.id.description, $0.printableName, $0.modified.iso8601, String($0.length)] }
+        let rows = infos.map {
+            [$0.id.description, $0.printableName, $0.modified.iso8601, String($0.length)]
+        }
         for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, textColumns: 3) {
             try Output.line(line)
         }
@@ -74,7 +77,9 @@ struct FileList: AsyncParsableCommand {
 extension FileInfo {
     /// The name with what would disturb a terminal or a line replaced.
     fileprivate var printableName: String {
-        String(name.string.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
+        String(
+            name.string.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) }
+        )
     }
 
     fileprivate var document: JSONDocument {
@@ -102,7 +107,9 @@ struct FileRemove: AsyncParsableCommand {
     func run() async throws {
         let id = try file.fileID()
         let session = try await Opening.unlocked(global)
-        guard try await session.files.remove(id) else { throw CofferError(.absent, "There is no file \(id).") }
+        guard try await session.files.remove(id) else {
+            throw CofferError(.absent, "There is no file \(id).")
+        }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }
     }
 }

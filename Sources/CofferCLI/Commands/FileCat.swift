@@ -9,8 +9,9 @@ struct FileCat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat", abstract: "Write the decrypted content to standard output.",
         discussion: """
-            Every piece is authentic when it is written. If the command fails in the middle, discard what came out. \
-            --range takes offsets as HTTP does: 0-499 are the first 500 bytes, 500- is everything behind them.
+            Every piece is authentic when it is written. If the command fails in the middle, discard what \
+            came out. --range takes offsets as HTTP does: 0-499 are the first 500 bytes, 500- is everything \
+            behind them.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -44,7 +45,8 @@ struct FileCat: AsyncParsableCommand {
 /// `coffer file export`
 struct FileExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write the decrypted content to a new file, which must not exist yet.")
+        commandName: "export",
+        abstract: "Write the decrypted content to a new file, which must not exist yet.")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument
@@ -55,7 +57,8 @@ struct FileExport: AsyncParsableCommand {
     func run() async throws {
         let id = try file.fileID()
         let session = try await Opening.unlocked(global)
-        try await session.files.export(id, to: FilePath(destination), progress: ProgressBar("exporting").report)
+        try await session.files.export(
+            id, to: FilePath(destination), progress: ProgressBar("exporting").report)
         if global.json { try Output.json(.object([("id", .text(id.description))])) }
     }
 }

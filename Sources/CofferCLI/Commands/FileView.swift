@@ -9,8 +9,9 @@ struct FileView: AsyncParsableCommand {
         commandName: "view",
         abstract: "Run a command on a temporary decrypted copy, which goes when the command ends.",
         discussion: """
-            The copy lies in memory under the original name, read-only, for this user alone. {} in the command \
-            stands for its path; without one, the path is added at the end. Ends with the command's exit code.
+            The copy lies in memory under the original name, read-only, for this user alone. {} in the \
+            command stands for its path; without one, the path is added at the end. Ends with the command's \
+            exit code.
             """)
 
     @OptionGroup var global: GlobalOptions

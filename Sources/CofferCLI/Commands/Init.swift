@@ -9,11 +9,13 @@ struct InitCommand: AsyncParsableCommand {
         commandName: "init",
         abstract: "Create the home, or activate one that was wiped.",
         discussion: """
-            The passcode comes from --passcode-fd or the terminal. Without one, whoever can read the home can open \
-            it: say --no-passcode if that is what you want.
+            The passcode comes from --passcode-fd or the terminal. Without one, whoever can read the home \
+            can open it: say --no-passcode if that is what you want.
             """)
 
-    enum Keyring: String, CaseIterable, ExpressibleByArgument { case auto, file, secretService = "secret-service" }
+    enum Keyring: String, CaseIterable, ExpressibleByArgument {
+        case auto, file, secretService = "secret-service"
+    }
     enum Policy: String, CaseIterable, ExpressibleByArgument { case none, digits, alphanumeric }
     enum Switch: String, CaseIterable, ExpressibleByArgument { case on, off }
 
@@ -25,13 +27,17 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(help: "Protect the vault by the device key alone.")
     var noPasscode = false
 
-    @Option(help: "What passcodes must look like: 4 to 8 digits, or at least 5 characters with letters and digits.")
+    @Option(
+        help:
+            "What passcodes must look like: 4 to 8 digits, or at least 5 characters with letters and digits.")
     var policy = Policy.none
 
     @Option(help: "Whether wrong passcodes are answered more and more slowly, from the fifth on.")
     var attemptDelays = Switch.on
 
-    @Option(help: ArgumentHelp("Lock after so long without use; 'reboot': only then.", valueName: "minutes|reboot"))
+    @Option(
+        help: ArgumentHelp(
+            "Lock after so long without use; 'reboot': only then.", valueName: "minutes|reboot"))
     var inactivity = "10"
 
     @Option(help: ArgumentHelp("Memory for one guess at the passcode: 8 to 4096.", valueName: "MiB"))
@@ -43,7 +49,8 @@ struct InitCommand: AsyncParsableCommand {
     func run() async throws {
         guard keyring != .secretService else {
             throw CofferError(
-                .keyringUnavailable, "This release keeps keys in the embedded keyring alone: use --keyring file.")
+                .keyringUnavailable,
+                "This release keeps keys in the embedded keyring alone: use --keyring file.")
         }
         let options = try homeOptions()
         let location = try Opening.location(global)

@@ -9,12 +9,13 @@ struct KeyDocumented: ParsableCommand {
         commandName: "documented",
         abstract: "Print the documented key of a UUID and a passcode.",
         discussion: """
-            The key is SHA-256(UUID, label, passcode hash), where the passcode hash is Base64(SHA-256(passcode)). \
-            Everything is taken as given, in UTF-8. The passcode comes from --passcode-fd; without it, or when its \
-            first line is empty, there is no passcode and nothing is appended.
+            The key is SHA-256(UUID, label, passcode hash), where the passcode hash is \
+            Base64(SHA-256(passcode)). Everything is taken as given, in UTF-8. The passcode comes from \
+            --passcode-fd; without it, or when its first line is empty, there is no passcode and nothing is \
+            appended.
 
-            A passcode of a few digits is guessed in seconds by whoever knows the UUID: the scheme is here because \
-            data depends on it, not because it is strong.
+            A passcode of a few digits is guessed in seconds by whoever knows the UUID: the scheme is here \
+            because data depends on it, not because it is strong.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -22,14 +22,16 @@ struct PasscodeCommand: ParsableCommand {
             guard try await !session.status().hasPasscode else {
                 throw CofferError(.alreadyExists, "A passcode is set already: use passcode change.")
             }
-            try await session.changePasscode(to: Opening.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
+            try await session.changePasscode(
+                to: Opening.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
             session.lock()
         }
     }
 
     /// `coffer passcode change`
     struct Change: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(commandName: "change", abstract: "Replace the passcode.")
+        static let configuration = CommandConfiguration(
+            commandName: "change", abstract: "Replace the passcode.")
 
         @OptionGroup var global: GlobalOptions
         @OptionGroup var new: NewPasscodeOptions
@@ -72,6 +74,7 @@ struct PasscodeCommand: ParsableCommand {
 
 /// Where a new passcode comes from.
 struct NewPasscodeOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Read the new passcode from the first line of this descriptor.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp("Read the new passcode from the first line of this descriptor.", valueName: "n"))
     var newPasscodeFd: Int32?
 }

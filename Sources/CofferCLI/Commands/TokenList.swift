@@ -15,11 +15,14 @@ struct TokenList: AsyncParsableCommand {
         if global.json { return try Output.json(.object([("tokens", .list(infos.map(\.document)))])) }
         let rows = infos.map { info in
             [
-                info.id.service, info.id.account, info.id.kind.name, String(info.version), info.protection.name,
+                info.id.service, info.id.account, info.id.kind.name, String(info.version),
+                info.protection.name,
                 info.expires?.iso8601 ?? "-",
             ]
         }
-        for line in TextTable.lines(["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "EXPIRES"], rows, textColumns: 3) {
+        for line in TextTable.lines(
+            ["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "EXPIRES"], rows, textColumns: 3)
+        {
             try Output.line(line)
         }
     }

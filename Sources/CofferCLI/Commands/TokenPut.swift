@@ -19,7 +19,8 @@ struct TokenPut: AsyncParsableCommand {
         help: "When it can be read: whenUnlockedThisDeviceOnly or afterFirstUnlockThisDeviceOnly.")
     var protection = ProtectionClass.whenUnlockedThisDeviceOnly
 
-    @Option(help: ArgumentHelp("When it stops being valid, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
+    @Option(
+        help: ArgumentHelp("When it stops being valid, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
     var expires: String?
 
     @Option(help: ArgumentHelp("An OAuth scope; may be repeated.", valueName: "scope"))

@@ -23,7 +23,8 @@ struct TourCommand: AsyncParsableCommand {
         let tour = try Tour(workshop: workshop, file: path)
         let steps = await tour.run()
         guard !global.json else {
-            try Output.json(.object([("held", .flag(steps.allSatisfy(\.held))), ("steps", .list(steps.map(\.document)))]))
+            try Output.json(
+                .object([("held", .flag(steps.allSatisfy(\.held))), ("steps", .list(steps.map(\.document)))]))
             guard steps.allSatisfy(\.held) else { throw ExitCode(1) }
             return
         }

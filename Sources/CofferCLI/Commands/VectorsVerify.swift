@@ -10,13 +10,13 @@ struct VectorsVerify: ParsableCommand {
         commandName: "verify",
         abstract: "Run every JSON vector file found under the paths.",
         discussion: """
-            The files have Wycheproof's JSON schema. For each: the declared number of tests must be the number of \
-            passed, failed and skipped ones; no number may appear twice; at least one test must run; and a valid \
-            test with one bit turned in memory must fail. A manifest.json beside the files says which bytes and \
-            which counts they must have.
+            The files have Wycheproof's JSON schema. For each: the declared number of tests must be the \
+            number of passed, failed and skipped ones; no number may appear twice; at least one test must \
+            run; and a valid test with one bit turned in memory must fail. A manifest.json beside the files \
+            says which bytes and which counts they must have.
 
-            Reasons for a skip: unsupported-key-size, unsupported-iv-size and unsupported-tag-size with the bits, \
-            slow (see --slow), not-implemented.
+            Reasons for a skip: unsupported-key-size, unsupported-iv-size and unsupported-tag-size with the \
+            bits, slow (see --slow), not-implemented.
 
             Exits 1 on any failure and on a file with no test it can run.
             """)

@@ -9,8 +9,8 @@ struct WipeCommand: AsyncParsableCommand {
         commandName: "wipe",
         abstract: "Erase the vault: keys first, then everything. Cannot be undone.",
         discussion: """
-            Works while locked and needs no passcode. Prints a receipt. An interrupted wipe is finished by the next \
-            command on the home.
+            Works while locked and needs no passcode. Prints a receipt. An interrupted wipe is finished by \
+            the next command on the home.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -19,12 +19,17 @@ struct WipeCommand: AsyncParsableCommand {
     var yes = false
 
     func run() async throws {
-        guard yes else { throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.") }
+        guard yes else {
+            throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
+        }
         let session = try await Opening.session(global)
         let receipt = try await session.wipe()
         guard !global.json else { return try Output.json(receipt.document) }
-        try Output.line("Wiped vault \(receipt.vaultID): its keys were gone after \(receipt.milliseconds) ms.")
-        for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) { try Output.line("  \(kind): \(count)") }
+        try Output.line(
+            "Wiped vault \(receipt.vaultID): its keys were gone after \(receipt.milliseconds) ms.")
+        for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
+            try Output.line("  \(kind): \(count)")
+        }
         try Output.line("Cannot be proved gone:")
         for place in receipt.unproved { try Output.line("  \(place)") }
     }
@@ -35,7 +40,8 @@ extension WipeReceipt {
 
     fileprivate var document: JSONDocument {
         .object([
-            ("vaultID", .text(vaultID.uuidString)), ("reason", .text(reason)), ("started", .text(started.iso8601)),
+            ("vaultID", .text(vaultID.uuidString)), ("reason", .text(reason)),
+            ("started", .text(started.iso8601)),
             ("finished", .text(finished.iso8601)),
             ("keysDestroyedAfterMilliseconds", .decimal(keysDestroyedAfterMilliseconds)),
             ("completesInterrupted", .flag(completesInterrupted)),

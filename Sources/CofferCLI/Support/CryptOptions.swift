@@ -21,8 +21,8 @@ struct CryptOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The IV or nonce, in hexadecimal, of a message that does not begin with it. Encryption takes it for "
-                + "the bare CBC formats only: a nonce used twice breaks AES-GCM.", valueName: "hex"))
+            "The IV or nonce, in hexadecimal, of a message that does not begin with it. Encryption takes "
+                + "it for the bare CBC formats only: a nonce used twice breaks AES-GCM.", valueName: "hex"))
     var ivHex: String?
 
     @OptionGroup(title: "For pbkdf2-cbc") var derivation: DerivationOptions

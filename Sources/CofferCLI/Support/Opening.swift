@@ -14,8 +14,8 @@ enum Opening {
         HomeLocation(path: try global.homePath())
     }
 
-    /// The session of the home, unlocked: by the passcode that was given, by keys that `unlock` left in the kernel
-    /// keyring, without one where none is set, or by asking on the terminal.
+    /// The session of the home, unlocked: by the passcode that was given, by keys that `unlock` left in the
+    /// kernel keyring, without one where none is set, or by asking on the terminal.
     static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Session {
         let session = try await session(global)
         if let passcode = try passcode(global) {

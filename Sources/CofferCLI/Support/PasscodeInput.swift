@@ -38,8 +38,8 @@ enum PasscodeInput {
         return SymmetricKey.adopting(SecretBytes(try Encoding.decodeHex(digits.span)))
     }
 
-    /// Reads one line and closes the descriptor, so that no child inherits it. The standard streams stay open:
-    /// what follows the line on standard input is the message.
+    /// Reads one line and closes the descriptor, so that no child inherits it. The standard streams stay
+    /// open: what follows the line on standard input is the message.
     private static func line(of number: Int32) throws(CofferError) -> GuardedBytes {
         let descriptor = number > 2 ? try Descriptor.adopting(number) : try Descriptor.duplicating(number)
         return try SecretInput.line(from: descriptor)

@@ -29,7 +29,8 @@ struct TourStep {
     }
 }
 
-/// The main job from end to end. Each step throws when what it shows does not hold; the first failure ends the tour.
+/// The main job from end to end. Each step throws when what it shows does not hold; the first failure ends
+/// the tour.
 struct Tour {
     private let workshop: TourWorkshop
     private let file: FilePath
@@ -45,7 +46,9 @@ struct Tour {
     init(workshop: TourWorkshop, file: FilePath) throws(CofferError) {
         self.workshop = workshop
         self.file = file
-        guard let name = file.lastComponent else { throw CofferError(.invalidInput, "\(file) names no file.") }
+        guard let name = file.lastComponent else {
+            throw CofferError(.invalidInput, "\(file) names no file.")
+        }
         self.name = name
         home = HomeLocation(path: workshop.path.appending("home"))
         token = try Encoding.hexText(SecureRandom.bytes(24))
@@ -63,7 +66,8 @@ struct Tour {
         let begin = Clock.sinceBoot
         do {
             try await perform { title, start, proof in
-                steps.append(TourStep(title: title, proof: proof, held: true, duration: Clock.sinceBoot - start))
+                steps.append(
+                    TourStep(title: title, proof: proof, held: true, duration: Clock.sinceBoot - start))
             }
         } catch {
             let what = (error as? Broken)?.what ?? (error as? CofferError)?.message ?? "\(error)"
@@ -94,7 +98,9 @@ struct Tour {
 
         let id = try await session.files.add(contentsOf: file)
         let length = try await compare(session, id)
-        done("file double-encrypted", "\(length) bytes sealed under two unrelated keys and opened again, all equal")
+        done(
+            "file double-encrypted",
+            "\(length) bytes sealed under two unrelated keys and opened again, all equal")
 
         let path = try await view(session, id)
         done("file viewed", "a copy named \(name) was readable while viewed and is gone after: \(path)")
@@ -110,7 +116,11 @@ struct Tour {
 
         let receipt = try await session.wipe(reason: "tour")
         try await expect(.wiped) { _ = try await Session.open(at: home) }
-        done("wipe", "keys destroyed within \(Int(receipt.keysDestroyedAfterMilliseconds.rounded(.up))) ms; needs activation")
+        done(
+            "wipe",
+            "keys destroyed within \(Int(receipt.keysDestroyedAfterMilliseconds.rounded(.up))) ms; "
+                + "needs activation"
+        )
 
         try expectNothing(below: home.path)
         try expectNothing(below: "/dev/shm")
@@ -149,7 +159,7 @@ struct Tour {
 
     private func documentedKey(_ vaultID: VaultID) throws -> String {
         let passcode = try SecretBytes.copying("2468")
-        let key = try Documented.key(uuid: vaultID.description, passcode: .some(passcode))
+        let key = try Documented.key(uuid: vaultID.description, passcode: passcode)
         let message = Array("documented".utf8)
         let sealed = try Documented.encrypt(message.span, key: key)
         let opened = try Documented.decrypt(sealed.span, key: key)
@@ -175,7 +185,9 @@ struct Tour {
             }
             return path
         }
-        guard (try? Descriptor.open(path, .read)) == nil else { throw Broken(what: "The view copy is still there.") }
+        guard (try? Descriptor.open(path, .read)) == nil else {
+            throw Broken(what: "The view copy is still there.")
+        }
         return path
     }
 
@@ -197,7 +209,9 @@ struct Tour {
     /// The most varied 48 bytes of the file's first piece: zeros would be found everywhere.
     private static func window(of file: FilePath) throws(CofferError) -> [UInt8] {
         let source = try Descriptor.open(file, [.read, .nonBlocking])
-        guard try source.status().kind == .regular else { throw CofferError(.refused, "\(file) is not a regular file.") }
+        guard try source.status().kind == .regular else {
+            throw CofferError(.refused, "\(file) is not a regular file.")
+        }
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         var span = piece.mutableSpan
         let count = try source.read(at: 0, into: &span)

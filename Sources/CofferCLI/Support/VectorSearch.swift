@@ -44,7 +44,7 @@ struct VectorSearch {
         return try file.readAll(limit: largestFile)
     }
 
-    /// Adds what lies in a folder and the folders below it, following no link.
+    /// Adds what lies in a folder and below it. Links to files are followed, links to folders not.
     private mutating func look(
         in folder: borrowing Descriptor, _ path: FilePath, _ known: inout [FilePath]
     ) throws(CofferError) {
@@ -53,9 +53,9 @@ struct VectorSearch {
             switch try folder.status(of: name)?.kind {
             case .directory:
                 try look(in: try folder.open(name, [.read, .directory]), place, &known)
-            case .regular where name.string == VectorManifest.fileName:
+            case .some where name.string == VectorManifest.fileName:
                 known.append(place)
-            case .regular where name.extension == "json":
+            case .some where name.extension == "json":
                 files.append(place)
             default:
                 break

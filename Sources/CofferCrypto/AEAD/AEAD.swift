@@ -160,8 +160,8 @@ public struct AEAD: ~Copyable, Sendable {
         }
     }
 
-    /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag. For bulk data; not for
-    /// XChaCha20-Poly1305. The nonce is the caller's care.
+    /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag. For bulk data;
+    /// not for XChaCha20-Poly1305. The nonce is the caller's care.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, choosingNonce: Span<UInt8>
     ) throws(CofferError) {
@@ -169,7 +169,8 @@ public struct AEAD: ~Copyable, Sendable {
         try cipher?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
     }
 
-    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter. For bulk data; not for XChaCha20-Poly1305.
+    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter. For bulk data; not for
+    /// XChaCha20-Poly1305.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {

@@ -3,8 +3,9 @@ import CofferEngine
 
 /// XChaCha20-Poly1305 for one message at a time: a random 24-byte nonce is drawn for each and put in front.
 ///
-/// nonce (24) ‖ ciphertext ‖ tag (16). Nonces of this size may be drawn at random without a limit on messages.
-/// Source: draft-irtf-cfrg-xchacha-03. For many messages under one key and other algorithms see ``AEAD``.
+/// nonce (24) ‖ ciphertext ‖ tag (16). Nonces of this size may be drawn at random without a limit on
+/// messages. Source: draft-irtf-cfrg-xchacha-03. For many messages under one key and other algorithms see
+/// ``AEAD``.
 public enum XChaCha20Poly1305 {
     /// How many bytes a sealed message is longer than the plaintext.
     public static let overhead = XChaChaBinding.nonceSize + XChaChaBinding.tagSize

@@ -28,6 +28,15 @@ extension Documented {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
+    /// The documented key where a passcode is set for certain.
+    ///
+    /// - Throws: `invalidInput` for an empty UUID.
+    public static func key(
+        uuid: String, label: String = "", passcode: borrowing SecretBytes
+    ) throws(CofferError) -> SymmetricKey {
+        SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
+    }
+
     /// The same key as bytes that the caller can read, to hand it to another program that knows the scheme.
     ///
     /// - Parameters:
@@ -39,15 +48,26 @@ extension Documented {
     public static func exposingKey(
         uuid: String, label: String = "", passcode: borrowing SecretBytes?
     ) throws(CofferError) -> SecretBytes {
-        guard !uuid.isEmpty else { throw CofferError(.invalidInput, "The documented key needs a UUID.") }
-        let prefix = Array((uuid + label).utf8)
         switch passcode {
         case .none:
+            let prefix = try prefix(uuid: uuid, label: label)
             return SecretBytes(try sha256(GuardedBytes.copying(prefix.span)))
         case .some(let passcode):
-            let hash = try passcodeHash(of: passcode)
-            return SecretBytes(try sha256(GuardedBytes.concatenating(prefix.span, hash.guarded.span)))
+            return try exposingKey(uuid: uuid, label: label, passcode: passcode)
         }
+    }
+
+    private static func exposingKey(
+        uuid: String, label: String, passcode: borrowing SecretBytes
+    ) throws(CofferError) -> SecretBytes {
+        let prefix = try prefix(uuid: uuid, label: label)
+        let hash = try passcodeHash(of: passcode)
+        return SecretBytes(try sha256(GuardedBytes.concatenating(prefix.span, hash.guarded.span)))
+    }
+
+    private static func prefix(uuid: String, label: String) throws(CofferError) -> [UInt8] {
+        guard !uuid.isEmpty else { throw CofferError(.invalidInput, "The documented key needs a UUID.") }
+        return Array((uuid + label).utf8)
     }
 
     private static func sha256(_ bytes: borrowing GuardedBytes) throws(CofferError) -> GuardedBytes {

@@ -43,6 +43,7 @@ public struct KernelHeldKey: ~Copyable, Sendable {
     public static func read(name: String, count: Int = 32) throws(CofferError) -> KernelHeldKey? {
         guard let payload = try KernelKeyring.read(name), payload.count == count + 1 else { return nil }
         return KernelHeldKey(
-            key: try SymmetricKey.copying(payload.span.extracting(..<count)), isRenewable: payload.span[count] == 1)
+            key: try SymmetricKey.copying(payload.span.extracting(..<count)),
+            isRenewable: payload.span[count] == 1)
     }
 }

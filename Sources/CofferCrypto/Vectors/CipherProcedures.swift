@@ -37,7 +37,15 @@ extension VectorProcedure {
                 })
         }
         do throws(CofferError) {
-            let scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
+            var scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
+            // The IV is the message's first 16 bytes: no other size can be told to the library when opening.
+            guard iv.count == AuthenticatedCBC.ivSize else {
+                return unsupported(
+                    "unsupported-iv-size:\(iv.count * 8)",
+                    refusal { () throws(CofferError) in
+                        _ = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)
+                    })
+            }
             let opened = try scheme.open(message.span, associatedData: aad.span)
             guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
             let sealed = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)

@@ -38,12 +38,11 @@ struct VectorFile: Sendable {
                 cases.append(VectorCase(fields, group: members))
             }
         }
-        let sources = [top["source"]] + groups.map { $0.object?["source"] }
+        let named: [JSONValue?] = [top["source"]] + groups.map { $0.object?["source"] }
+        let sources = named.compactMap { $0 }.compactMap { name(of: $0) }
         return VectorFile(
             algorithm: algorithm, declaredCount: count,
-            source: sources.lazy.compactMap { $0.flatMap(name(of:)) }.first ?? "",
-            notes: top["notes"]?.object,
-            cases: cases)
+            source: summary(sources), notes: top["notes"]?.object, cases: cases)
     }
 
     private static let topMembers: Set<String> = [
@@ -64,10 +63,17 @@ struct VectorFile: Sendable {
         }
     }
 
+    /// The first source, and how many others there are.
+    private static func summary(_ sources: [String]) -> String {
+        let others = Set(sources).count - 1
+        return (sources.first ?? "") + (others > 0 ? " and \(others) more" : "")
+    }
+
     /// A source is text, or an object with a name and a version.
     private static func name(of source: JSONValue) -> String? {
         if let text = source.text { return text }
         guard let name = source.object?["name"]?.text else { return nil }
-        return [name, source.object?["version"]?.text].compactMap { $0 }.joined(separator: " ")
+        guard let version = source.object?["version"]?.text, version != "published" else { return name }
+        return "\(name) \(version)"
     }
 }

@@ -1,9 +1,10 @@
 package import CofferBase
 
-/// What is known of vector files: the digest of each, and how many of its tests pass, are refused and are skipped.
+/// What is known of vector files: the digest of each, and how many of its tests pass, are refused and are
+/// skipped.
 ///
-/// A file whose digest is known must come out exactly so. A file that has a known name and another digest fails:
-/// it was changed on the way.
+/// A file whose digest is known must come out exactly so. A file that has a known name and another digest
+/// fails: it was changed on the way.
 package struct VectorManifest: Sendable {
     /// The file name of a manifest; such a file is never run as vectors.
     package static let fileName = "manifest.json"

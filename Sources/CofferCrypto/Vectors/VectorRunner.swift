@@ -3,7 +3,8 @@ package import CofferBase
 /// Runs vector files against the library and counts, so that nothing can pass by not being run.
 ///
 /// For every file: the declared number of tests is the number of passed, refused, failed and skipped ones; no
-/// number appears twice; every word is known; at least one test ran; and a valid test with one bit turned fails.
+/// number appears twice; every word is known; at least one test ran; and a valid test with one bit turned
+/// fails.
 package struct VectorRunner: Sendable {
     /// What to run.
     package struct Options: Sendable {

@@ -17,7 +17,8 @@ public enum KeyWrapPadded {
 
     /// Unwraps.
     ///
-    /// - Throws: `notAuthentic` when it was not wrapped under `kek`; `invalidInput` for a `kek` of a wrong size.
+    /// - Throws: `notAuthentic` when it was not wrapped under `kek`; `invalidInput` for a `kek` of a wrong
+    ///   size.
     public static func unwrap(
         _ wrapped: Span<UInt8>, under kek: borrowing SymmetricKey
     ) throws(CofferError) -> SymmetricKey {

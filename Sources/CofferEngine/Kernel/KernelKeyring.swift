@@ -23,6 +23,7 @@ package enum KernelKeyring {
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
     ) throws(CofferError) {
+        try check(timeout)
         let key = unsafe secret.span.withUnsafeBytes { payload in
             unsafe clinux_add_key(
                 "user", description, payload.baseAddress, UInt(payload.count), CInt(KEY_SPEC_USER_KEYRING))
@@ -56,6 +57,7 @@ package enum KernelKeyring {
 
     /// Starts the timeout anew; nothing happens when there is no such key.
     package static func refresh(_ description: String, timeout: Int) throws(CofferError) {
+        try check(timeout)
         guard let key = try find(description) else { return }
         try set(key, timeout: timeout)
     }
@@ -70,8 +72,15 @@ package enum KernelKeyring {
         return true
     }
 
+    /// The kernel counts in 32 bits and takes 0 for "never": neither may slip through.
+    private static func check(_ timeout: Int?) throws(CofferError) {
+        guard timeout.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
+            throw CofferError(.invalidInput, "A timeout is 1 to \(Int32.max) seconds.")
+        }
+    }
+
     private static func set(_ key: Int, timeout: Int) throws(CofferError) {
-        guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(key), UInt(clamping: timeout), 0, 0) == 0 else {
+        guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(key), UInt(timeout), 0, 0) == 0 else {
             throw Errno.failure("set a timeout in the kernel keyring", nil)
         }
     }

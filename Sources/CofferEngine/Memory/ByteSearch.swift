@@ -7,7 +7,8 @@ package enum ByteSearch {
         guard needle.count > 0, haystack.count >= needle.count else { return nil }
         return unsafe haystack.withUnsafeBytes { haystack in
             unsafe needle.withUnsafeBytes { needle in
-                let found = unsafe clinux_memmem(haystack.baseAddress, UInt(haystack.count), needle.baseAddress, UInt(needle.count))
+                let found = unsafe clinux_memmem(
+                    haystack.baseAddress, UInt(haystack.count), needle.baseAddress, UInt(needle.count))
                 guard let found = unsafe found, let start = haystack.baseAddress else { return nil }
                 return unsafe start.distance(to: UnsafeRawPointer(found))
             }

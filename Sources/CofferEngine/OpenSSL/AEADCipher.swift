@@ -18,10 +18,10 @@ package struct AEADCipher: ~Copyable, Sendable {
 
         var evp: OpaquePointer? {
             switch self {
-            case .aes128GCM: unsafe EVP_aes_128_gcm()
-            case .aes192GCM: unsafe EVP_aes_192_gcm()
-            case .aes256GCM: unsafe EVP_aes_256_gcm()
-            case .chaCha20Poly1305: unsafe EVP_chacha20_poly1305()
+            case .aes128GCM: unsafe Fetched.aes128GCM
+            case .aes192GCM: unsafe Fetched.aes192GCM
+            case .aes256GCM: unsafe Fetched.aes256GCM
+            case .chaCha20Poly1305: unsafe Fetched.chaCha20Poly1305
             }
         }
     }
@@ -70,7 +70,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
         let context = context
         let done = unsafe buffer.withPointer { start in
-            unsafe Self.finishSealing(UnsafeRawBufferPointer(start: start, count: count), into: start, context)
+            unsafe Self.finishSealing(
+                UnsafeRawBufferPointer(start: start, count: count), into: start, context)
         }
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
@@ -93,7 +94,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw Self.refusal(clearing: &output) }
     }
 
-    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter; clears `buffer` when the tag does not hold.
+    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter; clears `buffer` when the tag does not
+    /// hold.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -102,13 +104,15 @@ package struct AEADCipher: ~Copyable, Sendable {
         try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
         let context = context
         let done = unsafe buffer.withPointer { start in
-            unsafe Self.finishOpening(UnsafeRawBufferPointer(start: start, count: count), into: start, context)
+            unsafe Self.finishOpening(
+                UnsafeRawBufferPointer(start: start, count: count), into: start, context)
         }
         guard done else { throw Self.refusal(clearing: &buffer) }
     }
 
     private static func finishSealing(
-        _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>, _ context: CipherContext
+        _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>,
+        _ context: CipherContext
     ) -> Bool {
         guard unsafe context.update(input: plaintext, output: output) == plaintext.count else { return false }
         let tag = unsafe output + plaintext.count

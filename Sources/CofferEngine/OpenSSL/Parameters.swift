@@ -2,8 +2,8 @@ import COpenSSL
 
 /// OpenSSL's parameter lists, built where they are used: their pointers must outlive the call.
 ///
-/// That holds for the names, too. OpenSSL's macros for them arrive in Swift as `String`, whose C form lives only
-/// until the call that takes it returns, so the names stand here as static text.
+/// That holds for the names, too. OpenSSL's macros for them arrive in Swift as `String`, whose C form lives
+/// only until the call that takes it returns, so the names stand here as static text.
 enum Parameters {
     /// OSSL_ALG_PARAM_DIGEST
     static let digest: StaticString = "digest"

@@ -30,8 +30,8 @@ extension Descriptor {
 
     private static var temporaryPrefix: String { ".tmp-" }
 
-    /// Removes unfinished files whose owner no longer holds their lock. Call it under the lock under which such files
-    /// are made and locked.
+    /// Removes unfinished files whose owner no longer holds their lock. Call it under the lock under which
+    /// such files are made and locked.
     package func removeAbandonedTemporaries() throws(CofferError) {
         for name in try names() where name.string.hasPrefix(Self.temporaryPrefix) {
             let file = try open(name, .readWrite)

@@ -20,12 +20,30 @@ package enum ChildProcess {
         guard let name = unsafe vector.first ?? nil else {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
-        let status = unsafe posix_spawnp(&process, name, nil, nil, vector, environ)
+        let status = unsafe withSignalsUnblocked { attributes in
+            unsafe posix_spawnp(&process, name, nil, attributes, vector, environ)
+        }
         guard status == 0 else { throw Errno.failure("run the command", nil, errno: status) }
         var result: Int32 = 0
         while unsafe waitpid(process, &result, 0) < 0 {
             guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }
         }
         return clinux_exit_code(result)
+    }
+
+    /// Gives `body` attributes for a child with no signal blocked. A child starts with the mask of the thread
+    /// that makes it, and the threads of a dispatch queue block every signal: it would not heed a terminal's
+    /// interrupt.
+    private static func withSignalsUnblocked(
+        _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32
+    ) -> Int32 {
+        var attributes = posix_spawnattr_t()
+        var none = sigset_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        unsafe sigemptyset(&none)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        return unsafe body(&attributes)
     }
 }

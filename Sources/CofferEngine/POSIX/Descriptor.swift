@@ -146,12 +146,19 @@ extension Descriptor {
 
     /// Flushes data and metadata. A failure is final: never repeat it and report success.
     package func sync() throws(CofferError) {
-        guard fsync(raw) == 0 else { throw Errno.failure("flush", path) }
+        try flush { fsync(raw) }
     }
 
     /// Flushes data, and of the metadata what reading it back needs.
     package func syncData() throws(CofferError) {
-        guard fdatasync(raw) == 0 else { throw Errno.failure("flush", path) }
+        try flush { fdatasync(raw) }
+    }
+
+    /// Interrupted is not failed: the flush is asked for again.
+    private func flush(_ call: () -> CInt) throws(CofferError) {
+        while call() != 0 {
+            guard Errno.current == EINTR else { throw Errno.failure("flush", path) }
+        }
     }
 
     /// Sets the size.
@@ -159,9 +166,15 @@ extension Descriptor {
         guard ftruncate(raw, off_t(size)) == 0 else { throw Errno.failure("resize", path) }
     }
 
-    /// Reserves space so that a full disk shows early; file systems that cannot reserve are left alone.
+    /// Makes a full disk show early: reserves space where the file system can. In memory, where reserving
+    /// means clearing every page beforehand, it only looks whether there is room.
     package func reserve(_ size: Int64) throws(CofferError) {
         guard size > 0 else { return }
+        let info = try FileSystemInfo.of(self)
+        guard !info.isMemory else {
+            guard info.available >= size else { throw Errno.failure("reserve space in", path, errno: ENOSPC) }
+            return
+        }
         let status = posix_fallocate(raw, 0, off_t(size))
         guard status == 0 || status == EOPNOTSUPP || status == EINVAL || status == EINTR else {
             throw Errno.failure("reserve space in", path, errno: status)

@@ -54,10 +54,21 @@ extension Descriptor {
         let own = unsafe ".".withCString {
             unsafe clinux_openat(raw, $0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         }
-        guard own >= 0, let stream = unsafe fdopendir(own) else { throw Errno.failure("list", path) }
+        guard own >= 0 else { throw Errno.failure("list", path) }
+        guard let stream = unsafe fdopendir(own) else {
+            let failure = Errno.failure("list", path)
+            _ = Glibc.close(own)
+            throw failure
+        }
         defer { unsafe closedir(stream) }
         var names: [FilePath] = []
-        while let entry = unsafe readdir(stream) {
+        while true {
+            // The end and a failure look alike but for errno.
+            Glibc.errno = 0
+            guard let entry = unsafe readdir(stream) else {
+                guard Errno.current == 0 else { throw Errno.failure("list", path) }
+                return names
+            }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
                     unsafe FilePath(platformString: $0)
@@ -65,7 +76,6 @@ extension Descriptor {
             }
             if name != "." && name != ".." { names.append(name) }
         }
-        return names
     }
 
     /// Removes everything in the directory `name` and the directory itself, following no link.
@@ -86,6 +96,8 @@ extension Descriptor {
 
     /// Fills the file `name` with zeros in place and flushes it.
     package func overwrite(_ name: FilePath) throws(CofferError) {
+        // A view copy is read-only, for its owner too.
+        _ = unsafe name.withPlatformString { unsafe fchmodat(raw, $0, 0o600, 0) }
         let file = try open(name, .readWrite)
         let size = try file.status().size
         let zeros = [UInt8](repeating: 0, count: 1 << 16)

@@ -17,18 +17,19 @@ package enum SecretInput {
             unsafe tcsetattr(descriptor.raw, TCSAFLUSH, &silent)
         }
         defer { if quiet { unsafe tcsetattr(descriptor.raw, TCSAFLUSH, &settings) } }
-        var buffer = try GuardedBytes.zeroed(count: longestLine)
+        // One byte more than the longest line: its newline.
+        var buffer = try GuardedBytes.zeroed(count: longestLine + 1)
         var count = 0
         // Byte by byte: what follows the first line belongs to somebody else.
         while true {
-            guard count < longestLine else {
-                throw CofferError(.invalidInput, "The first line is longer than \(longestLine) bytes.")
-            }
             var span = buffer.mutableSpan
             var next = span._mutatingExtracting(count..<count + 1)
             guard try descriptor.readSome(into: &next) != nil else { break }
             if buffer.span[count] == UInt8(ascii: "\n") { break }
             count += 1
+            guard count <= longestLine else {
+                throw CofferError(.invalidInput, "The first line is longer than \(longestLine) bytes.")
+            }
         }
         return try GuardedBytes.copying(buffer.span.extracting(0..<count))
     }
@@ -37,6 +38,7 @@ package enum SecretInput {
     package static func all(
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {
+        guard limit >= 0, limit < Int.max else { throw CofferError(.invalidInput, "No such limit.") }
         var capacity = min(4096, limit + 1)
         var buffer = try GuardedBytes.zeroed(count: capacity)
         var count = 0

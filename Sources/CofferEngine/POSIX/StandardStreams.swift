@@ -4,8 +4,8 @@ import CLinux
 import SystemPackage
 
 extension Descriptor {
-    /// A second descriptor of the open file with this number, which stays open for its owner: for the standard
-    /// streams, and for numbers that the caller shares with others.
+    /// A second descriptor of the open file with this number, which stays open for its owner: for the
+    /// standard streams, and for numbers that the caller shares with others.
     package static func duplicating(_ number: Int32) throws(CofferError) -> Descriptor {
         let copy = clinux_fcntl(number, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else {

@@ -15,15 +15,21 @@ package struct TwoSlotFile: ~Copyable, Sendable {
         self.slotSize = slotSize
     }
 
-    /// Creates the file with `slot` in both places; an existing one is an error.
+    /// Creates the file with `slot` in both places; an existing one is an error. A failure leaves no file
+    /// behind.
     package static func create(
         _ name: FilePath, in directory: borrowing Descriptor, slot: Span<UInt8>
     ) throws(CofferError) {
         let file = try directory.open(name, [.readWrite, .exclusive])
-        try file.reserve(Int64(slot.count * 2))
-        try file.write(slot, at: 0)
-        try file.write(slot, at: Int64(slot.count))
-        try file.sync()
+        do throws(CofferError) {
+            try file.reserve(Int64(slot.count * 2))
+            try file.write(slot, at: 0)
+            try file.write(slot, at: Int64(slot.count))
+            try file.sync()
+        } catch {
+            _ = try? directory.remove(name)
+            throw error
+        }
     }
 
     /// Opens the file; a wrong size is `corrupt`.

@@ -7,13 +7,15 @@ enum ProcessMemory {
     static let isReadable =
         (try? regions().first) != nil && (try? Descriptor.open("/proc/self/mem", .read)) != nil
 
-    /// How often the bytes whose complement is `needle` occur. The needle is never formed here, so that the scan
-    /// does not find itself.
-    static func count(complementOf needle: [UInt8]) throws -> Int {
+    /// How often the bytes whose complements are `needles`, all of one size, occur. They are never formed
+    /// here, so that the scan does not find itself.
+    static func count(complementsOf needles: [[UInt8]]) throws -> Int {
+        let overlap = needles.first?.count ?? 0
         let memory = try Descriptor.open("/proc/self/mem", .read)
         let pieceSize = 1 << 16
         // Cleared after each piece: the scan reaches this buffer, too.
         var piece = [UInt8](repeating: 0, count: pieceSize)
+        let zeros = [UInt8](repeating: 0, count: pieceSize)
         var hits = 0
         for region in try regions() {
             var offset = region.lowerBound
@@ -25,12 +27,20 @@ enum ProcessMemory {
                 guard let count = try? memory.read(at: Int64(offset), into: &target), count == size else {
                     break
                 }
-                hits += occurrences(of: needle, in: piece.span.extracting(0..<size))
+                hits += occurrences(of: needles, in: piece.span.extracting(0..<size), zeros: zeros)
                 piece.clear()
                 // Pieces overlap, so that no occurrence is cut; a few may then be counted twice.
-                offset += size == pieceSize ? size - needle.count : size
+                offset += size == pieceSize ? size - overlap : size
             }
         }
+        return hits
+    }
+
+    private static func occurrences(of needles: [[UInt8]], in bytes: Span<UInt8>, zeros: [UInt8]) -> Int {
+        // Most pages were never written: one native comparison spares a slow loop.
+        if ConstantTime.equal(bytes, zeros.span.extracting(0..<bytes.count)) { return 0 }
+        var hits = 0
+        for needle in needles { hits += occurrences(of: needle, in: bytes) }
         return hits
     }
 

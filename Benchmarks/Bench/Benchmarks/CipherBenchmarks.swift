@@ -1,0 +1,150 @@
+import BenchPeers
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// Encryption of messages, each key used for many of them.
+enum CipherBenchmarks {
+    static let sizes = [64, 1024, 16_384, 65_536, 1_048_576]
+
+    static let all: [Benchmark] =
+        each("gcm-seal", gcmSeal) + each("gcm-open", gcmOpen) + each("cbc256-encrypt", cbcEncrypt)
+        + each("cbc256-decrypt", cbcDecrypt) + each("cbc-hmac", cbcHMAC)
+
+    private static func each(
+        _ name: String, _ run: @escaping @Sendable (Runner, String, Int) async throws(CofferError) -> Void
+    ) -> [Benchmark] {
+        sizes.map { size in
+            Benchmark("\(name)/\(size)") { (runner) async throws(CofferError) in
+                try await run(runner, "\(name)/\(size)", size)
+            }
+        }
+    }
+
+    private static func gcmSeal(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
+        let data = try Material(size: size)
+        var cipher = try AEAD.make(.aes256GCM, key: SymmetricKey.copying(data.key.span))
+        var sealed = [UInt8](repeating: 0, count: size + AEAD.tagSize)
+        let peer = try RawGCM(key: data.key, nonce: data.nonce, input: data.plaintext, sealing: true)
+        try await runner.compare(
+            name, with: DerivationBenchmarks.openSSL,
+            ours: { (count) async throws(CofferError) in
+                for _ in 0..<count {
+                    var span = sealed.mutableSpan
+                    try cipher.seal(
+                        data.plaintext.span, choosingNonce: data.nonce.span, associatedData: Span(),
+                        into: &span)
+                }
+            },
+            theirs: { (count) async throws(CofferError) in try peer.seal(times: count) },
+            agree: { sealed == peer.output })
+    }
+
+    private static func gcmOpen(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
+        let data = try Material(size: size)
+        let sealer = try RawGCM(key: data.key, nonce: data.nonce, input: data.plaintext, sealing: true)
+        try sealer.seal(times: 1)
+        let sealed = sealer.output
+        var cipher = try AEAD.make(.aes256GCM, key: SymmetricKey.copying(data.key.span))
+        var opened = [UInt8](repeating: 0, count: size)
+        let peer = try RawGCM(key: data.key, nonce: data.nonce, input: sealed, sealing: false)
+        try await runner.compare(
+            name, with: DerivationBenchmarks.openSSL,
+            ours: { (count) async throws(CofferError) in
+                for _ in 0..<count {
+                    var span = opened.mutableSpan
+                    try cipher.open(
+                        sealed.span, nonce: data.nonce.span, associatedData: Span(), into: &span)
+                }
+            },
+            theirs: { (count) async throws(CofferError) in try peer.open(times: count) },
+            agree: { opened == peer.output && opened == data.plaintext })
+    }
+
+    private static func cbcEncrypt(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
+        let data = try Material(size: size)
+        let key = try SymmetricKey.copying(data.key.span)
+        var cipher = try CBCKey.make(key)
+        var ciphertext = [UInt8](repeating: 0, count: CBCKey.sealedSize(size))
+        let peer = try RawCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
+        try await runner.compare(
+            name, with: DerivationBenchmarks.openSSL,
+            ours: { (count) async throws(CofferError) in
+                for _ in 0..<count {
+                    var span = ciphertext.mutableSpan
+                    _ = try cipher.seal(data.plaintext.span, iv: data.iv.span, into: &span)
+                }
+            },
+            theirs: { (count) async throws(CofferError) in try peer.transform(times: count) },
+            agree: { ciphertext.elementsEqual(peer.output.prefix(peer.written)) })
+    }
+
+    private static func cbcDecrypt(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
+        let data = try Material(size: size)
+        let encryptor = try RawCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
+        try encryptor.transform(times: 1)
+        let ciphertext = Array(encryptor.output.prefix(encryptor.written))
+        let key = try SymmetricKey.copying(data.key.span)
+        var cipher = try CBCKey.make(key)
+        var plaintext = [UInt8](repeating: 0, count: ciphertext.count)
+        var written = 0
+        let peer = try RawCBC(key: data.key, iv: data.iv, input: ciphertext, encrypting: false)
+        try await runner.compare(
+            name, with: DerivationBenchmarks.openSSL,
+            ours: { (count) async throws(CofferError) in
+                for _ in 0..<count {
+                    var span = plaintext.mutableSpan
+                    written = try cipher.open(ciphertext.span, iv: data.iv.span, into: &span)
+                }
+            },
+            theirs: { (count) async throws(CofferError) in try peer.transform(times: count) },
+            agree: {
+                plaintext.prefix(written).elementsEqual(peer.output.prefix(peer.written))
+                    && plaintext.prefix(written).elementsEqual(data.plaintext)
+            })
+    }
+
+    private static func cbcHMAC(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
+        let data = try Material(size: size)
+        let key = try SymmetricKey.copying(data.key.span)
+        var cipher = try AuthenticatedCBC.make(key: key)
+        var message = [UInt8](repeating: 0, count: AuthenticatedCBC.messageSize(size))
+        let peer = try RawCBCHMAC(
+            encryptionKey: derived(key, Label.cbcEncryption),
+            authenticationKey: derived(key, Label.cbcAuthentication), iv: data.iv,
+            header: [UInt8](repeating: 0, count: 8), plaintext: data.plaintext)
+        try await runner.compare(
+            name, with: DerivationBenchmarks.openSSL,
+            ours: { (count) async throws(CofferError) in
+                for _ in 0..<count {
+                    var span = message.mutableSpan
+                    try cipher.seal(
+                        data.plaintext.span, choosingIV: data.iv.span, associatedData: Span(), into: &span)
+                }
+            },
+            theirs: { (count) async throws(CofferError) in try peer.seal(times: count) },
+            agree: { message == peer.message })
+    }
+
+    private static func derived(_ key: borrowing SymmetricKey, _ label: String) throws(CofferError) -> [UInt8]
+    {
+        let info = Array(label.utf8)
+        let bytes = try HKDF.derive(from: key, info: info.span, count: 32)
+        return bytes.exposing { $0.copied() }
+    }
+
+    /// What one benchmark works on.
+    private struct Material {
+        let key: [UInt8]
+        let nonce: [UInt8]
+        let iv: [UInt8]
+        let plaintext: [UInt8]
+
+        init(size: Int) throws(CofferError) {
+            key = try SecureRandom.bytes(32)
+            nonce = try SecureRandom.bytes(12)
+            iv = try SecureRandom.bytes(16)
+            plaintext = try SecureRandom.bytes(size)
+        }
+    }
+}

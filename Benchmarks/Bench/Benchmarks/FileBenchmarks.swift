@@ -1,0 +1,138 @@
+import BenchPeers
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// Large files, from memory to memory where the system has a file system in memory.
+enum FileBenchmarks {
+    static let all: [Benchmark] = [
+        Benchmark("file-seal/1GiB", seal), Benchmark("file-open/1GiB", open),
+        Benchmark("view-copy/100MiB", viewCopy), Benchmark("file-random-read/4KiB", randomRead),
+        Benchmark("file-seal-memory/10GiB", sealMemory),
+    ]
+
+    private static func seal(_ runner: Runner) async throws(CofferError) {
+        guard let bench = try await FileBench.make(runner, "file-seal/1GiB", size: 1 << 30) else { return }
+        let sealed = bench.workspace.file("sealed")
+        let theirs = bench.workspace.file("theirs")
+        let opened = bench.workspace.file("opened")
+        let ours: Runner.Work = { (_) async throws(CofferError) in
+            try await bench.store.seal(bench.plain, sealed)
+        }
+        let clear = { () async throws(CofferError) in try bench.workspace.remove(sealed, theirs, opened) }
+        if let age = try bench.age(runner) {
+            try await runner.compare(
+                bench.name, with: age.peer, clock: .wall, note: bench.note, before: clear, ours: ours,
+                theirs: { (_) async throws(CofferError) in try age.seal(bench.plain, to: theirs) },
+                agree: { () async throws(CofferError) in
+                    try await bench.store.open(sealed, opened)
+                    guard try bench.workspace.same(opened, bench.plain) else { return false }
+                    try age.open(theirs, to: opened)
+                    return try bench.workspace.same(opened, bench.plain)
+                })
+        }
+        if let copy = bench.copy(runner) {
+            try await runner.compare(
+                bench.name, with: copy.peer, clock: .wall, note: bench.note, before: clear, ours: ours,
+                theirs: { (_) async throws(CofferError) in try copy.copy(bench.plain, to: theirs) },
+                agree: { () async throws(CofferError) in try bench.workspace.same(theirs, bench.plain) })
+        }
+        try await clear()
+    }
+
+    private static func open(_ runner: Runner) async throws(CofferError) {
+        guard let bench = try await FileBench.make(runner, "file-open/1GiB", size: 1 << 30) else { return }
+        let sealed = bench.workspace.file("sealed")
+        let opened = bench.workspace.file("opened")
+        let theirs = bench.workspace.file("theirs")
+        try await bench.store.seal(bench.plain, sealed)
+        let ours: Runner.Work = { (_) async throws(CofferError) in try await bench.store.open(sealed, opened)
+        }
+        let agree = { () async throws(CofferError) in
+            let first = try bench.workspace.same(opened, bench.plain)
+            let second = try bench.workspace.same(theirs, bench.plain)
+            return first && second
+        }
+        let clear = { () async throws(CofferError) in try bench.workspace.remove(opened, theirs) }
+        if let age = try bench.age(runner) {
+            let armoured = bench.workspace.file("sealed-by-age")
+            try age.seal(bench.plain, to: armoured)
+            try await runner.compare(
+                bench.name, with: age.peer, clock: .wall, note: bench.note, before: clear, ours: ours,
+                theirs: { (_) async throws(CofferError) in try age.open(armoured, to: theirs) }, agree: agree)
+            try bench.workspace.remove(armoured)
+        }
+        if let copy = bench.copy(runner) {
+            try await runner.compare(
+                bench.name, with: copy.peer, clock: .wall, note: bench.note, before: clear, ours: ours,
+                theirs: { (_) async throws(CofferError) in try copy.copy(bench.plain, to: theirs) },
+                agree: agree)
+        }
+        try bench.workspace.remove(sealed, opened, theirs)
+    }
+
+    private static func viewCopy(_ runner: Runner) async throws(CofferError) {
+        guard let bench = try await FileBench.make(runner, "view-copy/100MiB", size: 100 << 20),
+            let copy = bench.copy(runner)
+        else { return }
+        let sealed = bench.workspace.file("sealed")
+        let theirs = bench.workspace.file("theirs")
+        try await bench.store.seal(bench.plain, sealed)
+        try await runner.compare(
+            bench.name, with: copy.peer, clock: .wall, note: bench.note,
+            before: { () async throws(CofferError) in try bench.workspace.remove(theirs) },
+            ours: { (_) async throws(CofferError) in
+                try await bench.store.withViewCopy(sealed) { (_) async throws(CofferError) in }
+            },
+            theirs: { (_) async throws(CofferError) in try copy.copy(bench.plain, to: theirs) },
+            agree: { () async throws(CofferError) in
+                try await bench.store.withViewCopy(sealed) { (view) async throws(CofferError) in
+                    guard try bench.workspace.same(view, bench.plain) else {
+                        throw CofferError(.internalFailure, "The view copy differs from the file.")
+                    }
+                }
+                return true
+            })
+        try bench.workspace.remove(sealed, theirs)
+    }
+
+    private static func randomRead(_ runner: Runner) async throws(CofferError) {
+        let name = "file-random-read/4KiB"
+        guard let bench = try await FileBench.make(runner, name, size: 1 << 30) else { return }
+        let sealed = bench.workspace.file("sealed")
+        try await bench.store.seal(bench.plain, sealed)
+        let read = try await bench.store.reader(sealed)
+        let plain = try Descriptor.open(bench.plain, .read)
+        var expected = [UInt8](repeating: 0, count: 4096)
+        var generator = SystemRandomNumberGenerator()
+        let offsets = (0..<1024).map { _ in Int64.random(in: 0...Int64(bench.size - 4096), using: &generator)
+        }
+        for offset in offsets.prefix(64) {
+            var span = expected.mutableSpan
+            _ = try plain.read(at: offset, into: &span)
+            guard try await read(offset, 4096) == expected else {
+                throw CofferError(.internalFailure, "\(name): what was read differs from the file.")
+            }
+        }
+        try await runner.measure(
+            name, clock: .wall, note: bench.note,
+            ours: { (count) async throws(CofferError) in
+                for index in 0..<count { _ = try await read(offsets[index % offsets.count], 4096) }
+            })
+        try bench.workspace.remove(sealed)
+    }
+
+    private static func sealMemory(_ runner: Runner) async throws(CofferError) {
+        let name = "file-seal-memory/10GiB"
+        let bench = try await FileBench.make(runner, name, size: 10 << 30, sparse: true)
+        guard let bench else { return }
+        let sealed = bench.workspace.file("sealed")
+        guard OwnProcess.resetPeakMemory(), let idle = Machine.memory("VmRSS") else {
+            return runner.skip(name, peer: nil, reason: "the kernel does not tell the peak of memory")
+        }
+        try await bench.store.seal(bench.plain, sealed)
+        let peak = Machine.memory("VmHWM") ?? idle
+        try bench.workspace.remove(sealed, bench.plain)
+        runner.record(name, unit: "MiB", values: [Double(peak - idle) / 1024], note: bench.note)
+    }
+}

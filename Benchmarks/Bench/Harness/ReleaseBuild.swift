@@ -1,0 +1,42 @@
+import BenchPeers
+import CofferBase
+import SystemPackage
+
+/// From a debug build, which measures nothing true, to the release build of the same sources.
+enum ReleaseBuild {
+    /// Builds bench for release and goes on as it, with the same arguments; comes back only with the reason
+    /// why not.
+    static func takeOver() -> CofferError {
+        OwnProcess.note(
+            "this is a debug build, which measures nothing true: building and running the release build")
+        do throws(CofferError) {
+            let scratch = try scratchPath()
+            let root = FilePath(#filePath).removingLastComponent().removingLastComponent()
+                .removingLastComponent().removingLastComponent()
+            let built = OwnProcess.runShown(
+                [
+                    "swift", "build", "-c", "release", "--product", "bench", "--package-path", root.string,
+                    "--scratch-path", scratch.string,
+                ] + traits)
+            guard built else { return CofferError(.internalFailure, "The release build failed.") }
+            let program = scratch.appending("release").appending("bench")
+            return OwnProcess.become(program.string, Array(CommandLine.arguments.dropFirst()))
+        } catch {
+            return error
+        }
+    }
+
+    /// The directory of the build that this executable belongs to: three above, for `TRIPLE/debug/bench`.
+    private static func scratchPath() throws(CofferError) -> FilePath {
+        FilePath(try OwnProcess.executable()).removingLastComponent().removingLastComponent()
+            .removingLastComponent()
+    }
+
+    private static var traits: [String] {
+        #if SecretService
+            []
+        #else
+            ["--disable-default-traits"]
+        #endif
+    }
+}

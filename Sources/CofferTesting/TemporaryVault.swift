@@ -1,0 +1,69 @@
+public import Coffer
+public import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// A real vault for a consumer's tests: real cryptography and real files, in memory where the machine has a
+/// memory file system, at the least cost for the passcode, gone when the test ends.
+///
+/// ```swift
+/// try await TemporaryVault.with(passcode: "2468") { vault in
+///     let session = vault.session
+///     try await session.tokens.put(Token(copying: "secret"), for: id)
+///     vault.clock.advance(by: .seconds(601))
+///     // the session is locked now
+/// }
+/// ```
+public struct TemporaryVault: Sendable {
+    /// The open session, unlocked.
+    public let session: Session
+    /// The clock that the session goes by.
+    public let clock: TestClock
+    /// Where the vault is: open further sessions there.
+    public let location: HomeLocation
+
+    /// Makes a vault, gives it to `body` and removes it, whatever `body` does.
+    ///
+    /// - Parameters:
+    ///   - passcode: `nil` for none.
+    ///   - options: How the home is set up; the cost is replaced by the least one.
+    ///   - body: The test.
+    /// - Returns: What `body` gives.
+    /// - Throws: What making the vault or `body` throws.
+    public static func with<Result>(
+        passcode: String? = nil, options: HomeOptions = HomeOptions(),
+        _ body: (TemporaryVault) async throws -> Result
+    ) async throws -> Result {
+        let parent = temporaryDirectory
+        let name = FilePath("coffer-testing" + (try Descriptor.temporaryName().string))
+        let directory = try Descriptor.open(parent, [.read, .directory])
+        try directory.makeDirectory(name)
+        defer { try? directory.removeTree(name) }
+        let clock = TestClock()
+        let location = HomeLocation(path: parent.pushing(name).appending("home"))
+        var options = options
+        options.cost = .floor
+        let session = try await Session.create(
+            at: location, options: options, passcode: passcode.map { text in try Passcode(copying: text) },
+            time: clock.source)
+        defer { session.close() }
+        return try await body(TemporaryVault(session: session, clock: clock, location: location))
+    }
+
+    /// Another session on the same vault, locked, by the same clock: what another process would see.
+    ///
+    /// - Throws: As ``Session/open(at:time:)``.
+    public func openAnother() async throws(CofferError) -> Session {
+        try await Session.open(at: location, time: clock.source)
+    }
+
+    private static var temporaryDirectory: FilePath {
+        let shared: FilePath = "/dev/shm"
+        if let directory = try? Descriptor.open(shared, [.read, .directory]),
+            (try? FileSystemInfo.of(directory).isMemory) == true
+        {
+            return shared
+        }
+        return FilePath(Environment.value("TMPDIR") ?? "/tmp")
+    }
+}

@@ -1,0 +1,87 @@
+import Testing
+import TestSupport
+
+@Suite("Errors and usage")
+struct ErrorTests {
+    @Test(
+        "What does not parse exits 64 and says so on standard error",
+        arguments: [
+            ["nonsense"], ["key"], ["key", "documented"], ["key", "documented", "--uuid"],
+            ["key", "documented", "--uuid", "A", "--passcode-fd", "x"], ["crypt", "encrypt"],
+            ["crypt", "encrypt", "--scheme", "aes-gcm"], ["vectors", "verify"], ["--nonsense"],
+            ["key", "documented", "--uuid", "A", "--passcode-fd", "99"],
+            ["key", "documented", "--uuid", "", "--json"],
+        ])
+    func usage(_ arguments: [String]) throws {
+        let run = try CommandRun.run(CommandRun.cofferPath, arguments)
+        // A command that only groups others prints its help.
+        guard arguments != ["key"] else {
+            #expect(run.code == 0 && run.text.contains("SUBCOMMANDS"))
+            return
+        }
+        #expect(run.code == 64 && !run.errors.isEmpty)
+        #expect(run.output.isEmpty || arguments.contains("--json"))
+    }
+
+    @Test("With --json, before or after the command, an error is one document on standard output, too")
+    func documents() throws {
+        let early = try CommandRun.coffer("--json", "crypt", "encrypt", "--scheme", "aes-gcm")
+        let late = try CommandRun.coffer("crypt", "encrypt", "--scheme", "aes-gcm", "--json")
+        for run in [early, late] {
+            #expect(run.code == 64 && !run.errors.isEmpty)
+            let error = run.json["error"] as? [String: Any]
+            #expect(error?["code"] as? String == "invalidInput")
+            #expect((error?["message"] as? String)?.isEmpty == false)
+            #expect(run.json.count == 1 && error?.count == 2)
+        }
+        let unparsed = try CommandRun.coffer("key", "documented", "--json", "--nonsense")
+        #expect((unparsed.json["error"] as? [String: Any])?["code"] as? String == "usage")
+        #expect(unparsed.code == 64)
+        let closed = try CommandRun.coffer(
+            "crypt", "decrypt", "--scheme", "aes-gcm", "--key-hex-fd", "3", "--json",
+            input: Array(repeating: 1, count: 40), descriptors: [3: Array(repeating: 0x30, count: 64)])
+        #expect((closed.json["error"] as? [String: Any])?["code"] as? String == "notAuthentic")
+        #expect(closed.code == 7)
+    }
+
+    @Test("Global options may stand before the command, with and without a value of their own")
+    func globalOptions() throws {
+        let run = try CommandRun.coffer(
+            "--home", "/nowhere", "--json", "--passcode-fd=3", "key", "documented", "--uuid", "A",
+            descriptors: [3: Array("1234\n".utf8)])
+        #expect(run.code == 0)
+        #expect(run.json["passcodeHash"] as? String == "A6xnQhbz4Vx2HuGl4lXwZ5U2I8iziLRFnhP5eNfIRvQ=")
+    }
+
+    @Test(
+        "Help is there for every command",
+        arguments: [
+            [], ["key"], ["key", "documented"], ["key", "pbkdf2"], ["crypt"], ["crypt", "encrypt"],
+            ["crypt", "decrypt"], ["vectors"], ["vectors", "verify"],
+        ])
+    func help(_ command: [String]) throws {
+        let run = try CommandRun.run(CommandRun.cofferPath, command + ["--help"])
+        #expect(run.code == 0 && run.errors.isEmpty)
+        #expect(run.text.contains("OVERVIEW: ") && run.text.contains("USAGE: "))
+    }
+
+    @Test("A secret is in no error")
+    func secrets() throws {
+        let secret = "5ecre7-5ecre7-not-hexadecimal"
+        let badKey = try CommandRun.coffer(
+            "crypt", "encrypt", "--scheme", "aes-gcm", "--key-hex-fd", "3", "--json",
+            descriptors: [3: Array(secret.utf8)])
+        let shortKey = try CommandRun.coffer(
+            "crypt", "encrypt", "--scheme", "aes-gcm", "--key-hex-fd", "3", "--json",
+            descriptors: [3: Array("5ec7e75ec7e7".utf8)])
+        let longLine = try CommandRun.coffer(
+            "key", "documented", "--uuid", "A", "--passcode-fd", "3", "--json",
+            descriptors: [3: Array(String(repeating: secret, count: 200).utf8)])
+        for run in [badKey, shortKey, longLine] {
+            #expect(run.code == 64)
+            for text in [run.text, run.errorText] {
+                #expect(!text.contains("5ecre7") && !text.contains("5ec7e7"))
+            }
+        }
+    }
+}

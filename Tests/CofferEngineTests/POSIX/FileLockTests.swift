@@ -1,0 +1,97 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+import Testing
+import TestSupport
+
+@Suite struct FileLockTests {
+    private func isFree(in scratch: borrowing ScratchDirectory, exclusive: Bool = true) throws -> Bool {
+        let lock = try FileLock.tryAcquire("lock", in: scratch.descriptor, exclusive: exclusive)
+        switch lock {
+        case .some: return true
+        case .none: return false
+        }
+    }
+
+    /// A process that holds the lock until it is killed. `flock` replaces itself by the shell, which has the
+    /// lock.
+    private func holder(in scratch: borrowing ScratchDirectory, shared: Bool = false) throws -> Helper {
+        let options = ["--no-fork", shared ? "--shared" : "--exclusive"]
+        return try #require(
+            Helper(
+                ["flock"] + options + [scratch.path(of: "lock"), "sh", "-c", "echo ready && read -r line"]))
+    }
+
+    @Test func excludesWithinAProcess() throws {
+        let scratch = try ScratchDirectory.make()
+        try holdAndExpectBusy(in: scratch)
+        #expect(try isFree(in: scratch))
+    }
+
+    private func holdAndExpectBusy(in scratch: borrowing ScratchDirectory) throws {
+        let lock = try FileLock.acquire("lock", in: scratch.descriptor, deadline: .zero)
+        #expect(try !isFree(in: scratch))
+        #expect(try !isFree(in: scratch, exclusive: false))
+        _ = consume lock
+    }
+
+    @Test func sharedLocksGoTogether() throws {
+        let scratch = try ScratchDirectory.make()
+        let lock = try FileLock.acquire("lock", in: scratch.descriptor, exclusive: false, deadline: .zero)
+        #expect(try isFree(in: scratch, exclusive: false))
+        #expect(try !isFree(in: scratch))
+        _ = consume lock
+    }
+
+    @Test func excludesOtherProcessesUntilTheyAreKilled() throws {
+        let scratch = try ScratchDirectory.make()
+        let holder = try holder(in: scratch)
+        #expect(try !isFree(in: scratch))
+        let before = Clock.sinceBoot
+        let code = failure {
+            _ = try FileLock.acquire("lock", in: scratch.descriptor, deadline: .milliseconds(20))
+        }
+        #expect(code == .busy)
+        #expect(Clock.sinceBoot - before >= .milliseconds(20))
+        holder.kill()
+        #expect(try isFree(in: scratch))
+    }
+
+    @Test func otherProcessesAreExcludedByOurs() throws {
+        let scratch = try ScratchDirectory.make()
+        let arguments = [
+            "flock", "--nonblock", "--conflict-exit-code", "99", scratch.path(of: "lock"), "true",
+        ]
+        let lock = try FileLock.acquire("lock", in: scratch.descriptor, deadline: .zero)
+        #expect(try Helper.run(arguments).code == 99)
+        _ = consume lock
+        #expect(try Helper.run(arguments).code == 0)
+    }
+
+    @Test func aSharedHolderElsewhereLeavesRoomForReaders() throws {
+        let scratch = try ScratchDirectory.make()
+        let holder = try holder(in: scratch, shared: true)
+        #expect(try isFree(in: scratch, exclusive: false))
+        #expect(try !isFree(in: scratch))
+        holder.kill()
+    }
+
+    @Test func waitsUntilTheHolderIsGone() async throws {
+        let scratch = try ScratchDirectory.make()
+        let holder = try holder(in: scratch)
+        let path = scratch.path
+        let waiting = Task.detached {
+            let directory = try Descriptor.open(path, [.read, .directory])
+            _ = try FileLock.acquire("lock", in: directory, deadline: .seconds(60))
+        }
+        holder.kill()
+        try await waiting.value
+        #expect(try isFree(in: scratch))
+    }
+
+    @Test func aLinkIsNotLocked() throws {
+        let scratch = try ScratchDirectory.make()
+        try scratch.link("lock", to: "elsewhere")
+        #expect(failure { _ = try FileLock.tryAcquire("lock", in: scratch.descriptor) } == .refused)
+    }
+}

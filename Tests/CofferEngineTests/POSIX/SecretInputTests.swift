@@ -1,0 +1,71 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+import Testing
+import TestSupport
+
+@Suite struct SecretInputTests {
+    /// What `body` reads from a file of these bytes.
+    private func reading(
+        _ bytes: [UInt8], _ body: (borrowing Descriptor) throws -> [UInt8]
+    ) throws -> [UInt8] {
+        let scratch = try ScratchDirectory.make()
+        try scratch.write("input", bytes)
+        return try body(try scratch.descriptor.open("input", .read))
+    }
+
+    private func line(_ bytes: [UInt8]) throws -> [UInt8] {
+        try reading(bytes) { (file) throws in
+            let line = try SecretInput.line(from: file)
+            return line.span.copied()
+        }
+    }
+
+    private func all(_ bytes: [UInt8], limit: Int) throws -> [UInt8] {
+        try reading(bytes) { (file) throws in
+            let all = try SecretInput.all(from: file, limit: limit)
+            return all.span.copied()
+        }
+    }
+
+    @Test(
+        arguments: zip(
+            ["", "\n", "1234", "1234\n", "12\n34\n", " 1 2 \r\n", "p\0q\n"],
+            ["", "", "1234", "1234", "12", " 1 2 \r", "p\0q"]))
+    func theFirstLine(input: String, expected: String) throws {
+        #expect(try line(Array(input.utf8)) == Array(expected.utf8))
+    }
+
+    /// What follows the first line belongs to whoever reads next.
+    @Test func readsNoFurther() throws {
+        let rest = try reading(Array("first\nsecond\nthird".utf8)) { (file) throws in
+            let first = try SecretInput.line(from: file)
+            let second = try SecretInput.line(from: file)
+            #expect(String(decoding: first.span.copied(), as: UTF8.self) == "first")
+            #expect(String(decoding: second.span.copied(), as: UTF8.self) == "second")
+            let rest = try SecretInput.all(from: file, limit: 5)
+            return rest.span.copied()
+        }
+        #expect(rest == Array("third".utf8))
+    }
+
+    @Test func theLongestLine() throws {
+        let longest = [UInt8](repeating: 0x61, count: SecretInput.longestLine)
+        #expect(try line(longest) == longest)
+        #expect(try line(longest + [0x0a, 0x62]) == longest)
+        #expect(failure { _ = try line(longest + [0x61]) } == .invalidInput)
+        #expect(failure { _ = try line(longest + [0x61, 0x0a]) } == .invalidInput)
+    }
+
+    @Test(arguments: [0, 1, 4095, 4096, 4097, 20_000]) func everythingUpToTheLimit(count: Int) throws {
+        let bytes = [UInt8].counting(count)
+        #expect(try all(bytes, limit: count) == bytes)
+        #expect(try all(bytes, limit: count + 1) == bytes)
+        #expect(try all(bytes, limit: 1 << 20) == bytes)
+        if count > 0 { #expect(failure { _ = try all(bytes, limit: count - 1) } == .invalidInput) }
+    }
+
+    @Test(arguments: [-1, Int.min, Int.max]) func impossibleLimits(limit: Int) {
+        #expect(failure { _ = try all([1], limit: limit) } == .invalidInput)
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+
+/// Another program that ran to its end, and what it left.
+package struct CommandRun: Sendable {
+    /// The exit code; 128 and more when a signal ended it.
+    package let code: Int32
+    /// What it wrote to standard output.
+    package let output: [UInt8]
+    /// What it wrote to standard error.
+    package let errors: [UInt8]
+
+    /// Standard output as text.
+    package var text: String { String(decoding: output, as: UTF8.self) }
+
+    /// Standard error as text.
+    package var errorText: String { String(decoding: errors, as: UTF8.self) }
+
+    /// Standard output as a JSON object; empty when it is not one document.
+    package var json: [String: Any] {
+        (try? JSONSerialization.jsonObject(with: Data(output))) as? [String: Any] ?? [:]
+    }
+
+    /// Runs `program`, looked up in PATH, kills it at the deadline, and gives what it left.
+    ///
+    /// - Parameters:
+    ///   - program: A name or a path.
+    ///   - arguments: Its arguments.
+    ///   - input: What it reads from standard input.
+    ///   - descriptors: What it reads from further descriptors, 3 to 9.
+    ///   - environment: What is set beside the environment of the tests.
+    ///   - seconds: The deadline.
+    /// - Returns: What it left; the code is 137 when it did not keep the deadline.
+    /// - Throws: What Foundation throws when the program cannot be run.
+    package static func run(
+        _ program: String, _ arguments: [String], input: [UInt8] = [], descriptors: [Int: [UInt8]] = [:],
+        environment: [String: String] = [:], seconds: Double = 60
+    ) throws -> CommandRun {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-run-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var redirections = "<\"$0/0\" >\"$0/1\" 2>\"$0/2\""
+        try Data(input).write(to: folder.appending(path: "0"))
+        for (number, bytes) in descriptors {
+            try Data(bytes).write(to: folder.appending(path: "\(number)"))
+            redirections += " \(number)<\"$0/\(number)\""
+        }
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments =
+            ["-c", "exec \"$@\" \(redirections)", folder.path(percentEncoded: false), program] + arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        try process.run()
+        let identifier = process.processIdentifier
+        let watchdog = DispatchWorkItem { _ = kill(identifier, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: watchdog)
+        process.waitUntilExit()
+        watchdog.cancel()
+        return CommandRun(
+            code: process.terminationReason == .exit
+                ? process.terminationStatus : 128 + process.terminationStatus,
+            output: [UInt8](try Data(contentsOf: folder.appending(path: "1"))),
+            errors: [UInt8](try Data(contentsOf: folder.appending(path: "2"))))
+    }
+
+    /// Runs the command of this package, which is built beside the tests.
+    ///
+    /// - Parameters:
+    ///   - arguments: Its arguments.
+    ///   - input: What it reads from standard input.
+    ///   - descriptors: What it reads from further descriptors, 3 to 9.
+    ///   - environment: What is set beside the environment of the tests.
+    ///   - seconds: The deadline.
+    /// - Returns: What it left.
+    /// - Throws: What Foundation throws when it cannot be run.
+    package static func coffer(
+        _ arguments: String..., input: [UInt8] = [], descriptors: [Int: [UInt8]] = [:],
+        environment: [String: String] = [:], seconds: Double = 60
+    ) throws -> CommandRun {
+        try run(
+            cofferPath, arguments, input: input, descriptors: descriptors, environment: environment,
+            seconds: seconds)
+    }
+
+    /// Where that command is: the build puts it beside the test runner.
+    package static let cofferPath =
+        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "coffer").path(percentEncoded: false)
+}

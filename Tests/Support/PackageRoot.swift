@@ -1,0 +1,15 @@
+import Foundation
+
+/// Where this package's files are.
+package enum PackageRoot {
+    /// The folder with `Package.swift`.
+    package static let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path(percentEncoded: false)
+
+    /// Wycheproof's files, for hosts that have them: named by COFFER_WYCHEPROOF or in the agreed place.
+    package static var wycheproof: String? {
+        let agreed = path + "../shared/vectors/wycheproof"
+        let folder = ProcessInfo.processInfo.environment["COFFER_WYCHEPROOF"] ?? agreed
+        return FileManager.default.fileExists(atPath: folder) ? folder : nil
+    }
+}

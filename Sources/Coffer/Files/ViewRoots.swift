@@ -90,7 +90,8 @@ enum ViewRoots {
         let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
         // Just being made: trying its lock could be in its owner's way.
         if name.string.hasPrefix(newPrefix), !isOld { return false }
-        guard let view = try? root.open(name, [.read, .directory]), let lease = try? view.open(leaseName, .readWrite)
+        guard let view = try? root.open(name, [.read, .directory]),
+            let lease = try? view.open(leaseName, .readWrite)
         else { return isOld }
         return try FileLock.tryAcquire(lease) != nil
     }

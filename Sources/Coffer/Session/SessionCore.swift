@@ -26,6 +26,12 @@ final class SessionCore: Sendable {
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }) { heldKeys.noteUse() }
     }
 
+    /// Drops every key from memory, for good.
+    func forget() {
+        keys.dropAll(wiped: true)
+        device.forget()
+    }
+
     static func readKeybag(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) -> Keybag
     {
         let contents = try Keybag.record.read(
@@ -97,7 +103,7 @@ final class SessionCore: Sendable {
             return try body(keys, contents, vault)
         }
         guard let result else {
-            _ = try Wiper(home: home, time: time).wipe(reason: "ten wrong passcodes", keys: keys)
+            _ = try Wiper(home: home, time: time).wipe(reason: "ten wrong passcodes", forgetting: forget)
             throw CofferError.wiped
         }
         return result

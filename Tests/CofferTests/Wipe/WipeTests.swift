@@ -171,6 +171,23 @@ import Testing
         }
     }
 
+    /// A file that cannot be removed: the keys are gone before anybody tries, and the rest is done later.
+    @Test func keysGoFirstWhateverHindersTheRest() async throws {
+        let (home, session, id) = try await filled()
+        let path = home.path("files").appending("\(id).coffer").string
+        guard try Helper.run(["chattr", "+i", path]).code == 0 else { return }
+        let error = await refusal { _ = try await session.wipe() }
+        let left = try home.everything().keys.sorted()
+        #expect(await refusal { _ = try await home.open() } != nil)
+        #expect(try Helper.run(["chattr", "-i", path]).code == 0)
+        #expect(error?.code == .permissionDenied)
+        for name in ["device", "keybag", "attempts"] { #expect(!left.contains("vault/\(name)")) }
+        #expect(left.contains("vault/files/\(id).coffer"))
+        #expect(await refusal { _ = try await session.tokens.list() }?.code == .wiped)
+        #expect(await refusal { _ = try await home.open() }?.code == .wiped)
+        #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+    }
+
     /// Keys were overwritten with zeros, and then the power went.
     @Test func emptiedKeyFilesDoNotStopTheRest() async throws {
         let (home, session, _) = try await filled()

@@ -3,8 +3,8 @@ import CofferTesting
 import SystemPackage
 import Testing
 
-/// The code of the Getting Started article and of the README: what stands between the markers is printed there
-/// word for word, and is run here.
+/// The code of the Getting Started article and of the README: what stands between the markers is printed
+/// there word for word, and is run here.
 enum GettingStarted {
     static func location() throws -> HomeLocation {
         // snippet: location

@@ -102,6 +102,13 @@ let package = Package(
                 "CofferBase", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Tests/Support", swiftSettings: shared),
+        // A second process for tests of what several processes do, and of what is left in one's memory.
+        .executableTarget(
+            name: "TestAgent",
+            dependencies: [
+                "Coffer", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Tests/TestAgent", swiftSettings: shared),
         .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
         .testTarget(
             name: "CofferEngineTests",
@@ -117,7 +124,7 @@ let package = Package(
         .testTarget(
             name: "CofferTests",
             dependencies: [
-                "Coffer", "CofferCrypto", "CofferEngine", "CofferTesting", "TestSupport",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "TestAgent", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),

@@ -24,15 +24,21 @@ import COpenSSL
         unsafe EVP_MAC_free(algorithm)
         unsafe cipher = try PeerFailure.checked(EVP_CIPHER_CTX_new(), "EVP_CIPHER_CTX_new")
         let ready = unsafe EVP_EncryptInit_ex(cipher, EVP_aes_256_cbc(), nil, encryptionKey, nil) == 1
-        var name = Array("SHA256".utf8CString)
-        let keyed = unsafe name.withUnsafeMutableBufferPointer { name in
-            let list = unsafe [
-                OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, name.baseAddress, 0),
-                OSSL_PARAM_construct_end(),
-            ]
-            return unsafe EVP_MAC_init(mac, authenticationKey, authenticationKey.count, list) == 1
-        }
+        let keyed = unsafe Self.setKey(authenticationKey, of: mac)
         try PeerFailure.check(ready && keyed, "start")
+    }
+
+    /// The parameter's name and value are static text, as OpenSSL keeps their addresses beyond the call that makes
+    /// the list.
+    private static func setKey(_ key: [UInt8], of mac: OpaquePointer) -> Bool {
+        let texts: (StaticString, StaticString) = ("digest", "SHA256")
+        let name = unsafe UnsafeRawPointer(texts.0.utf8Start).assumingMemoryBound(to: CChar.self)
+        let value = unsafe UnsafeRawPointer(texts.1.utf8Start).assumingMemoryBound(to: CChar.self)
+        let list = unsafe [
+            OSSL_PARAM_construct_utf8_string(name, UnsafeMutablePointer(mutating: value), 0),
+            OSSL_PARAM_construct_end(),
+        ]
+        return unsafe EVP_MAC_init(mac, key, key.count, list) == 1
     }
 
     deinit {

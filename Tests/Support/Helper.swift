@@ -28,6 +28,11 @@ package final class Helper {
     /// The process's number.
     package var identifier: Int32 { process.processIdentifier }
 
+    /// Writes a line to its standard input.
+    package func send(_ line: String) {
+        try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+    }
+
     /// The next line that it prints; `nil` at the end.
     package func line() -> String? {
         var bytes: [UInt8] = []

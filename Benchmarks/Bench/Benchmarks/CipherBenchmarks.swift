@@ -64,13 +64,15 @@ enum CipherBenchmarks {
     private static func cbcEncrypt(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
         let data = try Material(size: size)
         let key = try SymmetricKey.copying(data.key.span)
-        var ciphertext: [UInt8] = []
+        var cipher = try CBCKey.make(key)
+        var ciphertext = [UInt8](repeating: 0, count: CBCKey.sealedSize(size))
         let peer = try RawCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
         try await runner.compare(
             name, with: DerivationBenchmarks.openSSL,
             ours: { (count) async throws(CofferError) in
                 for _ in 0..<count {
-                    ciphertext = try CBC.seal(data.plaintext.span, iv: data.iv.span, key: key)
+                    var span = ciphertext.mutableSpan
+                    _ = try cipher.seal(data.plaintext.span, iv: data.iv.span, into: &span)
                 }
             },
             theirs: { (count) async throws(CofferError) in try peer.transform(times: count) },
@@ -83,26 +85,30 @@ enum CipherBenchmarks {
         try encryptor.transform(times: 1)
         let ciphertext = Array(encryptor.output.prefix(encryptor.written))
         let key = try SymmetricKey.copying(data.key.span)
-        var plaintext = try SecretBytes.random(count: 1)
+        var cipher = try CBCKey.make(key)
+        var plaintext = [UInt8](repeating: 0, count: ciphertext.count)
+        var written = 0
         let peer = try RawCBC(key: data.key, iv: data.iv, input: ciphertext, encrypting: false)
         try await runner.compare(
             name, with: DerivationBenchmarks.openSSL,
             ours: { (count) async throws(CofferError) in
                 for _ in 0..<count {
-                    plaintext = try CBC.open(ciphertext.span, iv: data.iv.span, key: key)
+                    var span = plaintext.mutableSpan
+                    written = try cipher.open(ciphertext.span, iv: data.iv.span, into: &span)
                 }
             },
             theirs: { (count) async throws(CofferError) in try peer.transform(times: count) },
             agree: {
-                plaintext.exposing { $0.copied() }.elementsEqual(peer.output.prefix(peer.written))
+                plaintext.prefix(written).elementsEqual(peer.output.prefix(peer.written))
+                    && plaintext.prefix(written).elementsEqual(data.plaintext)
             })
     }
 
     private static func cbcHMAC(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
         let data = try Material(size: size)
         let key = try SymmetricKey.copying(data.key.span)
-        let cipher = try AuthenticatedCBC.make(key: key)
-        var message: [UInt8] = []
+        var cipher = try AuthenticatedCBC.make(key: key)
+        var message = [UInt8](repeating: 0, count: AuthenticatedCBC.messageSize(size))
         let peer = try RawCBCHMAC(
             encryptionKey: derived(key, Label.cbcEncryption),
             authenticationKey: derived(key, Label.cbcAuthentication), iv: data.iv,
@@ -111,8 +117,9 @@ enum CipherBenchmarks {
             name, with: DerivationBenchmarks.openSSL,
             ours: { (count) async throws(CofferError) in
                 for _ in 0..<count {
-                    message = try cipher.seal(
-                        data.plaintext.span, choosingIV: data.iv.span, associatedData: Span())
+                    var span = message.mutableSpan
+                    try cipher.seal(
+                        data.plaintext.span, choosingIV: data.iv.span, associatedData: Span(), into: &span)
                 }
             },
             theirs: { (count) async throws(CofferError) in try peer.seal(times: count) },

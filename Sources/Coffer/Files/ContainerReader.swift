@@ -35,7 +35,7 @@ final class ContainerReader: Sendable {
     /// Opens both layers of the header and the last chunk. `classKey` gives the class's key, or throws
     /// `locked`.
     ///
-    /// - Throws: `corrupt`, `unsupportedVersion`, and what `classKey` throws.
+    /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and what `classKey` throws.
     static func open(
         _ file: consuming Descriptor, id: FileID?, device: DeviceRecord, context: [UInt8] = [],
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -43,7 +43,7 @@ final class ContainerReader: Sendable {
         let status = try file.status()
         guard status.kind == .regular else { throw damaged }
         let kek = try device.key(Label.fileOuterKEK)
-        let (slot, bytes) = try newestSlot(file, kek: kek)
+        let (slot, bytes) = try newestSlot(file, kek: kek, vaultID: device.vaultID)
         guard let outer = try slot.keys(bytes, kek: kek) else { throw damaged }
         guard id == nil || id == slot.id else { throw damaged }
         let layout = try ContainerLayout(log: slot.log, containerSize: status.size)
@@ -76,7 +76,7 @@ final class ContainerReader: Sendable {
 
     /// The authentic slot with the higher generation.
     private static func newestSlot(
-        _ file: borrowing Descriptor, kek: borrowing SymmetricKey
+        _ file: borrowing Descriptor, kek: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> (slot: OuterSlot, bytes: [UInt8]) {
         var candidates: [(slot: OuterSlot, bytes: [UInt8])] = []
         var failure = damaged
@@ -90,7 +90,10 @@ final class ContainerReader: Sendable {
                 guard let slot = try OuterSlot.decode(bytes) else { continue }
                 switch try slot.keys(bytes, kek: kek) {
                 case .some: candidates.append((slot, bytes))
-                case .none: continue
+                case .none:
+                    // An unauthenticated field only chooses between two refusals.
+                    guard slot.kekID != vaultID.bytes else { continue }
+                    failure = CofferError(.foreign, "The container belongs to another vault, or is damaged.")
                 }
             } catch {
                 if error.code != .corrupt { failure = error }

@@ -25,6 +25,7 @@ extension FileStore {
             guard try directory.status(of: target) == nil else {
                 throw CofferError(.alreadyExists, "\(path) exists already and is not replaced.")
             }
+            let check = try stopping(cancellation)
             let reader = try open(id)
             let temporary = try Descriptor.temporaryName()
             let file = try directory.open(temporary, [.readWrite, .exclusive])
@@ -33,7 +34,7 @@ extension FileStore {
                 let done = Atomic<Int64>(0)
                 let total = reader.layout.length
                 try reader.forEachRun(
-                    in: 0..<reader.layout.chunkCount, check: try stopping(cancellation)
+                    in: 0..<reader.layout.chunkCount, check: check
                 ) { (plaintext, offset) throws(CofferError) in
                     try file.write(plaintext, at: offset)
                     let completed = done.add(Int64(plaintext.count), ordering: .relaxed).newValue

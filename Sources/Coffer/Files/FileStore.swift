@@ -34,6 +34,7 @@ public final class FileStore: Sendable {
             guard let name = path.lastComponent else {
                 throw CofferError(.refused, "\(path) names no file.")
             }
+            let check = try stopping(cancellation)
             let classKey = try core.keys.key(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {
@@ -44,8 +45,7 @@ public final class FileStore: Sendable {
                 id: id, device: core.device, classKey: classKey, protection: protection, suite: outerSuite)
             try addContainer(id) { (target) throws(CofferError) in
                 try writer.seal(
-                    source, name: name.bytes, into: target, check: try stopping(cancellation),
-                    progress: progress)
+                    source, name: name.bytes, into: target, check: check, progress: progress)
             }
             if removingOriginal { try Self.remove(path, ifStill: source) }
             return id
@@ -94,10 +94,11 @@ public final class FileStore: Sendable {
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Void
     ) async throws(CofferError) {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
+            let check = try stopping(cancellation)
             let reader = try open(id)
             let wanted = try Self.clamp(range, to: reader.layout.length)
             try reader.forEachRun(
-                in: reader.chunks(of: wanted), threads: 1, check: try stopping(cancellation)
+                in: reader.chunks(of: wanted), threads: 1, check: check
             ) { (plaintext, offset) throws(CofferError) in
                 let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
                 try body(plaintext.extracting(Int(part.lowerBound - offset)..<Int(part.upperBound - offset)))
@@ -118,11 +119,12 @@ public final class FileStore: Sendable {
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
+            let check = try stopping(cancellation)
             let reader = try open(id)
             let wanted = try Self.clamp(range, to: reader.layout.length)
             let buffer = try AlignedBuffer.make(count: max(wanted.count, 1))
             try reader.forEachRun(
-                in: reader.chunks(of: wanted), check: try stopping(cancellation)
+                in: reader.chunks(of: wanted), check: check
             ) { (plaintext, offset) throws(CofferError) in
                 let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
                 let piece = plaintext.extracting(
@@ -141,7 +143,8 @@ public final class FileStore: Sendable {
         _ id: FileID, progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            try open(id).verify(check: try stopping(cancellation), progress: progress)
+            let check = try stopping(cancellation)
+            try open(id).verify(check: check, progress: progress)
         }
     }
 
@@ -219,8 +222,8 @@ extension FileStore {
             }
         } catch {
             _ = try? directory.remove(temporary)
-            guard error.code == .absent, try core.home.state()?.word != .live else { throw error }
-            throw CofferError.wiped
+            guard error.code == .absent else { throw error }
+            return try core.home.checkingState { () throws(CofferError) in throw error }
         }
     }
 
@@ -246,7 +249,8 @@ extension FileStore {
         try directory.sync()
     }
 
-    /// Long work stops when its task is cancelled or the session locks.
+    /// Long work stops when its task is cancelled or the session locks. Ask before taking a key, so that a lock in
+    /// between is seen.
     func stopping(
         _ cancellation: BlockingWork.Cancellation
     ) throws(CofferError) -> @Sendable () throws(CofferError) -> Void {
@@ -254,7 +258,7 @@ extension FileStore {
         let epoch = keys.epoch
         return { () throws(CofferError) in
             try cancellation.check()
-            guard keys.epoch == epoch else { throw CofferError.locked }
+            guard keys.epoch == epoch else { throw keys.isWiped ? CofferError.wiped : CofferError.locked }
         }
     }
 

@@ -36,9 +36,13 @@ extension FileStore {
 
     private func makeViewCopy(of id: FileID) async throws(CofferError) -> ViewCopy {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
+            let check = try stopping(cancellation)
             let reader = try open(id)
             let vault = try core.home.openVault()
-            let root = try ViewRoots.usable(vault: vault)
+            // Under the lock, so that two processes do not each choose a root and record one of them.
+            let root = try core.home.changingVault { (vault) throws(CofferError) in
+                try ViewRoots.usable(vault: vault)
+            }
             _ = try? ViewRoots.reap(vault: vault)
             let available = try FileSystemInfo.of(root).available
             guard reader.layout.length <= available / 2 else {
@@ -51,7 +55,7 @@ extension FileStore {
                 let file = try copy.makeFile()
                 try file.truncate(to: reader.layout.length)
                 try reader.forEachRun(
-                    in: 0..<reader.layout.chunkCount, check: try stopping(cancellation)
+                    in: 0..<reader.layout.chunkCount, check: check
                 ) { (plaintext, offset) throws(CofferError) in try file.write(plaintext, at: offset) }
                 try file.setPermissions(0o400)
                 return copy

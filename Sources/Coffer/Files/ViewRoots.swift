@@ -69,7 +69,7 @@ enum ViewRoots {
         return count
     }
 
-    /// Removes every view of one vault, dead or alive; gives how many.
+    /// Removes every view of one vault, dead or alive, and the root that only this vault has; gives how many views.
     static func removeAll(of vaultID: VaultID, recorded: String?) throws(CofferError) -> Int {
         var count = 0
         for root in existing(recorded: recorded) {
@@ -78,18 +78,20 @@ enum ViewRoots {
                 count += 1
             }
         }
+        if let recorded, let shared = try? Descriptor.open("/dev/shm", [.read, .directory]) {
+            _ = try? shared.removeDirectory(FilePath(recorded))
+        }
         return count
     }
 
     private static func isDead(_ name: FilePath, in root: borrowing Descriptor) throws(CofferError) -> Bool {
         let status = try root.status(of: name)
         guard let status, status.kind == .directory else { return false }
-        guard let view = try? root.open(name, [.read, .directory]),
-            let lease = try? view.open(leaseName, .readWrite)
-        else {
-            // Without a lease: just being made, or left by a crash a minute ago.
-            return Clock.wall.nanoseconds - status.modified > 60_000_000_000
-        }
+        let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
+        // Just being made: trying its lock could be in its owner's way.
+        if name.string.hasPrefix(newPrefix), !isOld { return false }
+        guard let view = try? root.open(name, [.read, .directory]), let lease = try? view.open(leaseName, .readWrite)
+        else { return isOld }
         return try FileLock.tryAcquire(lease) != nil
     }
 

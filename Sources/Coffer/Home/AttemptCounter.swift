@@ -15,10 +15,14 @@ struct AttemptCounter {
         in vault: borrowing Descriptor
     ) throws(CofferError) -> [ProtectionClass: ClassKey]? {
         let key = try device.key(Label.attemptsMAC)
-        let before = try Attempts.decode(read(key: key, in: vault).payload)
+        var before = try Attempts.decode(read(key: key, in: vault).payload)
         guard before.left > 0 else { return nil }
         let now = time.sinceBoot()
         let boot = time.bootIdentifier()
+        if before.isAhead(of: now, bootIdentifier: boot) {
+            before.lastFailure = now
+            try write(before, key: key, in: vault)
+        }
         if delays { try refuseTooSoon(before, now: now, boot: boot) }
 
         var counted = before

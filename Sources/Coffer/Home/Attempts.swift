@@ -31,11 +31,13 @@ struct Attempts: Equatable {
     /// How long to wait now. After a reboot the full delay starts anew: the clock since boot says nothing of
     /// before.
     func remainingDelay(now: Duration, bootIdentifier: String) -> Duration {
-        let delay = Self.delay(after: failures)
-        guard bootIdentifier == self.bootIdentifier, now >= lastFailure else {
-            return max(.zero, delay - now)
-        }
-        return max(.zero, delay - (now - lastFailure))
+        let since = bootIdentifier == self.bootIdentifier ? now - lastFailure : now
+        return max(.zero, Self.delay(after: failures) - since)
+    }
+
+    /// Whether the last failure lies ahead in this very boot: the clock was set back, and the delay starts anew.
+    func isAhead(of now: Duration, bootIdentifier: String) -> Bool {
+        bootIdentifier == self.bootIdentifier && now < lastFailure
     }
 
     var left: Int { max(0, Self.limit - failures) }

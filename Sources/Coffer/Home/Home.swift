@@ -23,11 +23,22 @@ final class Home: Sendable {
 
     let path: FilePath
     let directory: Descriptor
+    /// The vault that a session means: one made in its place later is another. `nil` before that is known.
+    private let vaultID: VaultID?
 
-    private init(path: FilePath, directory: consuming Descriptor) {
+    private init(path: FilePath, directory: consuming Descriptor, vaultID: VaultID?) {
         self.path = path
         self.directory = directory
+        self.vaultID = vaultID
     }
+
+    /// The same directory for one vault alone: another vault in its place means that this one was wiped.
+    func bound(to vaultID: VaultID) throws(CofferError) -> Home {
+        Home(path: path, directory: try directory.duplicate(), vaultID: vaultID)
+    }
+
+    /// Whether `state` is that of the vault that is meant.
+    func isOwn(_ state: HomeState) -> Bool { vaultID == nil || vaultID == state.vaultID }
 
     /// Opens the directory, whatever is in it; `notInitialised` when there is none.
     static func openDirectory(_ location: HomeLocation) throws(CofferError) -> Home {
@@ -43,7 +54,7 @@ final class Home: Sendable {
             throw CofferError(
                 .refused, "\(location.path) is not a directory that only this user can write: refused.")
         }
-        return Home(path: location.path, directory: directory)
+        return Home(path: location.path, directory: directory, vaultID: nil)
     }
 
     /// The state of the home; `nil` when none was ever made here.
@@ -51,7 +62,8 @@ final class Home: Sendable {
 
     /// Opens the vault for use: `notInitialised`, `wiped`, or its directory.
     func openVault() throws(CofferError) -> Descriptor {
-        switch try state()?.word {
+        let state = try state()
+        switch state?.word {
         case nil:
             guard try directory.status(of: Self.vaultName) == nil else {
                 throw CofferError(.corrupt, "The state record of the home is missing.")
@@ -60,6 +72,7 @@ final class Home: Sendable {
         case .wiping, .wiped: throw CofferError.wiped
         case .live: break
         }
+        if let state, !isOwn(state) { throw CofferError.wiped }
         do throws(CofferError) {
             return try directory.open(Self.vaultName, [.read, .directory])
         } catch {
@@ -83,7 +96,7 @@ final class Home: Sendable {
     ) throws(CofferError) -> Result {
         try exclusively { () throws(CofferError) in
             let vault = try openVault()
-            return try body(vault)
+            return try checkingState { () throws(CofferError) in try body(vault) }
         }
     }
 }

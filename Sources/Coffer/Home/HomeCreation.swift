@@ -112,6 +112,7 @@ extension Home {
         for name in try directory.names() where name.string.hasPrefix(Self.buildPrefix) {
             try directory.removeTree(name)
         }
+        try directory.removeTemporaries()
     }
 }
 

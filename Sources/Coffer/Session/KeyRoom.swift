@@ -31,6 +31,7 @@ final class KeyRoom: Sendable {
     /// Takes keys in and starts the idle time.
     func admit(_ keys: [ProtectionClass: ClassKey]) {
         state.withLock { state in
+            guard !state.isWiped else { return }
             state.keys.merge(keys) { $1 }
             state.idleEnd = inactivity.map { time.sinceBoot() + $0 }
         }
@@ -56,6 +57,9 @@ final class KeyRoom: Sendable {
         dropIdleKeys()
         return state.withLock { $0.keys }
     }
+
+    /// Whether the vault was wiped.
+    var isWiped: Bool { state.withLock { $0.isWiped } }
 
     /// Whether the keys that a lock drops are here.
     var isUnlocked: Bool { all.keys.contains { $0.dropsOnLock } }

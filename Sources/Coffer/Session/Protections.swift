@@ -109,15 +109,15 @@ extension Session {
     /// Told, not used: this release keeps keys in the embedded keyring.
     private static var secretService: Protection {
         #if SecretService
-        let found =
-            switch SecretServiceProbe.ask() {
-            case .running: "A Secret Service answers on the session bus"
-            case .absent: "The session bus has no Secret Service"
-            case .noBus: "There is no session bus"
-            case .timedOut: "The session bus did not answer in time"
-            }
+            let found =
+                switch SecretServiceProbe.ask() {
+                case .running: "A Secret Service answers on the session bus"
+                case .absent: "The session bus has no Secret Service"
+                case .noBus: "There is no session bus"
+                case .timedOut: "The session bus did not answer in time"
+                }
         #else
-        let found = "This build does not speak to the Secret Service"
+            let found = "This build does not speak to the Secret Service"
         #endif
         return Protection(
             "secret-service", .missing, found + "; this release keeps keys in the embedded keyring alone.")

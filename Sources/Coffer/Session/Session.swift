@@ -72,6 +72,9 @@ public final class Session: Sendable {
             let home = try Home.openDirectory(location)
             let vault = try home.openVault()
             let device = try home.checkingState { () throws(CofferError) in try DeviceRecord.read(in: vault) }
+            guard try home.state()?.vaultID == device.vaultID else {
+                throw CofferError(.foreign, "The vault in \(location.path) belongs to another home.")
+            }
             let core = try SessionCore(home: home, device: device, time: time)
             _ = try? ViewRoots.reap(vault: vault)
             return Session(core: core)

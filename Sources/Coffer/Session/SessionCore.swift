@@ -13,11 +13,14 @@ final class SessionCore: Sendable {
     let heldKeys: HeldKeys
 
     init(home: Home, device: DeviceRecord, time: TimeSource) throws(CofferError) {
+        let home = try home.bound(to: device.vaultID)
         self.home = home
         self.device = device
         self.time = time
         let vault = try home.openVault()
-        let keybag = try Self.readKeybag(device: device, in: vault)
+        let keybag = try home.checkingState { () throws(CofferError) in
+            try Self.readKeybag(device: device, in: vault)
+        }
         let heldKeys = HeldKeys(vaultID: device.vaultID, inactivity: keybag.inactivity)
         self.heldKeys = heldKeys
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }) { heldKeys.noteUse() }
@@ -39,9 +42,11 @@ final class SessionCore: Sendable {
 
     func readAttempts() throws(CofferError) -> Attempts {
         let vault = try home.openVault()
-        let contents = try Attempts.record.read(
-            vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
-        return try Attempts.decode(contents.payload)
+        return try home.checkingState { () throws(CofferError) in
+            let contents = try Attempts.record.read(
+                vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
+            return try Attempts.decode(contents.payload)
+        }
     }
 
     func unlock(with passcode: Passcode?) throws(CofferError) {
@@ -119,7 +124,7 @@ extension Home {
             return try body()
         } catch {
             guard error.code == .absent else { throw error }
-            guard try state()?.word == .live else { throw CofferError.wiped }
+            guard let state = try state(), state.word == .live, isOwn(state) else { throw CofferError.wiped }
             throw CofferError(.corrupt, "A file of the vault is missing: \(error.message)")
         }
     }

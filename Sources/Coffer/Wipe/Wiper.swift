@@ -46,7 +46,7 @@ struct Wiper {
             guard let state = try home.state() else {
                 throw CofferError(.notInitialised, "There is no vault at \(home.path) to wipe.")
             }
-            guard state.word != .wiped else { throw CofferError.wiped }
+            guard state.word != .wiped, home.isOwn(state) else { throw CofferError.wiped }
             let isResumed = state.word == .wiping
             if !isResumed { try HomeState(word: .wiping, vaultID: state.vaultID).write(in: home.directory) }
             return try finish(state.vaultID, reason: reason, completes: isResumed, keys: keys)

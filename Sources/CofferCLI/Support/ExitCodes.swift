@@ -9,7 +9,7 @@ extension CofferError.Code {
         case .locked: 4
         case .wrongPasscode: 5
         case .wiped: 6
-        case .corrupt, .notAuthentic, .foreign: 7
+        case .corrupt, .notAuthentic, .foreign, .unsupportedVersion: 7
         case .keyringUnavailable: 8
         case .timedOut: 9
         case .conflict: 10

@@ -15,28 +15,41 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// The IV's size in bytes.
     public static let ivSize = 16
 
-    private let encryptionKey: SymmetricKey
-    private let authenticationKey: SymmetricKey
+    private var encryption: CBCCipher
+    private var decryption: CBCCipher
+    private var authentication: HMACContext
 
-    private init(encryptionKey: consuming SymmetricKey, authenticationKey: consuming SymmetricKey) {
-        self.encryptionKey = encryptionKey
-        self.authenticationKey = authenticationKey
+    private init(
+        encryption: consuming CBCCipher, decryption: consuming CBCCipher,
+        authentication: consuming HMACContext
+    ) {
+        self.encryption = encryption
+        self.decryption = decryption
+        self.authentication = authentication
     }
 
-    /// Derives both keys from a key of 32 bytes.
+    /// Derives both keys from a key of 32 bytes and prepares them for many messages.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func make(key: borrowing SymmetricKey) throws(CofferError) -> AuthenticatedCBC {
         guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
         let encryptionKey = try HKDF.deriveKey(from: key, info: Label.cbcEncryption)
         let authenticationKey = try HKDF.deriveKey(from: key, info: Label.cbcAuthentication)
-        return AuthenticatedCBC(encryptionKey: encryptionKey, authenticationKey: authenticationKey)
+        return AuthenticatedCBC(
+            encryption: try CBCCipher.make(key: encryptionKey.secret.span, encrypting: true),
+            decryption: try CBCCipher.make(key: encryptionKey.secret.span, encrypting: false),
+            authentication: try HMACContext.make(key: authenticationKey.secret.span, digest: .sha256))
+    }
+
+    /// The size of the message for `count` bytes of plaintext.
+    public static func messageSize(_ count: Int) -> Int {
+        ivSize + CBCCipher.ciphertextSize(count) + tagSize
     }
 
     /// Seals under a new random IV.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
-    public func seal(
+    /// - Throws: `internalFailure` when a library below fails.
+    public mutating func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {
         let iv = try SecureRandom.bytes(Self.ivSize)
@@ -46,51 +59,87 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// Seals under an IV that the caller chooses, for test vectors: IVs must be unpredictable.
     ///
     /// - Throws: `invalidInput` for an IV that is not 16 bytes.
-    public func seal(
+    public mutating func seal(
         _ plaintext: Span<UInt8>, choosingIV iv: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) -> [UInt8] {
-        var cipher = try CBCCipher.make(key: encryptionKey.secret.span, encrypting: true)
-        let bodySize = CBCCipher.ciphertextSize(plaintext.count)
-        var message = [UInt8](repeating: 0, count: Self.ivSize + bodySize + Self.tagSize)
+        var message = [UInt8](repeating: 0, count: Self.messageSize(plaintext.count))
         var span = message.mutableSpan
-        guard iv.count == Self.ivSize else { throw CofferError.wrongNonceSize(iv.count) }
-        span.write(iv, at: 0)
-        var body = span._mutatingExtracting(Self.ivSize..<Self.ivSize + bodySize)
-        _ = try cipher.transform(plaintext, iv: iv, into: &body)
-        let tag = try tag(
-            of: message.span.extracting(..<(Self.ivSize + bodySize)), associatedData: associatedData)
-        message.replaceSubrange((Self.ivSize + bodySize)..., with: tag)
+        try seal(plaintext, choosingIV: iv, associatedData: associatedData, into: &span)
         return message
+    }
+
+    /// Seals into the caller's memory, in one pass over the data.
+    ///
+    /// - Parameters:
+    ///   - plaintext: What is encrypted; it may be empty.
+    ///   - iv: 16 bytes, unpredictable for each message.
+    ///   - associatedData: What is authenticated beside it.
+    ///   - output: Exactly ``messageSize(_:)`` bytes.
+    /// - Throws: `invalidInput` for an IV that is not 16 bytes.
+    public mutating func seal(
+        _ plaintext: Span<UInt8>, choosingIV iv: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard iv.count == Self.ivSize else { throw CofferError.wrongNonceSize(iv.count) }
+        guard output.count == Self.messageSize(plaintext.count) else { throw CofferError.wrongOutputSize }
+        try startTag(associatedData: associatedData)
+        try authentication.update(iv)
+        output.write(iv, at: 0)
+        var rest = output._mutatingExtracting(Self.ivSize...)
+        let bodySize = rest.count - Self.tagSize
+        var body = rest._mutatingExtracting(..<bodySize)
+        try encryption.encrypt(plaintext, iv: iv, into: &body, authenticatingWith: &authentication)
+        var tag = rest._mutatingExtracting(bodySize...)
+        try authentication.finish(into: &tag)
     }
 
     /// Opens a message into guarded memory.
     ///
     /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike.
-    public func open(
+    public mutating func open(
         _ message: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> SecretBytes {
+        var padded = try GuardedBytes.zeroed(count: max(0, message.count - Self.ivSize - Self.tagSize))
+        var span = padded.mutableSpan
+        let count = try open(message, associatedData: associatedData, into: &span)
+        padded.shrink(to: count)
+        return SecretBytes(padded)
+    }
+
+    /// Opens a message into the caller's memory.
+    ///
+    /// - Parameters:
+    ///   - message: IV, ciphertext and tag.
+    ///   - associatedData: What was authenticated beside it.
+    ///   - output: At least as many bytes as the ciphertext has, 48 fewer than the message.
+    /// - Returns: How many bytes of `output` are the plaintext; behind them stands what is left of the padding.
+    /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike.
+    public mutating func open(
+        _ message: Span<UInt8>, associatedData: Span<UInt8>, into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) -> Int {
         guard message.count >= Self.ivSize + CBCCipher.blockSize + Self.tagSize else {
+            output.clear()
             throw CofferError.notAuthentic
         }
         let bodyEnd = message.count - Self.tagSize
-        let expected = try tag(of: message.extracting(..<bodyEnd), associatedData: associatedData)
+        try startTag(associatedData: associatedData)
+        try authentication.update(message.extracting(..<bodyEnd))
+        var expected = [UInt8](repeating: 0, count: Self.tagSize)
+        var tag = expected.mutableSpan
+        try authentication.finish(into: &tag)
         guard ConstantTime.equal(expected.span, message.extracting(bodyEnd...)) else {
+            output.clear()
             throw CofferError.notAuthentic
         }
-        return try CBC.open(
-            message.extracting(Self.ivSize..<bodyEnd), iv: message.extracting(..<Self.ivSize),
-            key: encryptionKey)
+        return try decryption.transform(
+            message.extracting(Self.ivSize..<bodyEnd), iv: message.extracting(..<Self.ivSize), into: &output)
     }
 
-    private func tag(of body: Span<UInt8>, associatedData: Span<UInt8>) throws(CofferError) -> [UInt8] {
-        var context = try HMACContext.make(key: authenticationKey.secret.span, digest: .sha256)
-        let length = UInt64(associatedData.count).bigEndianBytes
-        try context.update(length.span)
-        try context.update(associatedData)
-        try context.update(body)
-        var tag = [UInt8](repeating: 0, count: Self.tagSize)
-        var span = tag.mutableSpan
-        try context.finish(into: &span)
-        return tag
+    private mutating func startTag(associatedData: Span<UInt8>) throws(CofferError) {
+        try authentication.restart()
+        let count = UInt64(associatedData.count)
+        let length = InlineArray<8, UInt8> { UInt8(truncatingIfNeeded: count >> (56 - 8 * UInt64($0))) }
+        try authentication.update(length.span)
+        try authentication.update(associatedData)
     }
 }

@@ -31,6 +31,7 @@ public enum CBC {
         var padded = try GuardedBytes.zeroed(count: ciphertext.count)
         var span = padded.mutableSpan
         let count = try cipher.transform(ciphertext, iv: iv, into: &span)
-        return SecretBytes(try GuardedBytes.copying(padded.span.extracting(..<count)))
+        padded.shrink(to: count)
+        return SecretBytes(padded)
     }
 }

@@ -41,6 +41,9 @@ public struct WrappedKey: Sendable, Equatable {
     ) throws(CofferError) -> WrappedKey {
         guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
         let id = if let id { id } else { try SecureRandom.bytes(16) }
+        guard generation >= 1 else {
+            throw CofferError(.invalidInput, "Generations of keys count from 1.")
+        }
         guard id.count == 16 else { throw CofferError(.invalidInput, "A key identifier has 16 bytes.") }
         var aead = try AEAD.make(.xChaCha20Poly1305, key: kek)
         let data = header(id: id, generation: generation) + context.copied()
@@ -73,7 +76,7 @@ public struct WrappedKey: Sendable, Equatable {
             throw CofferError(
                 .unsupportedVersion, "A key is wrapped by an algorithm that this release does not know.")
         }
-        guard bytes[1] | bytes[2] | bytes[3] == 0 else {
+        guard bytes[1] | bytes[2] | bytes[3] == 0, bytes.bigEndian(UInt32.self, at: 4) >= 1 else {
             throw CofferError(.corrupt, "A wrapped key is damaged.")
         }
         return WrappedKey(

@@ -37,7 +37,7 @@ extension VectorProcedure {
                 })
         }
         do throws(CofferError) {
-            let scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
+            var scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
             // The IV is the message's first 16 bytes: no other size can be told to the library when opening.
             guard iv.count == AuthenticatedCBC.ivSize else {
                 return unsupported(

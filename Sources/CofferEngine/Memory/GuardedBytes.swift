@@ -9,17 +9,27 @@ package struct GuardedBytes: ~Copyable, Sendable {
     private let storage: GuardedStorage
 
     /// Takes over pages that nobody else writes from now on.
-    init(adopting storage: GuardedStorage) { self.storage = storage }
+    init(adopting storage: GuardedStorage) {
+        self.storage = storage
+        count = storage.count
+    }
 
     /// The number of bytes.
-    package var count: Int { storage.count }
+    package private(set) var count: Int
+
+    /// Clears and drops all but the first `count` bytes, as when padding goes.
+    package mutating func shrink(to count: Int) {
+        precondition(count >= 0 && count <= self.count)
+        unsafe sodium_memzero(storage.start + count, self.count - count)
+        self.count = count
+    }
 
     /// The secret, readable while it is borrowed.
     package var span: Span<UInt8> {
         @_lifetime(borrow self)
         get {
             let start = unsafe storage.start
-            let span = unsafe Span<UInt8>(_unsafeStart: start, count: storage.count)
+            let span = unsafe Span<UInt8>(_unsafeStart: start, count: count)
             return unsafe _overrideLifetime(span, borrowing: self)
         }
     }
@@ -29,7 +39,7 @@ package struct GuardedBytes: ~Copyable, Sendable {
         @_lifetime(&self)
         mutating get {
             let start = unsafe storage.start
-            let span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: storage.count)
+            let span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: count)
             return unsafe _overrideLifetime(span, mutating: &self)
         }
     }

@@ -17,6 +17,9 @@ import CSodium
     /// Zeroed guarded pages for `count` bytes; zero is allowed.
     static func make(count: Int) throws(CofferError) -> GuardedStorage {
         try SodiumLibrary.start()
+        if let pages = unsafe GuardedPool.take(count: count) {
+            return unsafe GuardedStorage(start: pages.assumingMemoryBound(to: UInt8.self), count: count)
+        }
         guard count >= 0, let pages = unsafe sodium_malloc(max(count, 1)) else {
             throw CofferError(
                 .outOfMemory, "No guarded memory for \(count) bytes.", systemError: Errno.current)
@@ -25,6 +28,6 @@ import CSodium
         return unsafe GuardedStorage(start: pages.assumingMemoryBound(to: UInt8.self), count: count)
     }
 
-    /// `sodium_free` clears the pages, checks the canary and unmaps them.
-    deinit { unsafe sodium_free(start) }
+    /// Clears the pages; `sodium_free` also checks the canary and unmaps them.
+    deinit { unsafe GuardedPool.give(start, count: count) }
 }

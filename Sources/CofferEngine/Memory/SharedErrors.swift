@@ -16,6 +16,6 @@ extension CofferError {
     }
 
     package static var wrongOutputSize: CofferError {
-        CofferError(.internalFailure, "The space for the result has the wrong size.")
+        CofferError(.invalidInput, "The space for the result has the wrong size.")
     }
 }

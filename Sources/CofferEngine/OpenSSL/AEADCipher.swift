@@ -18,10 +18,10 @@ package struct AEADCipher: ~Copyable, Sendable {
 
         var evp: OpaquePointer? {
             switch self {
-            case .aes128GCM: unsafe EVP_aes_128_gcm()
-            case .aes192GCM: unsafe EVP_aes_192_gcm()
-            case .aes256GCM: unsafe EVP_aes_256_gcm()
-            case .chaCha20Poly1305: unsafe EVP_chacha20_poly1305()
+            case .aes128GCM: unsafe Fetched.aes128GCM
+            case .aes192GCM: unsafe Fetched.aes192GCM
+            case .aes256GCM: unsafe Fetched.aes256GCM
+            case .chaCha20Poly1305: unsafe Fetched.chaCha20Poly1305
             }
         }
     }

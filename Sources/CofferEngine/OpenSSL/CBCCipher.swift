@@ -19,9 +19,9 @@ package struct CBCCipher: ~Copyable, Sendable {
     ) throws(CofferError) -> CBCCipher {
         let cipher: OpaquePointer? =
             switch key.count {
-            case 16: unsafe EVP_aes_128_cbc()
-            case 24: unsafe EVP_aes_192_cbc()
-            case 32: unsafe EVP_aes_256_cbc()
+            case 16: unsafe Fetched.aes128CBC
+            case 24: unsafe Fetched.aes192CBC
+            case 32: unsafe Fetched.aes256CBC
             default: nil
             }
         guard let cipher = unsafe cipher else { throw CofferError.wrongKeySize(key.count) }
@@ -71,5 +71,49 @@ package struct CBCCipher: ~Copyable, Sendable {
             throw CofferError.notAuthentic
         }
         return written
+    }
+
+    /// Encrypts like ``transform(_:iv:into:)`` and adds the ciphertext to `mac` in one pass: each piece is
+    /// authenticated while the processor still has it at hand. `output` has exactly ``ciphertextSize(_:)`` bytes.
+    package mutating func encrypt(
+        _ plaintext: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>,
+        authenticatingWith mac: inout HMACContext
+    ) throws(CofferError) {
+        guard iv.count == Self.blockSize else { throw CofferError.wrongNonceSize(iv.count) }
+        guard output.count == Self.ciphertextSize(plaintext.count) else { throw CofferError.wrongOutputSize }
+        let context = context
+        let started = unsafe iv.withUnsafeBufferPointer { iv in
+            unsafe EVP_CipherInit_ex(context.pointer, nil, nil, nil, iv.baseAddress, 1) == 1
+        }
+        let handle = mac.handle
+        let done = unsafe output.withPointer { target in
+            unsafe plaintext.withUnsafeBytes { plaintext in
+                unsafe started && Self.encryptPieces(plaintext, into: target, context, handle)
+            }
+        }
+        guard done else { throw OpenSSLFailure.unexpected("CBC encryption") }
+    }
+
+    /// Half of the smallest first-level cache holds a piece of plaintext and its ciphertext.
+    private static let pieceSize = 8192
+
+    private static func encryptPieces(
+        _ plaintext: UnsafeRawBufferPointer, into target: UnsafeMutablePointer<UInt8>,
+        _ context: CipherContext, _ mac: HMACContext.Handle
+    ) -> Bool {
+        var done = 0
+        while plaintext.count - done > pieceSize {
+            let piece = unsafe UnsafeRawBufferPointer(rebasing: plaintext[done..<done + pieceSize])
+            guard unsafe context.update(input: piece, output: target + done) == pieceSize,
+                unsafe mac.update(target + done, pieceSize)
+            else { return false }
+            done += pieceSize
+        }
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: plaintext[done...])
+        var tail: Int32 = 0
+        guard let body = unsafe context.update(input: rest, output: target + done),
+            unsafe EVP_CipherFinal_ex(context.pointer, target + done + body, &tail) == 1
+        else { return false }
+        return unsafe mac.update(target + done, body + Int(tail))
     }
 }

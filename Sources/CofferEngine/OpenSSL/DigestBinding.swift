@@ -18,11 +18,11 @@ package enum DigestAlgorithm: Sendable, CaseIterable {
 
     var evp: OpaquePointer? {
         switch self {
-        case .sha1: unsafe EVP_sha1()
-        case .sha224: unsafe EVP_sha224()
-        case .sha256: unsafe EVP_sha256()
-        case .sha384: unsafe EVP_sha384()
-        case .sha512: unsafe EVP_sha512()
+        case .sha1: unsafe Fetched.sha1
+        case .sha224: unsafe Fetched.sha224
+        case .sha256: unsafe Fetched.sha256
+        case .sha384: unsafe Fetched.sha384
+        case .sha512: unsafe Fetched.sha512
         }
     }
 

@@ -16,22 +16,26 @@ package enum HMACBinding {
 
 /// A running HMAC over pieces.
 package struct HMACContext: ~Copyable, Sendable {
-    private let context: Handle
+    let handle: Handle
     private let digest: DigestAlgorithm
 
     /// `@unchecked Sendable` holds because only the noncopyable owner reaches the pointer, exclusively.
-    @safe private final class Handle: @unchecked Sendable {
+    @safe final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
         init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
         deinit { unsafe EVP_MAC_CTX_free(pointer) }
+
+        func update(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+            unsafe EVP_MAC_update(pointer, bytes, count) == 1
+        }
     }
 
     /// The fetched algorithm; fetching costs more than a short message. Never freed, shared by every thread:
     /// `nonisolated(unsafe)` holds because an `EVP_MAC` does not change after the fetch.
     private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
 
-    private init(context: Handle, digest: DigestAlgorithm) {
-        self.context = context
+    private init(handle: Handle, digest: DigestAlgorithm) {
+        self.handle = handle
         self.digest = digest
     }
 
@@ -50,26 +54,31 @@ package struct HMACContext: ~Copyable, Sendable {
             }
         }
         guard started else { throw OpenSSLFailure.unexpected("EVP_MAC_init") }
-        return HMACContext(context: handle, digest: digest)
+        return HMACContext(handle: handle, digest: digest)
+    }
+
+    /// Forgets what was added and keeps the key.
+    package mutating func restart() throws(CofferError) {
+        guard unsafe EVP_MAC_init(handle.pointer, nil, 0, nil) == 1 else {
+            throw OpenSSLFailure.unexpected("EVP_MAC_init")
+        }
     }
 
     /// Adds `bytes`.
     package mutating func update(_ bytes: Span<UInt8>) throws(CofferError) {
         guard bytes.count > 0 else { return }
-        let context = context
-        let status = unsafe bytes.withUnsafeBufferPointer { bytes in
-            unsafe EVP_MAC_update(context.pointer, bytes.baseAddress, bytes.count)
-        }
-        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
+        let handle = handle
+        let added = unsafe bytes.withPointer { unsafe handle.update($0, bytes.count) }
+        guard added else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
     }
 
-    /// Ends the HMAC into `output`, which has exactly the digest's size.
-    package consuming func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
+    /// Writes the tag to `output`, which has exactly the digest's size. Then ``restart()`` or let it go.
+    package mutating func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == digest.size else { throw CofferError.wrongOutputSize }
-        let context = context
+        let handle = handle
         let status = unsafe output.withUnsafeMutableBufferPointer { output in
             var written = 0
-            return unsafe EVP_MAC_final(context.pointer, output.baseAddress, &written, output.count)
+            return unsafe EVP_MAC_final(handle.pointer, output.baseAddress, &written, output.count)
         }
         guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_MAC_final") }
     }

@@ -39,9 +39,10 @@ package struct Descriptor: ~Copyable, Sendable {
         try open(path, mode, base: AT_FDCWD, shown: path)
     }
 
-    /// Opens `name` relative to this directory, never through a symbolic link.
+    /// Opens `name` relative to this directory, never through a symbolic link and without waiting when somebody put a
+    /// pipe there.
     package func open(_ name: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
-        try Self.open(name, mode.union(.noFollow), base: raw, shown: path.pushing(name))
+        try Self.open(name, mode.union([.noFollow, .nonBlocking]), base: raw, shown: path.pushing(name))
     }
 
     private static func open(
@@ -145,12 +146,19 @@ extension Descriptor {
 
     /// Flushes data and metadata. A failure is final: never repeat it and report success.
     package func sync() throws(CofferError) {
-        guard fsync(raw) == 0 else { throw Errno.failure("flush", path) }
+        try flush { fsync(raw) }
     }
 
     /// Flushes data, and of the metadata what reading it back needs.
     package func syncData() throws(CofferError) {
-        guard fdatasync(raw) == 0 else { throw Errno.failure("flush", path) }
+        try flush { fdatasync(raw) }
+    }
+
+    /// Interrupted is not failed: the flush is asked for again.
+    private func flush(_ call: () -> CInt) throws(CofferError) {
+        while call() != 0 {
+            guard Errno.current == EINTR else { throw Errno.failure("flush", path) }
+        }
     }
 
     /// Sets the size.
@@ -158,8 +166,8 @@ extension Descriptor {
         guard ftruncate(raw, off_t(size)) == 0 else { throw Errno.failure("resize", path) }
     }
 
-    /// Makes a full disk show early: reserves space where the file system can. In memory, where reserving means
-    /// clearing every page beforehand, it only looks whether there is room.
+    /// Makes a full disk show early: reserves space where the file system can. In memory, where reserving
+    /// means clearing every page beforehand, it only looks whether there is room.
     package func reserve(_ size: Int64) throws(CofferError) {
         guard size > 0 else { return }
         let info = try FileSystemInfo.of(self)

@@ -96,6 +96,8 @@ extension Descriptor {
 
     /// Fills the file `name` with zeros in place and flushes it.
     package func overwrite(_ name: FilePath) throws(CofferError) {
+        // A view copy is read-only, for its owner too.
+        _ = unsafe name.withPlatformString { unsafe fchmodat(raw, $0, 0o600, 0) }
         let file = try open(name, .readWrite)
         let size = try file.status().size
         let zeros = [UInt8](repeating: 0, count: 1 << 16)

@@ -74,8 +74,8 @@ import TestSupport
     }
 
     @Test func needsRoom() throws {
-        #expect(try run(.counting(16), encrypting: true, room: 31).code == .internalFailure)
-        #expect(try run(.counting(16), encrypting: false, room: 15).code == .internalFailure)
+        #expect(try run(.counting(16), encrypting: true, room: 31).code == .invalidInput)
+        #expect(try run(.counting(16), encrypting: false, room: 15).code == .invalidInput)
     }
 
     @Test(arguments: [1, 5, 16, 33])

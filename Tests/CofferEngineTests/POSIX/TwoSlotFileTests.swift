@@ -52,8 +52,8 @@ import TestSupport
         try TwoSlotFile.create("slots", in: scratch.descriptor, slot: slot(1).span)
         let file = try TwoSlotFile.open("slots", in: scratch.descriptor, slotSize: size, writable: true)
         let bytes = [UInt8].counting(count)
-        #expect(failure { try file.update(bytes.span, current: 0) } == .internalFailure)
-        #expect(failure { try file.repair(bytes.span, slot: 0) } == .internalFailure)
+        #expect(failure { try file.update(bytes.span, current: 0) } == .invalidInput)
+        #expect(failure { try file.repair(bytes.span, slot: 0) } == .invalidInput)
         #expect(try scratch.read("slots") == slot(1) + slot(1))
     }
 

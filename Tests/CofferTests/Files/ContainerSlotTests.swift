@@ -1,0 +1,93 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import TestSupport
+import Testing
+
+/// The two header slots, written as a rewrap writes them.
+@Suite struct ContainerSlotTests {
+    private let plaintext = ContainerFixture.plaintext(40)
+
+    /// The slot of `bytes` with what `change` makes of it, authentic again.
+    private func slot(
+        _ bytes: [UInt8], _ fixture: ContainerFixture, _ change: (inout OuterSlot) -> Void
+    ) throws -> [UInt8] {
+        let old = Array(bytes.prefix(OuterSlot.size))
+        let kek = try fixture.device.key(Label.fileOuterKEK)
+        let decoded = try OuterSlot.decode(old)
+        var slot = try #require(decoded)
+        guard let keys = try slot.keys(old, kek: kek) else { throw CofferError.notAuthentic }
+        let header = try OuterSlot.openInnerHeader(old, keys: keys)
+        let fileKey = try KeyWrap.unwrap(slot.wrappedKey.span, under: kek)
+        change(&slot)
+        let changed = try LayerKeys.derive(
+            fileKey, layer: .outer, suite: slot.suite, log: slot.log, id: slot.id, salt: slot.salt,
+            context: [])
+        slot.commitment = changed.commitment
+        return try slot.encode(innerHeader: header, keys: changed)
+    }
+
+    private func join(_ a: [UInt8], _ b: [UInt8], _ bytes: [UInt8]) -> [UInt8] {
+        a + b + bytes.dropFirst(4096)
+    }
+
+    private let none = [UInt8](repeating: 0, count: OuterSlot.size)
+
+    @Test func theNewerSlotIsPreferredAndEitherIsEnough() async throws {
+        let fixture = try await ContainerFixture()
+        let bytes = try fixture.seal(plaintext)
+        let first = Array(bytes.prefix(OuterSlot.size))
+        let second = try slot(bytes, fixture) {
+            $0.generation = 2
+            $0.protection = .afterFirstUnlockThisDeviceOnly
+        }
+        for (container, protection) in [
+            (join(first, second, bytes), ProtectionClass.afterFirstUnlockThisDeviceOnly),
+            (join(second, first, bytes), .afterFirstUnlockThisDeviceOnly),
+            (join(none, second, bytes), .afterFirstUnlockThisDeviceOnly),
+            (join(none, first, bytes), .whenUnlockedThisDeviceOnly),
+        ] {
+            let reader = try fixture.reader(container)
+            #expect(reader.protection == protection)
+            #expect(try fixture.read(reader) == plaintext)
+        }
+        #expect(failure { _ = try fixture.open(join(none, none, bytes)) } == .corrupt)
+        // The newer one damaged: the older one still opens the same content.
+        var damaged = second
+        damaged[1000] ^= 1
+        let reader = try fixture.reader(join(first, damaged, bytes))
+        #expect(reader.protection == .whenUnlockedThisDeviceOnly)
+        #expect(try fixture.read(reader) == plaintext)
+    }
+
+    @Test func slotsThatDisagreeInImmutableFieldsAreRefused() async throws {
+        let fixture = try await ContainerFixture()
+        let bytes = try fixture.seal(plaintext)
+        let first = Array(bytes.prefix(OuterSlot.size))
+        let otherID = try FileID.random()
+        let changes: [(inout OuterSlot) -> Void] = [
+            { $0.suite = .aes256GCM }, { $0.log = 5 }, { $0.id = otherID }, { $0.salt[0] ^= 1 },
+        ]
+        for (number, change) in changes.enumerated() {
+            let second = try slot(bytes, fixture) {
+                $0.generation = 2
+                change(&$0)
+            }
+            #expect(
+                failure { _ = try fixture.open(join(first, second, bytes)) } == .corrupt, "change \(number)")
+            #expect(
+                failure { _ = try fixture.open(join(second, first, bytes)) } == .corrupt, "change \(number)")
+            // Alone it contradicts the inner header or the chunks.
+            #expect(
+                failure { _ = try fixture.open(join(second, none, bytes)) } == .corrupt, "change \(number)")
+        }
+    }
+
+    @Test func aSlotOfAnotherContainerIsRefused() async throws {
+        let fixture = try await ContainerFixture()
+        let bytes = try fixture.seal(plaintext)
+        let other = Array(try fixture.seal(plaintext).prefix(OuterSlot.size))
+        #expect(failure { _ = try fixture.open(join(Array(bytes.prefix(2048)), other, bytes)) } == .corrupt)
+    }
+}

@@ -1,0 +1,114 @@
+@testable import Coffer
+import CofferBase
+@testable import CofferCrypto
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// The same format read and written by programs in another language with another library, from its description.
+@Suite(.enabled(if: IndependentReader.isAvailable, "python3 with its module cryptography is missing"))
+struct IndependentReaderTests {
+    private static let sizes = [
+        (4, 0), (4, 16), (4, 49), (12, 5000), (16, 0), (16, 65535), (16, 65536), (16, 200_000),
+    ]
+
+    @Test(arguments: OuterSuite.allCases, sizes)
+    func pythonReadsWhatSwiftWrote(suite: OuterSuite, shape: (log: Int, count: Int)) async throws {
+        let fixture = try await ContainerFixture()
+        let plaintext = ContainerFixture.plaintext(shape.count)
+        let name = Array("report\n".utf8) + [0xff]
+        let bytes = try fixture.seal(plaintext, log: UInt8(shape.log), suite: suite, name: name)
+        try IndependentReader.writeKeys(fixture)
+        try fixture.home.scratch.write("swift", bytes)
+        let read = try IndependentReader.run(
+            fixture, "read_container.py '$DIR/swift' --keys-fd 3 > '$DIR/plain'")
+        #expect(read.code == 0, "\(read.output)")
+        #expect(try fixture.home.scratch.read("plain") == plaintext)
+        let info = try IndependentReader.run(fixture, "read_container.py '$DIR/swift' --keys-fd 3 --info")
+        #expect(info.output.contains("\"length\": \(shape.count)"))
+        #expect(info.output.contains(#""name": "report\n\\xff""#), "\(info.output)")
+    }
+
+    @Test(arguments: OuterSuite.allCases, sizes)
+    func swiftReadsWhatPythonWrote(suite: OuterSuite, shape: (log: Int, count: Int)) async throws {
+        let fixture = try await ContainerFixture()
+        let plaintext = ContainerFixture.plaintext(shape.count)
+        try IndependentReader.writeKeys(fixture)
+        try fixture.home.scratch.write("plain", plaintext)
+        let suiteName = suite == .aes256GCM ? "aes-256-gcm" : "chacha20-poly1305"
+        for slot in ["A", "B", "both"] {
+            let written = try IndependentReader.run(
+                fixture,
+                "write_container.py --keys-fd 3 --lg \(shape.log) --suite \(suiteName) --slot \(slot) --name n "
+                    + "--mtime 1234567890123456789 '$DIR/plain' '$DIR/python'")
+            #expect(written.code == 0, "\(written.output)")
+            let reader = try fixture.reader(fixture.home.scratch.read("python"))
+            #expect(try fixture.read(reader) == plaintext)
+            #expect(reader.header.name == Array("n".utf8))
+            #expect(reader.header.modified == 1_234_567_890_123_456_789)
+            #expect(reader.suite == suite)
+        }
+    }
+
+    @Test func bothWantTheContext() async throws {
+        let fixture = try await ContainerFixture()
+        let plaintext = ContainerFixture.plaintext(100)
+        try IndependentReader.writeKeys(fixture)
+        try fixture.home.scratch.write("swift", try fixture.seal(plaintext, context: [0xab, 0xcd]))
+        let right = "read_container.py '$DIR/swift' --keys-fd 3 --context-hex abcd > '$DIR/plain'"
+        #expect(try IndependentReader.run(fixture, right).code == 0)
+        #expect(try fixture.home.scratch.read("plain") == plaintext)
+        let wrong = "read_container.py '$DIR/swift' --keys-fd 3 --context-hex abce > '$DIR/none'"
+        #expect(try IndependentReader.run(fixture, wrong).code == 1)
+        #expect(try fixture.home.scratch.read("none").isEmpty)
+        let write = "write_container.py --keys-fd 3 --context-hex 0102 '$DIR/plain' '$DIR/python'"
+        #expect(try IndependentReader.run(fixture, write).code == 0)
+        let python = try fixture.home.scratch.read("python")
+        #expect(try fixture.open(python, context: [1, 2]) == plaintext)
+        #expect(failure { _ = try fixture.open(python, context: [1, 3]) } == .corrupt)
+    }
+
+    /// What one refuses, the other refuses.
+    @Test func bothRefuseTheSame() async throws {
+        let fixture = try await ContainerFixture()
+        let bytes = try fixture.seal(ContainerFixture.plaintext(60))
+        try IndependentReader.writeKeys(fixture)
+        for number in 0..<24 {
+            var damaged = bytes
+            damaged[number * (bytes.count - 1) / 23] ^= 1
+            try fixture.home.scratch.write("swift", damaged)
+            let read = try IndependentReader.run(
+                fixture, "read_container.py '$DIR/swift' --keys-fd 3 > '$DIR/plain'")
+            let code = failure { _ = try fixture.open(damaged) }
+            #expect(
+                (read.code == 1) == (code != nil), "byte \(number * (bytes.count - 1) / 23): \(read.output)")
+        }
+    }
+}
+
+enum IndependentReader {
+    private static let programs = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Independent").standardized.path()
+
+    static let isAvailable = (try? Helper.run(["python3", "-c", "import cryptography"]).code) == 0
+
+    /// The keys as JSON in a file of its owner alone, handed over as an open descriptor.
+    static func writeKeys(_ fixture: ContainerFixture) throws {
+        func hex(_ key: borrowing SymmetricKey) throws -> String { try key.withSpan { $0.copied().hex } }
+        let (outer, inner) = (try hex(fixture.device.deviceKey), try hex(fixture.classKey.key))
+        let json = """
+            {"deviceKey": "\(outer)", "classKey": "\(inner)", \
+            "vaultID": "\(fixture.device.vaultID)"}
+            """
+        try fixture.home.scratch.write("keys", Array(json.utf8))
+    }
+
+    /// Runs a program with the keys on descriptor 3; `$DIR` is the scratch directory.
+    static func run(_ fixture: ContainerFixture, _ command: String) throws -> (code: Int32, output: String) {
+        let directory = fixture.home.scratch.path.string
+        let line = command.replacing("$DIR", with: directory)
+        return try Helper.run(["sh", "-c", "exec python3 \(programs)/\(line) 3< '\(directory)/keys'"])
+    }
+}

@@ -1,0 +1,254 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite(
+    .enabled(if: ViewRoots.hasRuntimeDirectory || ViewRoots.hasSharedMemory, "there is no memory file system")
+)
+struct ViewCopyTests {
+    private struct Unhappy: Error {}
+
+    /// A home without a passcode with one file.
+    private func home(_ bytes: [UInt8] = Array("shown content".utf8)) async throws -> (
+        TestHome, Session, FileID
+    ) {
+        let home = try TestHome()
+        let session = try await home.create()
+        try home.scratch.write("letter.txt", bytes)
+        let id = try await session.files.add(contentsOf: home.scratch.path.appending("letter.txt"))
+        return (home, session, id)
+    }
+
+    private func mode(_ path: FilePath) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path.string)
+        return attributes[.posixPermissions] as? Int ?? -1
+    }
+
+    private func exists(_ path: FilePath) -> Bool { FileManager.default.fileExists(atPath: path.string) }
+
+    @Test func theCopyIsThereWhileItIsViewedAndThenGone() async throws {
+        let (_, session, id) = try await home()
+        let seen = try await session.files.withViewCopy(of: id) { path in
+            #expect(try Data(contentsOf: URL(filePath: path.string)) == Data("shown content".utf8))
+            #expect(path.lastComponent?.string == "letter.txt")
+            #expect(try mode(path) == 0o400)
+            var directory = path.removingLastComponent()
+            for _ in 0..<3 {
+                #expect(try mode(directory) == 0o700)
+                let opened = try Descriptor.open(directory, [.read, .directory])
+                #expect(try FileSystemInfo.of(opened).isMemory)
+                directory = directory.removingLastComponent()
+            }
+            return path
+        }
+        #expect(!exists(seen))
+        #expect(!exists(seen.removingLastComponent().removingLastComponent()))
+        _ = try await session.wipe()
+    }
+
+    @Test func aThrowingViewerLeavesNothing() async throws {
+        let (_, session, id) = try await home()
+        var seen: FilePath?
+        await #expect(throws: Unhappy.self) {
+            try await session.files.withViewCopy(of: id) { path in
+                seen = path
+                throw Unhappy()
+            }
+        }
+        #expect(!exists(try #require(seen).removingLastComponent().removingLastComponent()))
+        _ = try await session.wipe()
+    }
+
+    @Test func aCancelledViewerLeavesNothing() async throws {
+        let (_, session, id) = try await home()
+        let (paths, continuation) = AsyncStream.makeStream(of: FilePath.self)
+        let task = Task {
+            try await session.files.withViewCopy(of: id) { path in
+                continuation.yield(path)
+                try await Task.sleep(for: .seconds(60))
+            }
+        }
+        var iterator = paths.makeAsyncIterator()
+        let seen = try #require(await iterator.next())
+        #expect(exists(seen))
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(!exists(seen.removingLastComponent().removingLastComponent()))
+        _ = try await session.wipe()
+    }
+
+    /// As editors save: a new file under the old name, a backup beside it.
+    @Test func whatEditorsLeaveGoesToo() async throws {
+        let (_, session, id) = try await home()
+        let seen = try await session.files.withViewCopy(of: id) { path in
+            let directory = path.removingLastComponent()
+            for name in ["letter.txt~", ".letter.txt.swp", "new"] {
+                try Data("shown content".utf8).write(to: URL(filePath: directory.appending(name).string))
+            }
+            try FileManager.default.createSymbolicLink(
+                atPath: directory.appending(".#lock").string, withDestinationPath: "/etc/passwd")
+            return directory
+        }
+        #expect(!exists(seen.removingLastComponent()))
+        #expect(exists("/etc/passwd"))
+        _ = try await session.wipe()
+    }
+
+    @Test func severalAtOnceAreApart() async throws {
+        let (_, session, id) = try await home()
+        try await session.files.withViewCopy(of: id) { first in
+            let inner = try await session.files.withViewCopy(of: id) { second in
+                #expect(first != second)
+                return second
+            }
+            #expect(exists(first))
+            #expect(!exists(inner))
+        }
+        _ = try await session.wipe()
+    }
+
+    @Test func aKilledViewersCopyIsReapedAndLiveOnesStay() async throws {
+        let (home, session, id) = try await home()
+        let arguments = ["view-and-wait", home.location.path.string, "\(id)"]
+        let agents = try (0..<3).map { _ in try #require(Agent.start(arguments)) }
+        let paths = agents.compactMap { $0.line().map { FilePath($0) } }
+        #expect(Set(paths).count == 3)
+        agents[1].kill()
+        #expect(paths.allSatisfy { exists($0) })
+        #expect(try await Session.reapViewCopies(at: home.location) == 1)
+        #expect(exists(paths[0]) && !exists(paths[1]) && exists(paths[2]))
+        #expect(!exists(paths[1].removingLastComponent().removingLastComponent()))
+        agents[0].kill()
+        _ = try await home.open()
+        #expect(!exists(paths[0]) && exists(paths[2]))
+        agents[2].send("end")
+        #expect(agents[2].line() == "ended")
+        #expect(!exists(paths[2]))
+        #expect(try await Session.reapViewCopies(at: home.location) == 0)
+        _ = try await session.wipe()
+    }
+
+    @Test func aWipeRemovesWhatIsBeingViewed() async throws {
+        let (home, session, id) = try await home()
+        let other = try await self.home()
+        let agent = try #require(Agent.start(["view-and-wait", home.location.path.string, "\(id)"]))
+        let path = FilePath(try #require(agent.line()))
+        let stranger = try #require(
+            Agent.start(["view-and-wait", other.0.location.path.string, "\(other.2)"]))
+        let strangers = FilePath(try #require(stranger.line()))
+        let receipt = try await session.wipe()
+        #expect(receipt.removed["viewCopies"] == 1)
+        #expect(!exists(path))
+        #expect(exists(strangers))
+        stranger.kill()
+        _ = try await other.1.wipe()
+        #expect(!exists(strangers))
+    }
+
+    @Test func aCopyThatDoesNotFitIsRefused() async throws {
+        let (_, session, id) = try await home([])
+        // Half of what is free is the limit; a sparse container of that size cannot be made here, so ask the number.
+        #expect(try await session.files.withViewCopy(of: id) { try mode($0) } == 0o400)
+        _ = try await session.wipe()
+    }
+}
+
+/// The runtime directory is the process's environment: each case is a process of its own.
+@Suite(.enabled(if: ViewRoots.hasSharedMemory, "there is no memory file system"))
+struct RuntimeDirectoryTests {
+    private let manager = FileManager.default
+
+    /// Where a process with this runtime directory puts its view copy.
+    private func place(
+        runtime: String, _ prepare: (String) throws -> Void = { _ in }
+    ) async throws -> (path: String, runtime: String) {
+        let home = try TestHome()
+        let session = try await home.create()
+        try home.scratch.write("letter.txt", [1])
+        let id = try await session.files.add(contentsOf: home.scratch.path.appending("letter.txt"))
+        let agent = try #require(
+            Agent.start(
+                ["view-and-wait", home.location.path.string, "\(id)"],
+                environment: ["XDG_RUNTIME_DIR=\(runtime)"]))
+        let path = try #require(agent.line())
+        #expect(try manager.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o400)
+        agent.send("end")
+        #expect(agent.line() == "ended")
+        #expect(!manager.fileExists(atPath: path))
+        _ = try await session.wipe()
+        return (path, runtime)
+    }
+
+    /// A directory in memory that looks like a runtime directory.
+    private func withRuntime(mode: Int = 0o700, _ body: (String) async throws -> Void) async throws {
+        let runtime = "/dev/shm/coffer-test-\(UUID().uuidString)"
+        try manager.createDirectory(
+            atPath: runtime, withIntermediateDirectories: false, attributes: [.posixPermissions: mode])
+        try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: runtime)
+        defer { try? manager.removeItem(atPath: runtime) }
+        try await body(runtime)
+    }
+
+    @Test func aProperOneIsUsed() async throws {
+        try await withRuntime { runtime in
+            let place = try await place(runtime: runtime)
+            #expect(place.path.hasPrefix(runtime + "/coffer/views/"))
+        }
+    }
+
+    @Test(arguments: [0o755, 0o770, 0o777])
+    func oneThatOthersCanEnterIsNotUsed(mode: Int) async throws {
+        try await withRuntime(mode: mode) { runtime in
+            let place = try await place(runtime: runtime)
+            #expect(place.path.hasPrefix("/dev/shm/coffer-"))
+            #expect(!place.path.hasPrefix(runtime))
+            #expect(try manager.contentsOfDirectory(atPath: runtime).isEmpty)
+        }
+    }
+
+    @Test(.enabled(if: TestUser.isRoot, "only root can give a directory away"))
+    func somebodyElsesIsNotUsed() async throws {
+        try await withRuntime { runtime in
+            try manager.setAttributes([.ownerAccountID: TestUser.nobody], ofItemAtPath: runtime)
+            #expect(try await !place(runtime: runtime).path.hasPrefix(runtime))
+        }
+    }
+
+    @Test func aSymbolicLinkInItIsNotFollowed() async throws {
+        try await withRuntime { runtime in
+            try await withRuntime { trap in
+                try manager.createSymbolicLink(atPath: runtime + "/coffer", withDestinationPath: trap)
+                let place = try await place(runtime: runtime)
+                #expect(!place.path.hasPrefix(runtime) && !place.path.hasPrefix(trap))
+                #expect(try manager.contentsOfDirectory(atPath: trap).isEmpty)
+            }
+        }
+    }
+
+    @Test func aSquattedDirectoryInItIsNotUsed() async throws {
+        try await withRuntime { runtime in
+            try manager.createDirectory(atPath: runtime + "/coffer", withIntermediateDirectories: false)
+            try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: runtime + "/coffer")
+            #expect(try await !place(runtime: runtime).path.hasPrefix(runtime))
+            try manager.removeItem(atPath: runtime + "/coffer")
+            try Data().write(to: URL(filePath: runtime + "/coffer"))
+            #expect(try await !place(runtime: runtime).path.hasPrefix(runtime))
+        }
+    }
+
+    @Test func oneOnDiskOrAbsentIsNotUsed() async throws {
+        let scratch = try ScratchDirectory.make()
+        try manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: scratch.path.string)
+        if try !FileSystemInfo.of(scratch.descriptor).isMemory {
+            let place = try await place(runtime: scratch.path.string)
+            #expect(place.path.hasPrefix("/dev/shm/coffer-"))
+        }
+        for runtime in ["/no/such/directory", "relative", ""] {
+            #expect(try await place(runtime: runtime).path.hasPrefix("/dev/shm/coffer-"))
+        }
+    }
+}

@@ -1,0 +1,221 @@
+@testable import Coffer
+import CofferBase
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite struct AttemptTests {
+    private let delaying = TestHome.options { $0.delaysAttempts = true }
+
+    @Test func wrongPasscodesCountAndTheRightOneClears() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        let session = try await home.open()
+        for number in 1...3 {
+            let error = await refusal(of: "wrong \(number)", by: session)
+            #expect(error?.code == .wrongPasscode)
+            #expect(error?.attemptsLeft == 10 - number)
+            #expect(try await session.status().attemptsLeft == 10 - number)
+        }
+        #expect(!session.isUnlocked)
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        #expect(try await session.status().attemptsLeft == 10)
+    }
+
+    /// A new process does not start anew.
+    @Test func theCountIsOnTheDisk() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        for number in 1...4 {
+            let session = try await home.open()
+            #expect(await refusal(of: "wrong \(number)", by: session)?.attemptsLeft == 10 - number)
+        }
+    }
+
+    @Test func theSameMistakeCountsOnce() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        for _ in 0..<12 {
+            let session = try await home.open()
+            let error = await refusal(of: "the same", by: session)
+            #expect(error?.code == .wrongPasscode)
+            #expect(error?.attemptsLeft == 9)
+        }
+        #expect(await refusal(of: "another", by: try home.open())?.attemptsLeft == 8)
+        #expect(await refusal(of: "the same", by: try home.open())?.attemptsLeft == 7)
+    }
+
+    @Test func nothingGivenIsNoAttempt() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        let session = try await home.open()
+        #expect(await refusal { try await session.unlock() }?.code == .locked)
+        #expect(try await session.status().attemptsLeft == 10)
+    }
+
+    @Test func theTenthFailureErasesEverything() async throws {
+        let home = try TestHome()
+        let made = try await home.create("correct horse")
+        try await made.tokens.put(Token(copying: "secret"), for: TokenID(service: "s", account: "a"))
+        let session = try await home.open()
+        for number in 1...9 {
+            #expect(await refusal(of: "wrong \(number)", by: session)?.attemptsLeft == 10 - number)
+        }
+        #expect(await refusal(of: "wrong 10", by: session)?.code == .wiped)
+        #expect(await refusal(of: "correct horse", by: session)?.code == .wiped)
+        #expect(await refusal { _ = try await home.open() }?.code == .wiped)
+        #expect(await refusal { _ = try await made.tokens.list() }?.code == .wiped)
+        #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+        #expect(try await Session.status(at: home.location).state == .wiped)
+    }
+
+    /// Killed between counting and judging, an attempt counts; and when the count is full, the next one erases.
+    @Test func anAttemptIsCountedBeforeItIsJudged() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let core = session.core
+        let key = try core.device.key(Label.attemptsMAC)
+        let vault = try core.home.openVault()
+        let contents = try Attempts.record.read(vaultID: core.device.vaultID, key: key, in: vault)
+        var counted = Attempts()
+        counted.failures = 10
+        try Attempts.record.update(
+            contents, to: counted.encoded, vaultID: core.device.vaultID, key: key, in: vault)
+        #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
+    }
+
+    @Test func theCountIsWrittenEvenWhenJudgingFails() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let before = try home.read("attempts")
+        var keybag = try session.core.readKeybag()
+        let parameters = try #require(keybag.passcode)
+        // A salt of a wrong size makes the derivation fail after the count.
+        keybag.passcode = Keybag.PasscodeParameters(cost: parameters.cost, salt: [])
+        let counter = AttemptCounter(device: session.core.device, time: .system, delays: false)
+        let vault = try session.core.home.openVault()
+        let damaged = try #require(keybag.passcode)
+        let passcode = try Passcode(copying: "correct horse")
+        let code = failure {
+            _ = try counter.attempt(passcode, parameters: damaged, keybag: keybag, in: vault)
+        }
+        #expect(code == .invalidInput)
+        #expect(try home.read("attempts") != before)
+        #expect(try await session.status().attemptsLeft == 9)
+    }
+
+    @Test func fromTheFifthFailureOnThereAreDelays() async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        _ = try await home.create("correct horse", options: delaying, time: clock.source)
+        let session = try await home.open(time: clock.source)
+        for number in 1...5 {
+            #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
+        }
+        for seconds in [1, 2, 4, 8] {
+            let before = try home.read("attempts")
+            // Also the right passcode has to wait, and waiting costs no attempt.
+            let error = await refusal(of: "correct horse", by: session)
+            #expect(error?.code == .attemptDelayed)
+            #expect(error?.retryAfter == .seconds(seconds))
+            #expect(try home.read("attempts") == before)
+            clock.advance(.seconds(seconds) - .milliseconds(1))
+            #expect(await refusal(of: "correct horse", by: session)?.code == .attemptDelayed)
+            clock.advance(.milliseconds(1))
+            #expect(await refusal(of: "wrong after \(seconds)", by: session)?.code == .wrongPasscode)
+        }
+        clock.advance(.seconds(16))
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        #expect(await refusal(of: "wrong again", by: session)?.attemptsLeft == 9)
+    }
+
+    @Test func aRebootStartsTheDelayAnew() async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        _ = try await home.create("correct horse", options: delaying, time: clock.source)
+        var session = try await home.open(time: clock.source)
+        for number in 1...8 {
+            #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
+            clock.advance(.seconds(60))
+        }
+        clock.reboot()
+        session = try await home.open(time: clock.source)
+        #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(8))
+        clock.advance(.seconds(8))
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+    }
+
+    @Test func settingTheClockBackDoesNotHelp() async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        _ = try await home.create("correct horse", options: delaying, time: clock.source)
+        let session = try await home.open(time: clock.source)
+        for number in 1...8 {
+            #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
+            clock.advance(.seconds(10))
+        }
+        clock.advance(.seconds(-300))
+        #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(8))
+        clock.advance(.seconds(7))
+        #expect(await refusal(of: "correct horse", by: session)?.code == .attemptDelayed)
+        clock.advance(.seconds(1))
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+    }
+
+    @Test func aCounterThatCannotBeReadRefuses() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        let good = try home.read("attempts")
+        let session = try await home.open()
+        for damaged in [nil, [], Array(good.prefix(700)), [UInt8](repeating: 0, count: good.count)] {
+            if let damaged { try home.write("attempts", damaged) } else { try home.remove("attempts") }
+            #expect(await refusal(of: "correct horse", by: session)?.code == .corrupt)
+            #expect(!session.isUnlocked)
+        }
+    }
+
+    /// Run by a user whom permissions bind.
+    @Test func aCounterThatCannotBeWrittenRefuses() async throws {
+        let scratch = try ScratchDirectory.make()
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: scratch.path.string)
+        let ids = "--reuid=\(TestUser.nobody)"
+        let user = TestUser.isRoot ? ["setpriv", ids, "--regid=\(TestUser.nobody)", "--clear-groups"] : []
+        let agent = try #require(Helper(user + [Agent.path, "guess-read-only", scratch.path(of: "home")]))
+        #expect(agent.line() == "permissionDenied")
+        #expect(agent.line() == "permissionDenied")
+        #expect(agent.line() == "closed")
+    }
+
+    @Test func oneDamagedSlotOfTheCounterIsRepaired() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        let session = try await home.open()
+        #expect(await refusal(of: "wrong", by: session)?.attemptsLeft == 9)
+        for slot in 0..<2 {
+            var bytes = try home.read("attempts")
+            bytes[slot * 512 + 100] ^= 1
+            try home.write("attempts", bytes)
+            #expect(try await session.status().attemptsLeft == 9)
+            #expect(await refusal(of: "wrong", by: session)?.attemptsLeft == 9)
+        }
+    }
+
+    @Test func manyAtOnceNeverGetMoreThanTen() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        let codes = await withTaskGroup(of: CofferError.Code?.self) { group in
+            for number in 0..<16 {
+                group.addTask {
+                    await refusal {
+                        let session = try await home.open()
+                        try await session.unlock(with: Passcode(copying: "wrong \(number)"))
+                    }?.code
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == .wrongPasscode } == 9)
+        #expect(codes.count { $0 == .wiped } == 7)
+    }
+}

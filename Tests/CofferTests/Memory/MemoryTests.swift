@@ -1,0 +1,84 @@
+@testable import Coffer
+import CofferBase
+@testable import CofferCrypto
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What a locked process still has in its memory, looked at from outside.
+@Suite(.enabled(if: ProcessScan.isPossible, "the memory of another process cannot be read here"))
+struct MemoryTests {
+    private static let passcode = "Zq4-passcode-of-the-memory-test-7Xw"
+    private static let token = "tok_9fK2mLq7Rz0VbN4xT8sYcA1eHuJ6wPdGiO3kQvC5yB-end-of-token"
+    private static let content = "file: 5tGhY7ujM3edCrF8vBn2wSxZ1qAz0OpL9iKmN6jU4hYbR-end-of-file"
+
+    @Test func afterLockNoSecretIsLeft() async throws {
+        let home = try TestHome()
+        let session = try await home.create(Self.passcode)
+        try home.scratch.write("secret.txt", Array(Self.content.utf8))
+        _ = try await session.files.add(contentsOf: home.scratch.path.appending("secret.txt"))
+        let keys = session.core.keys.all
+        let high = try #require(keys[.whenUnlockedThisDeviceOnly])
+        let low = try #require(keys[.afterFirstUnlockThisDeviceOnly])
+        let agent = try #require(Agent.start(["memory", home.location.path.string]))
+        agent.send(Self.passcode)
+        agent.send(Self.token)
+        #expect(agent.line() == "holding")
+        // Everything that goes at a lock, and what stays until the session is closed.
+        var locked = windows("token", Self.token) + windows("passcode", Self.passcode)
+        locked += windows("content", Self.content) + (try classKey("high", high))
+        locked.append(("derived", try derivedKey(session)))
+        let closed = try classKey("low", low)
+
+        let before = try scan(locked + closed, agent)
+        for name in ["token 0", "passcode 0", "high key", "low key"] {
+            #expect(
+                before[name, default: 0] > 0, "\(name) is not found while it is in use: the search is blind")
+        }
+        agent.send("lock")
+        #expect(agent.line() == "locked")
+        let afterLock = try scan(locked, agent)
+        #expect(afterLock.isEmpty, "left after lock: \(afterLock)")
+        agent.send("close")
+        #expect(agent.line() == "closed")
+        let afterClose = try scan(locked + closed, agent)
+        #expect(afterClose.isEmpty, "left after close: \(afterClose)")
+    }
+
+    private typealias Needles = [(name: String, bytes: [UInt8])]
+
+    /// Every 16 bytes of a text.
+    private func windows(_ name: String, _ text: String) -> Needles {
+        let bytes = Array(text.utf8)
+        return (0...bytes.count - 16).map { ("\(name) \($0)", Array(bytes[$0..<$0 + 16])) }
+    }
+
+    /// Both halves of a class's key and of the keys that its stores derive.
+    private func classKey(_ name: String, _ key: ClassKey) throws -> Needles {
+        let raw = try key.key.withSpan { $0.copied() }
+        let token = try key.tokenKEK.withSpan { $0.copied() }
+        let file = try key.fileKEK.withSpan { $0.copied() }
+        return [
+            ("\(name) key", Array(raw.prefix(16))), ("\(name) key, second half", Array(raw.suffix(16))),
+            ("\(name) token key", Array(token.prefix(16))), ("\(name) file key", Array(file.prefix(16))),
+        ]
+    }
+
+    /// What Argon2id makes of the passcode.
+    private func derivedKey(_ session: Session) throws -> [UInt8] {
+        let keybag = try session.core.readKeybag()
+        let parameters = try #require(keybag.passcode)
+        let passcode = try Passcode(copying: Self.passcode)
+        let derived = try Argon2id.deriveKey(
+            secret: passcode.secret, salt: parameters.salt.span, cost: parameters.cost)
+        return try derived.withSpan { Array($0.copied().prefix(16)) }
+    }
+
+    /// Those that were found, with how often.
+    private func scan(_ needles: Needles, _ agent: Helper) throws -> [String: Int] {
+        let named = Dictionary(needles.map { ($0.name, $0.bytes) }) { first, _ in first }
+        return try ProcessScan.count(named, in: agent.identifier).filter { $0.value > 0 }
+    }
+}

@@ -1,0 +1,116 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import TestSupport
+import Testing
+
+@Suite struct KeyRoomTests {
+    private func keys() throws -> [ProtectionClass: ClassKey] {
+        var keys: [ProtectionClass: ClassKey] = [:]
+        for protection in ProtectionClass.allCases {
+            keys[protection] = try ClassKey(
+                SymmetricKey.random(), id: [UInt8](repeating: 1, count: 16), generation: 1, vaultID: .random()
+            )
+        }
+        return keys
+    }
+
+    private func room(_ clock: TestClock, inactivity: Duration? = .seconds(60)) -> KeyRoom {
+        KeyRoom(time: clock.source, inactivity: inactivity) {}
+    }
+
+    @Test func lockDropsWhatItShould() throws {
+        let room = room(TestClock())
+        #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
+        room.admit(try keys())
+        #expect(room.isUnlocked)
+        let epoch = room.epoch
+        room.lock()
+        #expect(room.epoch != epoch)
+        #expect(!room.isUnlocked)
+        #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
+        #expect(failure { _ = try room.key(.afterFirstUnlockThisDeviceOnly) } == nil)
+        room.dropAll(wiped: false)
+        #expect(failure { _ = try room.key(.afterFirstUnlockThisDeviceOnly) } == .locked)
+    }
+
+    /// The object that owns the key goes, and with it its guarded memory.
+    @Test func aDroppedKeyIsReleased() throws {
+        let room = room(TestClock())
+        weak var key: ClassKey?
+        do {
+            let keys = try keys()
+            key = keys[.whenUnlockedThisDeviceOnly]
+            room.admit(keys)
+        }
+        #expect(key != nil)
+        room.lock()
+        #expect(key == nil)
+    }
+
+    @Test func wipedIsForGood() throws {
+        let room = room(TestClock())
+        room.admit(try keys())
+        room.dropAll(wiped: true)
+        for protection in ProtectionClass.allCases {
+            #expect(failure { _ = try room.key(protection) } == .wiped)
+        }
+        room.admit(try keys())
+        #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .wiped)
+        #expect(!room.isUnlocked)
+    }
+
+    @Test func idleTimeLocks() throws {
+        let clock = TestClock()
+        let room = room(clock)
+        room.admit(try keys())
+        let epoch = room.epoch
+        clock.advance(.seconds(59))
+        _ = try room.key(.whenUnlockedThisDeviceOnly)
+        clock.advance(.seconds(59))
+        #expect(room.isUnlocked)
+        #expect(room.epoch == epoch)
+        // Looking is not using.
+        clock.advance(.seconds(1))
+        #expect(!room.isUnlocked)
+        #expect(room.epoch != epoch)
+        #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
+        #expect(failure { _ = try room.key(.afterFirstUnlockThisDeviceOnly) } == nil)
+    }
+
+    @Test func withoutAnIdleTimeNothingLocks() throws {
+        let clock = TestClock()
+        let room = room(clock, inactivity: nil)
+        room.admit(try keys())
+        clock.advance(.seconds(1 << 30))
+        #expect(room.isUnlocked)
+    }
+
+    /// Nobody asks for a key, and it goes all the same.
+    @Test func theWatchLocksByItself() async throws {
+        let room = KeyRoom(time: .system, inactivity: .milliseconds(200)) {}
+        weak var key: ClassKey?
+        do {
+            let keys = try keys()
+            key = keys[.whenUnlockedThisDeviceOnly]
+            room.admit(keys)
+        }
+        #expect(key != nil)
+        for _ in 0..<100 where key != nil { try await Task.sleep(for: .milliseconds(50)) }
+        #expect(key == nil)
+        extendLifetime(room)
+    }
+
+    @Test func useIsReported() throws {
+        let uses = Counter()
+        let room = KeyRoom(time: TestClock().source, inactivity: nil) { uses.increment() }
+        room.admit(try keys())
+        _ = try room.key(.whenUnlockedThisDeviceOnly)
+        _ = room.all
+        _ = room.isUnlocked
+        #expect(uses.value == 1)
+        room.lock()
+        #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
+        #expect(uses.value == 1)
+    }
+}

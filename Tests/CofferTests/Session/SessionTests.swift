@@ -1,0 +1,164 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite struct SessionTests {
+    private let low = ProtectionClass.afterFirstUnlockThisDeviceOnly
+
+    @Test func beforeTheFirstUnlockNothingIsReadable() async throws {
+        let home = try TestHome()
+        let made = try await home.create("correct horse")
+        let id = try TokenID(service: "s", account: "a")
+        try await made.tokens.put(Token(copying: "value"), for: id, class: low)
+        let session = try await home.open()
+        let read = await refusal { _ = try await session.tokens.withToken(for: id) { _, _ in } }
+        #expect(read?.code == .locked)
+        #expect(await refusal { try await session.tokens.put(Token(copying: "x"), for: id) }?.code == .locked)
+        #expect(await refusal { _ = try await session.tokens.list() }?.code == .locked)
+        #expect(try await session.tokens.count() == 1)
+    }
+
+    @Test func lockKeepsAfterFirstUnlockUntilClose() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let high = try TokenID(service: "high", account: "a")
+        let low = try TokenID(service: "low", account: "a")
+        try await session.tokens.put(Token(copying: "value"), for: high)
+        try await session.tokens.put(Token(copying: "value"), for: low, class: self.low)
+        session.lock()
+        #expect(!session.isUnlocked)
+        let refused = await refusal { _ = try await session.tokens.withToken(for: high) { _, _ in } }
+        #expect(refused?.code == .locked)
+        #expect(try await session.tokens.withToken(for: low) { token, _ in token.count } == 5)
+        try await session.tokens.put(Token(copying: "newer"), for: low, class: self.low)
+        #expect(
+            await refusal { try await session.tokens.put(Token(copying: "x"), for: high) }?.code == .locked)
+        session.close()
+        let closed = await refusal { _ = try await session.tokens.withToken(for: low) { _, _ in } }
+        #expect(closed?.code == .locked)
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        #expect(try await session.tokens.withToken(for: low) { _, info in info.version } == 2)
+    }
+
+    @Test func theIdleTimeOfTheHomeHolds() async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        let options = TestHome.options { $0.inactivity = .seconds(60) }
+        let session = try await home.create("correct horse", options: options, time: clock.source)
+        #expect(session.isUnlocked)
+        clock.advance(.seconds(60))
+        #expect(!session.isUnlocked)
+        #expect(try await session.status().inactivityMinutes == 1)
+    }
+
+    /// A lock in the middle of long work ends it.
+    @Test func aLockStopsLongWork() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        try home.scratch.write("big", [UInt8](repeating: 7, count: 24 << 20))
+        let path = home.scratch.path.appending("big")
+        let error = await refusal {
+            _ = try await session.files.add(contentsOf: path) { _ in session.lock() }
+        }
+        #expect(error?.code == .locked)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path("files").string).isEmpty)
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        let id = try await session.files.add(contentsOf: path)
+        let verified = await refusal { try await session.files.verify(id) { _ in session.lock() } }
+        #expect(verified?.code == .locked)
+    }
+
+    @Test func statusTellsWithoutUnlocking() async throws {
+        let home = try TestHome()
+        let made = try await home.create("correct horse")
+        try await made.tokens.put(Token(copying: "value"), for: TokenID(service: "s", account: "a"))
+        let status = try await Session.status(at: home.location)
+        #expect(status.state == .locked)
+        #expect(status.vaultID == made.vaultID)
+        #expect(status.hasPasscode)
+        #expect(status.attemptsLeft == 10)
+        #expect(status.tokens == 1)
+        #expect(status.files == 0)
+    }
+
+    @Test func protectionsAreToldHonestly() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let names = try await session.protections()
+        #expect(names.first { $0.name == "passcode" }?.status == .missing)
+        #expect(names.first { $0.name == "attempts" }?.status == .missing)
+        #expect(names.first { $0.name == "device-key" }?.status == .advisory)
+        try await session.changePasscode(to: Passcode(copying: "correct horse"), current: nil)
+        let protected = try await session.protections()
+        #expect(protected.first { $0.name == "passcode" }?.status == .ok)
+        #expect(protected.first { $0.name == "attempts" }?.status == .advisory)
+    }
+}
+
+/// Keys lent to the kernel. Every test takes back what it lent.
+@Suite(.enabled(if: KernelKeyring.isAvailable, "there is no kernel keyring here"))
+struct HeldKeysTests {
+    private let id = try? TokenID(service: "s", account: "a")
+
+    @Test func theNextSessionFindsThem() async throws {
+        let home = try TestHome()
+        let first = try await home.create("correct horse")
+        defer { first.close() }
+        let id = try #require(id)
+        try await first.tokens.put(Token(copying: "value"), for: id)
+        try await first.holdKeys()
+        let second = try await home.open()
+        #expect(try await Session.status(at: home.location).state == .unlocked)
+        #expect(try await second.adoptHeldKeys())
+        #expect(try await second.tokens.withToken(for: id) { token, _ in token.count } == 5)
+    }
+
+    @Test func lockTakesBackWhatLocksAndCloseTheRest() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        defer { session.close() }
+        try await session.holdKeys()
+        let names = ProtectionClass.allCases.map { HeldKeys.name($0, vaultID: session.vaultID) }
+        func held() -> [Bool] { names.map { (try? KernelKeyring.read($0)?.count) != nil } }
+        #expect(held() == [true, true])
+        session.lock()
+        #expect(held() == [false, true])
+        let other = try await home.open()
+        #expect(try await !other.adoptHeldKeys())
+        session.close()
+        #expect(held() == [false, false])
+    }
+
+    @Test func theirTimeRunsOut() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        defer { session.close() }
+        try await session.holdKeys(for: .seconds(1))
+        try await Task.sleep(for: .milliseconds(2200))
+        #expect(try await !home.open().adoptHeldKeys())
+    }
+
+    @Test func aLockedSessionHasNothingToLend() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        let session = try await home.open()
+        #expect(await refusal { try await session.holdKeys() }?.code == .locked)
+    }
+
+    @Test func aWipeTakesThemBack() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        defer { session.close() }
+        try await session.holdKeys()
+        _ = try await session.wipe()
+        for protection in ProtectionClass.allCases {
+            let name = HeldKeys.name(protection, vaultID: session.vaultID)
+            let isGone = try KernelKeyring.read(name) == nil
+            #expect(isGone)
+        }
+    }
+}

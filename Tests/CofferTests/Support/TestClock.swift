@@ -1,0 +1,35 @@
+import Coffer
+import Synchronization
+
+/// Clocks that a test sets.
+final class TestClock: Sendable {
+    private struct State {
+        var sinceBoot = Duration.seconds(5000)
+        var wall = Duration.seconds(1_800_000_000)
+        var boot = "00000000-0000-4000-8000-000000000001"
+    }
+
+    private let state = Mutex(State())
+
+    var source: TimeSource {
+        TimeSource(
+            sinceBoot: { self.state.withLock { $0.sinceBoot } }, wall: { self.state.withLock { $0.wall } },
+            bootIdentifier: { self.state.withLock { $0.boot } })
+    }
+
+    /// Moves both clocks; a negative duration sets them back.
+    func advance(_ duration: Duration) {
+        state.withLock {
+            $0.sinceBoot += duration
+            $0.wall += duration
+        }
+    }
+
+    /// As after a reboot, so long ago.
+    func reboot(running: Duration = .zero) {
+        state.withLock {
+            $0.sinceBoot = running
+            $0.boot = "00000000-0000-4000-8000-000000000002"
+        }
+    }
+}

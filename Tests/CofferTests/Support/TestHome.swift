@@ -1,0 +1,93 @@
+import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+
+/// A home in a scratch directory, cheap to open, with a look at its files.
+final class TestHome: Sendable {
+    let scratch: ScratchDirectory
+    let location: HomeLocation
+
+    init() throws {
+        let scratch = try ScratchDirectory.make()
+        location = HomeLocation(path: scratch.path.appending("home"))
+        self.scratch = scratch
+    }
+
+    /// Empty directories that view copies needed under /dev/shm are the home's, too.
+    deinit {
+        guard let bytes = try? read("viewroot") else { return }
+        try? FileManager.default.removeItem(atPath: "/dev/shm/" + String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// The cheapest cost, and no delays unless asked for.
+    static func options(_ change: (inout HomeOptions) -> Void = { _ in }) -> HomeOptions {
+        var options = HomeOptions()
+        options.cost = .floor
+        options.delaysAttempts = false
+        change(&options)
+        return options
+    }
+
+    func create(
+        _ passcode: String? = nil, options: HomeOptions = TestHome.options(), time: TimeSource = .system
+    ) async throws -> Session {
+        let passcode = try passcode.map { try Passcode(copying: $0) }
+        return try await Session.create(at: location, options: options, passcode: passcode, time: time)
+    }
+
+    func open(time: TimeSource = .system) async throws -> Session {
+        try await Session.open(at: location, time: time)
+    }
+
+    /// Opens and unlocks.
+    func unlocked(_ passcode: String? = nil, time: TimeSource = .system) async throws -> Session {
+        let session = try await open(time: time)
+        try await session.unlock(with: passcode.map { try Passcode(copying: $0) })
+        return session
+    }
+
+    // MARK: Its files
+
+    /// The path of a file in the vault.
+    func path(_ name: String) -> FilePath { location.path.appending("vault").appending(name) }
+
+    /// The path of a file in the home.
+    func homePath(_ name: String) -> FilePath { location.path.appending(name) }
+
+    func read(_ name: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: url(path(name)))) }
+
+    func write(_ name: String, _ bytes: [UInt8]) throws {
+        try Data(bytes).write(to: url(path(name)))
+    }
+
+    func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: path(name).string) }
+
+    /// Every regular file below the home with its bytes, by path relative to the home.
+    func everything() throws -> [String: [UInt8]] {
+        var files: [String: [UInt8]] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: location.path.string) {
+            let path = location.path.string + "/" + name
+            let type = try FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
+            guard type == .typeRegular else { continue }
+            files[name] = [UInt8](try Data(contentsOf: URL(filePath: path)))
+        }
+        return files
+    }
+
+    /// How many files below the home hold `needle`, in their bytes or their names.
+    func occurrences(of needle: [UInt8]) throws -> Int {
+        try everything().count { name, bytes in
+            bytes.contains(needle) || Array(name.utf8).contains(needle)
+        }
+    }
+
+    private func url(_ path: FilePath) -> URL { URL(filePath: path.string) }
+}
+
+extension [UInt8] {
+    /// Whether `needle` stands in these bytes.
+    func contains(_ needle: [UInt8]) -> Bool { ByteSearch.firstIndex(of: needle.span, in: span) != nil }
+}

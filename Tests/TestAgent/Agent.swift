@@ -1,0 +1,74 @@
+import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+
+/// The modes of this program.
+enum Agent {
+    static func run(_ arguments: [String]) async throws {
+        guard arguments.count >= 2 else {
+            throw CofferError(.invalidInput, "MODE HOME …")
+        }
+        let location = HomeLocation(path: FilePath(arguments[1]))
+        switch arguments[0] {
+        case "put": try await put(location, prefix: arguments[2], count: Int(arguments[3]) ?? 0)
+        case "view-and-wait": try await viewAndWait(location, FileID(arguments[2]))
+        case "guess-read-only": try await guessReadOnly(location)
+        case "memory": try await MemoryScene.play(location)
+        default: throw CofferError(.invalidInput, "no such mode")
+        }
+    }
+
+    static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        try? Descriptor.standardOutput().append(bytes.span)
+    }
+
+    /// Stores many tokens, one after another, as fast as it can.
+    private static func put(_ location: HomeLocation, prefix: String, count: Int) async throws {
+        let session = try await Session.open(at: location)
+        try await session.unlock()
+        say("ready")
+        _ = readLine()
+        for number in 0..<count {
+            let id = try TokenID(service: "\(prefix)-\(number)", account: "agent")
+            try await session.tokens.put(Token(copying: "value of \(prefix) \(number)"), for: id)
+        }
+        say("done")
+    }
+
+    /// Holds a view copy until it is killed or told to end.
+    private static func viewAndWait(_ location: HomeLocation, _ id: FileID) async throws {
+        let session = try await Session.open(at: location)
+        try await session.unlock()
+        say("ready")
+        try await session.files.withViewCopy(of: id) { path in
+            say(path.string)
+            _ = readLine()
+        }
+        say("ended")
+        _ = readLine()
+    }
+
+    /// A counter that cannot be written: the right passcode must not be tried, either.
+    private static func guessReadOnly(_ location: HomeLocation) async throws {
+        var options = HomeOptions()
+        options.cost = .floor
+        _ = try await Session.create(
+            at: location, options: options, passcode: Passcode(copying: "correct horse"))
+        let attempts = location.path.appending("vault/attempts").string
+        try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: attempts)
+        say("ready")
+        let session = try await Session.open(at: location)
+        for passcode in ["wrong", "correct horse"] {
+            do {
+                try await session.unlock(with: Passcode(copying: passcode))
+                say("unlocked")
+            } catch {
+                say(error.code.name)
+            }
+        }
+        say(session.isUnlocked ? "open" : "closed")
+    }
+}

@@ -90,7 +90,8 @@ enum ViewRoots {
         let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
         // Just being made: trying its lock could be in its owner's way.
         if name.string.hasPrefix(newPrefix), !isOld { return false }
-        guard let view = try? root.open(name, [.read, .directory]), let lease = try? view.open(leaseName, .readWrite)
+        guard let view = try? root.open(name, [.read, .directory]),
+            let lease = try? view.open(leaseName, .readWrite)
         else { return isOld }
         return try FileLock.tryAcquire(lease) != nil
     }
@@ -144,11 +145,21 @@ enum ViewRoots {
     }
 
     private static func sharedMemoryRoot(_ name: String, creating: Bool) throws(CofferError) -> Descriptor {
-        let shared = try Descriptor.open("/dev/shm", [.read, .directory])
+        let shared: Descriptor
+        do throws(CofferError) {
+            shared = try Descriptor.open("/dev/shm", [.read, .directory])
+        } catch {
+            throw noMemory
+        }
+        guard try FileSystemInfo.of(shared).isMemory else { throw noMemory }
         if creating, try shared.status(of: FilePath(name)) == nil { try shared.makeDirectory(FilePath(name)) }
         let root = try shared.open(FilePath(name), [.read, .directory])
         try check(root)
         return root
+    }
+
+    private static var noMemory: CofferError {
+        CofferError(.unsupported, "There is no directory in memory for the copy: no /dev/shm on tmpfs.")
     }
 
     static func recordedName(_ vault: borrowing Descriptor) throws(CofferError) -> String {

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 // openat is variadic.
@@ -66,6 +67,20 @@ static inline void *clinux_memmem(const void *haystack, unsigned long count, con
 
 // SIG_DFL is a cast macro.
 static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }
+
+// SIG_IGN, too.
+static inline int clinux_is_ignored(int number) {
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+// SI_KERNEL is a macro of an enumerator's own name.
+static const int clinux_sent_by_kernel = SI_KERNEL;
+
+// c_cc is an array, which Swift sees as a tuple.
+static inline void clinux_disable_suspend(struct termios *settings) {
+    settings->c_cc[VSUSP] = _POSIX_VDISABLE;
+}
 
 // The wait macros take an argument.
 static inline int clinux_exit_code(int status) {

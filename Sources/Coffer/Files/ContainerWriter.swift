@@ -37,7 +37,10 @@ struct ContainerWriter {
         try sealChunks(
             source, layout: layout, outer: outer, inner: inner, into: target, check: check, progress: progress
         )
-        guard try source.status() == status else {
+        var beyond = [UInt8](repeating: 0, count: 1)
+        var more = beyond.mutableSpan
+        // Some files, such as those of /proc, say that they have no bytes and have some.
+        guard try source.status() == status, try source.read(at: status.size, into: &more) == 0 else {
             throw CofferError(.conflict, "\(source.path) changed while it was read.")
         }
 

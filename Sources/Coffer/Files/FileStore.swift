@@ -40,6 +40,7 @@ public final class FileStore: Sendable {
             guard try source.status().kind == .regular else {
                 throw CofferError(.refused, "\(path) is not a regular file.")
             }
+            if removingOriginal { try Self.checkRemoval(of: path, source) }
             let id = try FileID.random()
             let writer = ContainerWriter(
                 id: id, device: core.device, classKey: classKey, protection: protection, suite: outerSuite)
@@ -235,6 +236,19 @@ extension FileStore {
         let noise = try SecureRandom.bytes(Int(ContainerLayout.headerSize))
         try file.write(noise.span, at: 0)
         try file.syncData()
+    }
+
+    /// What cannot be removed later is refused before anything is sealed.
+    private static func checkRemoval(
+        of path: FilePath, _ source: borrowing Descriptor
+    ) throws(CofferError) {
+        guard let name = path.lastComponent else { return }
+        let parent = path.removingLastComponent()
+        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        guard try directory.status(of: FilePath(root: nil, [name]))?.isSameFile(as: source.status()) == true
+        else {
+            throw CofferError(.refused, "\(path) is a link: the file behind it is not removed through it.")
+        }
     }
 
     private static func remove(_ path: FilePath, ifStill source: borrowing Descriptor) throws(CofferError) {

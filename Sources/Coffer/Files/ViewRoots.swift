@@ -145,11 +145,21 @@ enum ViewRoots {
     }
 
     private static func sharedMemoryRoot(_ name: String, creating: Bool) throws(CofferError) -> Descriptor {
-        let shared = try Descriptor.open("/dev/shm", [.read, .directory])
+        let shared: Descriptor
+        do throws(CofferError) {
+            shared = try Descriptor.open("/dev/shm", [.read, .directory])
+        } catch {
+            throw noMemory
+        }
+        guard try FileSystemInfo.of(shared).isMemory else { throw noMemory }
         if creating, try shared.status(of: FilePath(name)) == nil { try shared.makeDirectory(FilePath(name)) }
         let root = try shared.open(FilePath(name), [.read, .directory])
         try check(root)
         return root
+    }
+
+    private static var noMemory: CofferError {
+        CofferError(.unsupported, "There is no directory in memory for the copy: no /dev/shm on tmpfs.")
     }
 
     static func recordedName(_ vault: borrowing Descriptor) throws(CofferError) -> String {

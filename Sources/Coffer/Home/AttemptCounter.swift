@@ -47,7 +47,9 @@ struct AttemptCounter {
         try write(counted, key: key, in: vault)
         guard counted.left > 0 else { return nil }
         throw CofferError(
-            .wrongPasscode, "Wrong passcode; \(counted.left) attempts left before everything is erased.",
+            .wrongPasscode,
+            "Wrong passcode; \(counted.left) \(counted.left == 1 ? "attempt" : "attempts") left before "
+                + "everything is erased.",
             attemptsLeft: counted.left)
     }
 

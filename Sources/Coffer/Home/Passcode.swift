@@ -38,9 +38,7 @@ public final class Passcode: Sendable {
         } catch {
             throw CofferError(.unsupported, "There is no terminal to ask for the passcode.")
         }
-        let text = Array(prompt.utf8)
-        try terminal.append(text.span)
-        return try Passcode(SecretBytes(SecretInput.line(from: terminal)))
+        return try Passcode(SecretBytes(SecretInput.line(from: terminal, prompt: prompt)))
     }
 
     /// Reads the first line of an open descriptor and closes it, so that no child process inherits it.

@@ -38,6 +38,9 @@ public final class Session: Sendable {
     /// Whether class keys are in memory.
     public var isUnlocked: Bool { core.keys.isUnlocked }
 
+    /// Whether class keys of any class are in memory, also those that outlast a lock.
+    package var holdsKeys: Bool { !core.keys.all.isEmpty }
+
     /// Makes a home and opens it, unlocked. Also activates a home that was wiped.
     ///
     /// - Parameters:

@@ -95,6 +95,7 @@ final class SessionCore: Sendable {
                 return try body(keys, contents, vault)
             }
             guard let passcode else { throw CofferError(.locked, "This vault needs its passcode.") }
+            _ = try readAttempts()
             let counter = AttemptCounter(device: device, time: time, delays: keybag.delaysAttempts)
             guard let keys = try counter.attempt(passcode, parameters: parameters, keybag: keybag, in: vault)
             else {
@@ -129,9 +130,9 @@ extension Home {
         do throws(CofferError) {
             return try body()
         } catch {
-            guard error.code == .absent else { throw error }
+            guard [.absent, .refused].contains(error.code) else { throw error }
             guard let state = try state(), state.word == .live, isOwn(state) else { throw CofferError.wiped }
-            throw CofferError(.corrupt, "A file of the vault is missing: \(error.message)")
+            throw CofferError(.corrupt, "A file of the vault is missing or no file: \(error.message)")
         }
     }
 }

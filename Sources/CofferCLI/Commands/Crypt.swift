@@ -20,7 +20,8 @@ struct CryptCommand: ParsableCommand {
             aes-gcm: nonce (12), ciphertext, tag (16).
 
             The first two are not authenticated: they are for data that exists. The whole message is held in \
-            memory, at most 1 GiB. Nothing comes out of a message that does not open.
+            memory, at most 1 GiB. Nothing comes out of a message that does not open. With --json, what comes \
+            out is Base64 in the field messageBase64 or plaintextBase64.
             """,
         subcommands: [CryptEncrypt.self, CryptDecrypt.self])
 }
@@ -37,7 +38,7 @@ struct CryptEncrypt: ParsableCommand {
         let job = try CryptJob.make(options, global)
         let plaintext = try CryptJob.input()
         let message = try job.encrypt(plaintext.span)
-        try Output.bytes(message.span)
+        try Output.content("messageBase64", message.span, asJSON: global.json)
     }
 }
 
@@ -53,6 +54,9 @@ struct CryptDecrypt: ParsableCommand {
         let job = try CryptJob.make(options, global)
         let message = try CryptJob.input()
         let plaintext = try job.decrypt(message.span)
-        try plaintext.exposing { (span) throws(CofferError) in try Output.bytes(span) }
+        let asJSON = global.json
+        try plaintext.exposing { (span) throws(CofferError) in
+            try Output.content("plaintextBase64", span, asJSON: asJSON)
+        }
     }
 }

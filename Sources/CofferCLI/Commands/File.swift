@@ -44,7 +44,7 @@ struct FileAdd: AsyncParsableCommand {
     func run() async throws {
         let session = try await Opening.unlocked(global)
         let id = try await session.files.add(
-            contentsOf: FilePath(path), class: protection, removingOriginal: removeOriginal,
+            contentsOf: ProgramArguments.path(path), class: protection, removingOriginal: removeOriginal,
             progress: ProgressBar("sealing").report)
         if global.json {
             try Output.json(.object([("id", .text(id.description))]))
@@ -66,7 +66,7 @@ struct FileList: AsyncParsableCommand {
         let infos = try await session.files.list()
         if global.json { return try Output.json(.object([("files", .list(infos.map(\.document)))])) }
         let rows = infos.map {
-            [$0.id.description, $0.printableName, $0.modified.iso8601, String($0.length)]
+            [$0.id.description, $0.name.string.printable, $0.modified.iso8601, String($0.length)]
         }
         for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, textColumns: 3) {
             try Output.line(line)
@@ -75,13 +75,6 @@ struct FileList: AsyncParsableCommand {
 }
 
 extension FileInfo {
-    /// The name with what would disturb a terminal or a line replaced.
-    fileprivate var printableName: String {
-        String(
-            name.string.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) }
-        )
-    }
-
     fileprivate var document: JSONDocument {
         let bytes = FileNameBytes.of(name)
         var fields: [(String, JSONDocument)] = [("id", .text(id.description)), ("name", .text(name.string))]

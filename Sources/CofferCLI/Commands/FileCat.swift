@@ -11,7 +11,7 @@ struct FileCat: AsyncParsableCommand {
         discussion: """
             Every piece is authentic when it is written. If the command fails in the middle, discard what \
             came out. --range takes offsets as HTTP does: 0-499 are the first 500 bytes, 500- is everything \
-            behind them.
+            behind them. With --json, the bytes are Base64 in the field contentBase64, at most 1 MiB of them.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,10 +24,28 @@ struct FileCat: AsyncParsableCommand {
         let id = try file.fileID()
         let wanted = try range.map { text throws(CofferError) in try Self.parse(text) }
         let session = try await Opening.unlocked(global)
+        guard !global.json else { return try await printDocument(session, id, wanted) }
         try await session.files.readChunks(of: id, range: wanted) { (bytes) throws(CofferError) in
             try Output.bytes(bytes)
         }
     }
+
+    /// One document is whole or not there, so it is put together in memory.
+    private func printDocument(
+        _ session: Session, _ id: FileID, _ range: Range<Int64>?
+    ) async throws(CofferError) {
+        let length = try await session.files.info(for: id).length
+        let wanted = (range ?? 0..<length).clamped(to: 0..<length)
+        guard wanted.count <= Self.longestDocument else {
+            throw CofferError(
+                .invalidInput, "With --json at most \(Self.longestDocument >> 20) MiB come out at once.")
+        }
+        try await session.files.withDecryptedBytes(of: id, range: wanted) { (bytes) throws(CofferError) in
+            try Output.content("contentBase64", bytes, asJSON: true)
+        }
+    }
+
+    private static let longestDocument = 1 << 20
 
     private static func parse(_ text: String) throws(CofferError) -> Range<Int64> {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
@@ -58,7 +76,7 @@ struct FileExport: AsyncParsableCommand {
         let id = try file.fileID()
         let session = try await Opening.unlocked(global)
         try await session.files.export(
-            id, to: FilePath(destination), progress: ProgressBar("exporting").report)
+            id, to: ProgramArguments.path(destination), progress: ProgressBar("exporting").report)
         if global.json { try Output.json(.object([("id", .text(id.description))])) }
     }
 }

@@ -11,7 +11,8 @@ struct FileView: AsyncParsableCommand {
         discussion: """
             The copy lies in memory under the original name, read-only, for this user alone. {} in the \
             command stands for its path; without one, the path is added at the end. Ends with the command's \
-            exit code.
+            exit code. A signal that ends this command goes to that one, and the copy goes as always. With \
+            --json, the command's standard output goes to standard error, and the document has its exitCode.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -27,15 +28,27 @@ struct FileView: AsyncParsableCommand {
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
         }
-        let code = try await session.files.withViewCopy(of: id) { path in
-            try ChildProcess.run(Self.arguments(command, path: FileNameBytes.of(path)))
-        }
+        let signals = EndSignals.hold()
+        let result = await Task { try await view(id, session) }.result
+        signals.release()
+        let code = try result.get()
+        if global.json { try Output.json(.object([("exitCode", .number(Int(code)))])) }
         guard code == 0 else { throw ExitCode(code) }
+    }
+
+    /// Runs the command on the copy; gives its exit code.
+    private func view(_ id: FileID, _ session: Session) async throws -> Int32 {
+        try await session.files.withViewCopy(of: id) { path in
+            // It takes a while to make the copy of a long file.
+            if let number = EndSignals.received { return 128 + number }
+            return try ChildProcess.run(
+                Self.arguments(command, path: FileNameBytes.of(path)), outputToErrors: global.json)
+        }
     }
 
     /// The command with {} replaced by the path.
     private static func arguments(_ command: [String], path: [UInt8]) -> [[UInt8]] {
-        let arguments = command.map { $0 == "{}" ? path : Array($0.utf8) }
+        let arguments = command.map { $0 == "{}" ? path : ProgramArguments.bytes($0) }
         return command.contains("{}") ? arguments : arguments + [path]
     }
 }

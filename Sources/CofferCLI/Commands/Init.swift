@@ -88,7 +88,8 @@ struct InitCommand: AsyncParsableCommand {
             case .alphanumeric: .alphanumeric
             }
         options.delaysAttempts = attemptDelays == .on
-        options.cost = try Argon2id.Cost(memoryKiB: kdfMemory * 1024, passes: kdfPasses)
+        let (memory, isTooMuch) = kdfMemory.multipliedReportingOverflow(by: 1024)
+        options.cost = try Argon2id.Cost(memoryKiB: isTooMuch ? .max : memory, passes: kdfPasses)
         if inactivity == "reboot" {
             options.inactivity = nil
         } else {

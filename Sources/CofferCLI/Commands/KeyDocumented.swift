@@ -27,6 +27,9 @@ struct KeyDocumented: ParsableCommand {
     var label = ""
 
     func run() throws(CofferError) {
+        guard ProgramArguments.isText(uuid), ProgramArguments.isText(label) else {
+            throw CofferError(.invalidInput, "A UUID and a label are UTF-8.")
+        }
         let passcode = Self.unlessEmpty(try PasscodeInput.given(global))
         let key = try Documented.exposingKey(uuid: uuid, label: label, passcode: passcode)
         let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }

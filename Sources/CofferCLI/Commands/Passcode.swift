@@ -25,6 +25,7 @@ struct PasscodeCommand: ParsableCommand {
             try await session.changePasscode(
                 to: Opening.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
             session.lock()
+            try global.confirm(hasPasscode: true)
         }
     }
 
@@ -43,6 +44,7 @@ struct PasscodeCommand: ParsableCommand {
             try await Opening.waitingForDelay { () async throws(CofferError) in
                 try await session.changePasscode(to: replacement, current: current)
             }
+            try global.confirm(hasPasscode: true)
         }
     }
 
@@ -60,6 +62,7 @@ struct PasscodeCommand: ParsableCommand {
             try await Opening.waitingForDelay { () async throws(CofferError) in
                 try await session.changePasscode(to: nil, current: current)
             }
+            try global.confirm(hasPasscode: false)
         }
     }
 
@@ -69,6 +72,13 @@ struct PasscodeCommand: ParsableCommand {
             throw CofferError(.absent, "No passcode is set.")
         }
         return session
+    }
+}
+
+extension GlobalOptions {
+    /// The document that every command prints when JSON is wanted.
+    fileprivate func confirm(hasPasscode: Bool) throws(CofferError) {
+        if json { try Output.json(.object([("passcode", .flag(hasPasscode))])) }
     }
 }
 

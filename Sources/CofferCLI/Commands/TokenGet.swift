@@ -23,9 +23,7 @@ struct TokenGet: AsyncParsableCommand {
                 Output.message("coffer: this token expired at \(info.expires?.iso8601 ?? "an unknown time").")
             }
             try token.exposing { (bytes) throws(CofferError) in
-                guard asJSON else { return try Output.bytes(bytes) }
-                let text = try Encoding.base64(bytes)
-                try Output.secret("valueBase64", text.span, asJSON: true)
+                try Output.content("valueBase64", bytes, asJSON: asJSON)
             }
         }
         guard found != nil else { throw CofferError(.absent, "There is no such token.") }

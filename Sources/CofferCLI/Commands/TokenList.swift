@@ -15,7 +15,7 @@ struct TokenList: AsyncParsableCommand {
         if global.json { return try Output.json(.object([("tokens", .list(infos.map(\.document)))])) }
         let rows = infos.map { info in
             [
-                info.id.service, info.id.account, info.id.kind.name, String(info.version),
+                info.id.service.printable, info.id.account.printable, info.id.kind.name, String(info.version),
                 info.protection.name,
                 info.expires?.iso8601 ?? "-",
             ]

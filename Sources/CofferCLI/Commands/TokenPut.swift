@@ -45,10 +45,22 @@ struct TokenPut: AsyncParsableCommand {
     }
 
     private static func date(_ text: String) throws(CofferError) -> Date {
-        guard let date = try? Date(text, strategy: .iso8601) else {
-            throw CofferError(.invalidInput, "--expires takes a date such as 2027-01-31T12:00:00Z.")
+        guard let date = try? Date(text, strategy: .iso8601), isInCalendar(text), storable.contains(date)
+        else {
+            throw CofferError(
+                .invalidInput,
+                "--expires takes a date from 1970 to 2261 such as 2027-01-31T12:00:00Z.")
         }
         return date
+    }
+
+    /// What nanoseconds since 1970 can say.
+    private static let storable = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 9_214_646_400)
+
+    /// Whether the day exists: the parser takes 31 February for 3 March.
+    private static func isInCalendar(_ text: String) -> Bool {
+        let day = String(text.prefix { $0 != "T" })
+        return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.hasPrefix(day) ?? false
     }
 }
 
@@ -63,5 +75,10 @@ struct TokenName: ParsableArguments {
     @Option(help: "What the token is for: access, refresh, id or other.")
     var kind = TokenKind.access
 
-    func id() throws(CofferError) -> TokenID { try TokenID(service: service, account: account, kind: kind) }
+    func id() throws(CofferError) -> TokenID {
+        guard ProgramArguments.isText(service), ProgramArguments.isText(account) else {
+            throw CofferError(.invalidInput, "A service and an account are UTF-8.")
+        }
+        return try TokenID(service: service, account: account, kind: kind)
+    }
 }

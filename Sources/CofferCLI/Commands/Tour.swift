@@ -19,7 +19,7 @@ struct TourCommand: AsyncParsableCommand {
     func run() async throws {
         let workshop = try TourWorkshop.make()
         defer { workshop.remove() }
-        let path = try file.map { FilePath($0) } ?? workshop.makeSample()
+        let path = try file.map { ProgramArguments.path($0) } ?? workshop.makeSample()
         let tour = try Tour(workshop: workshop, file: path)
         let steps = await tour.run()
         guard !global.json else {

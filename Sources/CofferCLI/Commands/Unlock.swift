@@ -19,7 +19,7 @@ struct UnlockCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let seconds, !(1...Int(Int32.max)).contains(seconds) {
-            throw CofferError(.invalidInput, "--for takes at least one second.")
+            throw CofferError(.invalidInput, "--for takes 1 to \(Int32.max) seconds.")
         }
         let session = try await Opening.unlocked(global)
         var isHeld = true

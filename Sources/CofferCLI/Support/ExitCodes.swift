@@ -28,7 +28,9 @@ enum Failure {
     /// Tells the person, and with `asJSON` the program too, what went wrong; gives the exit code to end with.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let error = error as? CofferError {
-            tell(code: error.code.name, message: error.message, text: "coffer: \(error.message)", asJSON)
+            tell(
+                code: error.code.name, message: error.message, text: "coffer: \(error.message.printable)",
+                asJSON)
             return ExitCode(error.code.exitCode)
         }
         // A command that has told everything already.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CofferBase
-import FoundationEssentials
+import CofferEngine
 import SystemPackage
 
 /// What every command takes, before or after its name.
@@ -19,17 +19,17 @@ struct GlobalOptions: ParsableArguments {
 
     /// Where the home is.
     func homePath() throws(CofferError) -> FilePath {
-        let environment = ProcessInfo.processInfo.environment
-        if let home { return FilePath(home) }
-        if let home = environment["COFFER_HOME"], !home.isEmpty { return FilePath(home) }
-        // A relative path there is to be ignored (XDG Base Directory Specification).
-        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") {
-            return FilePath(data).appending("coffer")
+        if let home {
+            guard !home.isEmpty else { throw CofferError(.invalidInput, "--home takes a directory.") }
+            return ProgramArguments.path(home)
         }
-        guard let user = environment["HOME"], user.hasPrefix("/") else {
+        if let home = Environment.path("COFFER_HOME") { return home }
+        // A relative path there is to be ignored (XDG Base Directory Specification).
+        if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute { return data.appending("coffer") }
+        guard let user = Environment.path("HOME"), user.isAbsolute else {
             throw CofferError(.invalidInput, "There is no HOME: say where the home is with --home.")
         }
-        return FilePath(user).appending(".local/share/coffer")
+        return user.appending(".local/share/coffer")
     }
 }
 

@@ -15,7 +15,8 @@ enum Opening {
     }
 
     /// The session of the home, unlocked: by the passcode that was given, by keys that `unlock` left in the
-    /// kernel keyring, without one where none is set, or by asking on the terminal.
+    /// kernel keyring, without one where none is set, or by asking on the terminal. Where nobody can be asked,
+    /// keys that outlast a lock still open what is of their class.
     static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Session {
         let session = try await session(global)
         if let passcode = try passcode(global) {
@@ -26,7 +27,11 @@ enum Opening {
         do throws(CofferError) {
             try await session.unlock()
         } catch {
-            guard error.code == .locked, let typed = try typedPasscode("Passcode: ") else { throw error }
+            guard error.code == .locked else { throw error }
+            guard let typed = try typedPasscode("Passcode: ") else {
+                guard session.holdsKeys else { throw error }
+                return session
+            }
             try await unlock(session, with: typed)
         }
         return session
@@ -45,7 +50,7 @@ enum Opening {
 
     /// A new passcode: on the given descriptor, or asked for twice on the terminal.
     static func newPasscode(onDescriptor number: Int32?) throws(CofferError) -> Passcode {
-        if let number { return try Passcode.read(fromDescriptor: number) }
+        if let number { return try Passcode(SecretBytes(PasscodeInput.line(of: number))) }
         guard let first = try typedPasscode("New passcode: ") else {
             throw CofferError(.invalidInput, "A new passcode is needed: there is no terminal to ask for it.")
         }

@@ -32,6 +32,13 @@ enum Output {
         try text(asJSON ? "}\n" : "\n")
     }
 
+    /// Bytes as they are, or Base64 in a JSON document.
+    static func content(_ name: String, _ value: Span<UInt8>, asJSON: Bool) throws(CofferError) {
+        guard asJSON else { return try bytes(value) }
+        let text = try Encoding.base64(value)
+        try secret(name, text.span, asJSON: true)
+    }
+
     /// Two such secrets, each on a line with its name, or as one JSON document.
     static func secrets(
         _ firstName: String, _ first: Span<UInt8>, _ secondName: String, _ second: Span<UInt8>, asJSON: Bool

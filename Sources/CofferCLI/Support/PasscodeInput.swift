@@ -18,8 +18,7 @@ enum PasscodeInput {
         if options.passcodeFd != nil { return try given(options) }
         guard try Descriptor.standardInput().isTerminal else { return nil }
         let terminal = try Descriptor.open("/dev/tty", .readWrite)
-        try terminal.append(Array(prompt.utf8).span)
-        return SecretBytes(try SecretInput.line(from: terminal))
+        return SecretBytes(try SecretInput.line(from: terminal, prompt: prompt))
     }
 
     /// The same, which must be there.
@@ -40,8 +39,8 @@ enum PasscodeInput {
 
     /// Reads one line and closes the descriptor, so that no child inherits it. The standard streams stay
     /// open: what follows the line on standard input is the message.
-    private static func line(of number: Int32) throws(CofferError) -> GuardedBytes {
-        let descriptor = number > 2 ? try Descriptor.adopting(number) : try Descriptor.duplicating(number)
+    static func line(of number: Int32) throws(CofferError) -> GuardedBytes {
+        let descriptor = try Descriptor.inherited(number)
         return try SecretInput.line(from: descriptor)
     }
 }

@@ -1,3 +1,10 @@
+extension String {
+    /// The text with control characters, which would disturb a terminal or a line, replaced.
+    var printable: String {
+        String(unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
+    }
+}
+
 /// A table of text in columns.
 enum TextTable {
     /// A heading and rows; the first `textColumns` columns are flush left, the others, numbers, flush right.

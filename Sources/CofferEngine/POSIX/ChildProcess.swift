@@ -5,7 +5,14 @@ import CLinux
 /// Another program, run and waited for. It inherits standard input, output and error and nothing else.
 package enum ChildProcess {
     /// Runs `arguments[0]`, looked up in PATH, and gives its exit code; 128 + number when a signal ended it.
-    package static func run(_ arguments: [[UInt8]]) throws(CofferError) -> Int32 {
+    /// What ``EndSignals`` holds goes to it meanwhile.
+    ///
+    /// - Parameters:
+    ///   - arguments: The name and the arguments.
+    ///   - outputToErrors: Whether its standard output goes to standard error.
+    package static func run(
+        _ arguments: [[UInt8]], outputToErrors: Bool = false
+    ) throws(CofferError) -> Int32 {
         guard !arguments.isEmpty, arguments.allSatisfy({ !$0.contains(0) }) else {
             throw CofferError(.invalidInput, "A command needs a name and arguments without NUL.")
         }
@@ -20,10 +27,28 @@ package enum ChildProcess {
         guard let name = unsafe vector.first ?? nil else {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        if outputToErrors {
+            unsafe posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
+        }
         let status = unsafe withSignalsUnblocked { attributes in
-            unsafe posix_spawnp(&process, name, nil, attributes, vector, environ)
+            unsafe posix_spawnp(&process, name, &actions, attributes, vector, environ)
         }
         guard status == 0 else { throw Errno.failure("run the command", nil, errno: status) }
+        EndSignals.hand(to: process)
+        return try end(of: process)
+    }
+
+    /// Waits. The process keeps its number until no signal can go to it any more.
+    private static func end(of process: pid_t) throws(CofferError) -> Int32 {
+        defer { EndSignals.handToNobody() }
+        var information = unsafe siginfo_t()
+        while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 {
+            guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }
+        }
+        EndSignals.handToNobody()
         var result: Int32 = 0
         while unsafe waitpid(process, &result, 0) < 0 {
             guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }

@@ -1,4 +1,5 @@
 import Glibc
+package import SystemPackage
 
 /// The process environment. Never a place for secrets.
 package enum Environment {
@@ -7,6 +8,13 @@ package enum Environment {
         guard let value = unsafe getenv(name) else { return nil }
         let text = unsafe String(cString: value)
         return text.isEmpty ? nil : text
+    }
+
+    /// The path in `name`, byte for byte; `nil` when it is unset or empty.
+    package static func path(_ name: String) -> FilePath? {
+        guard let value = unsafe getenv(name) else { return nil }
+        let path = unsafe FilePath(platformString: value)
+        return path.isEmpty ? nil : path
     }
 
     /// The number of processors that may be used now.

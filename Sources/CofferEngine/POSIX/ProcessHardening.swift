@@ -7,6 +7,7 @@ package enum ProcessHardening {
     /// Switches core dumps and tracing by the same user off, and gives fatal signals their default action: a
     /// crash handler would print registers and memory.
     package static func apply() throws(CofferError) {
+        try occupyStandardStreams()
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT] {
             clinux_default_signal(signal)
         }
@@ -14,5 +15,18 @@ package enum ProcessHardening {
         guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0,
             clinux_prctl(PR_SET_DUMPABLE, 0) == 0
         else { throw Errno.failure("switch core dumps off", nil) }
+    }
+
+    /// A standard stream that the caller closed gets a placeholder that can be neither read nor written for its
+    /// purpose. Otherwise the next file to be opened, perhaps one of the vault, would take its number, and the
+    /// next message would be written into it.
+    private static func occupyStandardStreams() throws(CofferError) {
+        for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
+        where clinux_fcntl(number, F_GETFD, 0) < 0 {
+            let mode = number == STDIN_FILENO ? O_WRONLY : O_RDONLY
+            guard unsafe clinux_openat(AT_FDCWD, "/dev/null", mode, 0) == number else {
+                throw Errno.failure("occupy descriptor \(number)", nil)
+            }
+        }
     }
 }

@@ -1,5 +1,4 @@
 package import CofferBase
-import Glibc
 
 /// Secrets read from descriptors and terminals straight into guarded memory.
 package enum SecretInput {
@@ -7,16 +6,17 @@ package enum SecretInput {
     package static let longestLine = 4096
 
     /// The first line of `descriptor`, without its newline; without echo when it is a terminal.
-    package static func line(from descriptor: borrowing Descriptor) throws(CofferError) -> GuardedBytes {
-        var settings = termios()
-        let quiet = unsafe descriptor.isTerminal && tcgetattr(descriptor.raw, &settings) == 0
-        if quiet {
-            var silent = settings
-            silent.c_lflag &= ~tcflag_t(ECHO)
-            silent.c_lflag |= tcflag_t(ECHONL)
-            unsafe tcsetattr(descriptor.raw, TCSAFLUSH, &silent)
-        }
-        defer { if quiet { unsafe tcsetattr(descriptor.raw, TCSAFLUSH, &settings) } }
+    ///
+    /// - Parameters:
+    ///   - descriptor: Where it comes from.
+    ///   - prompt: What a person is asked with, once the echo is off: whoever types at once is not shown.
+    package static func line(
+        from descriptor: borrowing Descriptor, prompt: String = ""
+    ) throws(CofferError) -> GuardedBytes {
+        let echo = TerminalEcho.off(descriptor)
+        defer { echo?.restore() }
+        let text = Array(prompt.utf8)
+        if !text.isEmpty { try descriptor.append(text.span) }
         // One byte more than the longest line: its newline.
         var buffer = try GuardedBytes.zeroed(count: longestLine + 1)
         var count = 0

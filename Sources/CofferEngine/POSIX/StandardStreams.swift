@@ -4,6 +4,17 @@ import CLinux
 import SystemPackage
 
 extension Descriptor {
+    /// Takes over a descriptor with which this process was started. One that it opened itself is not meant,
+    /// whatever number it got: everything here is opened with `O_CLOEXEC`. The standard streams stay open for
+    /// what follows.
+    package static func inherited(_ number: Int32) throws(CofferError) -> Descriptor {
+        let flags = clinux_fcntl(number, F_GETFD, 0)
+        guard flags >= 0, flags & FD_CLOEXEC == 0 else {
+            throw CofferError(.invalidInput, "Descriptor \(number) is not open.")
+        }
+        return number > STDERR_FILENO ? try adopting(number) : try duplicating(number)
+    }
+
     /// A second descriptor of the open file with this number, which stays open for its owner: for the
     /// standard streams, and for numbers that the caller shares with others.
     package static func duplicating(_ number: Int32) throws(CofferError) -> Descriptor {

@@ -1,0 +1,57 @@
+import Glibc
+package import SystemPackage
+
+/// The arguments of this process as text, with nothing lost: on Linux a file name need not be UTF-8.
+///
+/// A byte that is part of no character becomes one of the private characters from U+10FF80 on. They cannot
+/// collide with text: in an argument that has such characters, their bytes are taken one by one, too.
+package enum ProgramArguments {
+    private static let base: UInt32 = 0x10_FF00
+
+    /// All of them but the program's name.
+    package static var all: [String] {
+        (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+            unsafe CommandLine.unsafeArgv[index].map { argument in
+                let bytes = unsafe UnsafeBufferPointer(start: argument, count: strlen(argument))
+                return text(unsafe bytes.map { UInt8(bitPattern: $0) })
+            }
+        }
+    }
+
+    /// The text that stands for these bytes.
+    package static func text(_ bytes: [UInt8]) -> String {
+        var text = ""
+        var rest = bytes[...]
+        while let first = rest.first {
+            let length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+            if let character = String(validating: rest.prefix(length), as: UTF8.self), isText(character) {
+                text += character
+                rest = rest.dropFirst(length)
+            } else {
+                text.unicodeScalars.append(Unicode.Scalar(base + UInt32(first)) ?? "?")
+                rest = rest.dropFirst()
+            }
+        }
+        return text
+    }
+
+    /// Whether the argument was UTF-8.
+    package static func isText(_ argument: String) -> Bool {
+        argument.unicodeScalars.allSatisfy { $0.value < base }
+    }
+
+    /// The bytes of an argument as they were given.
+    package static func bytes(_ argument: String) -> [UInt8] {
+        argument.unicodeScalars.flatMap { scalar in
+            scalar.value < base ? Array(String(scalar).utf8) : [UInt8(truncatingIfNeeded: scalar.value)]
+        }
+    }
+
+    /// The path that an argument names.
+    package static func path(_ argument: String) -> FilePath {
+        let characters = bytes(argument).map { CChar(bitPattern: $0) } + [0]
+        return unsafe characters.withUnsafeBufferPointer { buffer in
+            unsafe buffer.baseAddress.map { unsafe FilePath(platformString: $0) } ?? FilePath()
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/* Preloaded: makes every call to the kernel's keyrings fail, as in containers that forbid them or kernels
+ * that have none.
+ *
+ *     cc -shared -fPIC -O2 -o nokeyring.so nokeyring.c
+ *     NOKEYRING=ENOSYS LD_PRELOAD=./nokeyring.so coffer unlock
+ *
+ * NOKEYRING is EPERM (the default), EACCES or ENOSYS.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+static int failure(void)
+{
+    const char *name = getenv("NOKEYRING");
+    if (name != NULL && strcmp(name, "ENOSYS") == 0)
+        return ENOSYS;
+    if (name != NULL && strcmp(name, "EACCES") == 0)
+        return EACCES;
+    return EPERM;
+}
+
+long syscall(long number, ...)
+{
+    static long (*next)(long, ...);
+    va_list list;
+    long arguments[6];
+
+    va_start(list, number);
+    for (int index = 0; index < 6; index++)
+        arguments[index] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_add_key || number == SYS_request_key || number == SYS_keyctl) {
+        errno = failure();
+        return -1;
+    }
+    if (next == NULL)
+        next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+}

@@ -101,7 +101,7 @@ import Testing
             atPath: home.path(name).string, toPath: home.scratch.path(of: "moved"))
         try FileManager.default.createSymbolicLink(
             atPath: home.path(name).string, withDestinationPath: home.scratch.path(of: "moved"))
-        #expect(await use(home)?.code == .refused)
+        #expect(await use(home)?.code == .corrupt)
     }
 
     /// Every byte of the device record, sampled bits.

@@ -148,7 +148,7 @@ struct HostileHomeTests {
         let home = try CommandHome(passcode: nil)
         _ = try home("token", "put", "s", "a", input: Array("value".utf8))
         let holder = try #require(
-            Helper(["flock", home.path + "/lock", "sh", "-c", "echo ready; read line"]))
+            Helper(["flock", "-F", home.path + "/lock", "sh", "-c", "echo ready; read line"]))
         let run = try home("token", "put", "s", "b", "--json", input: [1])
         #expect(run.code == 75 && run.errorCode == "busy")
         holder.kill()

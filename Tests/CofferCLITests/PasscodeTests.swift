@@ -32,7 +32,7 @@ struct PasscodeTests {
             ("1357", "8642", 5), ("2468", "letters", 11), ("2468", "", 64), ("", "8642", 4),
         ] as [(String, String, Int32)] {
             let run = try home.run(["passcode", "change", "--json"], passcode: passcode, new: new)
-            #expect(run.code == code && run.errorCode != nil, "\(passcode) \(new)")
+            #expect(run.code == code && run.errorCode != nil, "\(passcode) \(new): \(run.text)")
         }
         #expect(try home.run(["passcode", "change"]).code == 64)
         #expect(try home("token", "list").code == 0)

@@ -6,6 +6,7 @@ Prints one JSON document: the exit code (negative: the signal that ended it), al
 and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the interrupt key.
 """
 
+import fcntl
 import json
 import os
 import pty
@@ -25,8 +26,8 @@ def main():
     controller, terminal = pty.openpty()
     process = os.fork()
     if process == 0:
-        os.login_tty(terminal) if hasattr(os, "login_tty") else (os.setsid(), pty.fcntl.ioctl(
-            terminal, termios.TIOCSCTTY, 0))
+        os.setsid()
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
         for number in range(3):
             os.dup2(terminal, number)
         os.closerange(3, 64)

@@ -50,6 +50,16 @@ package final class Helper {
         process.waitUntilExit()
     }
 
+    /// Waits until it ends, or kills it at the deadline; gives the exit code, 128 and more for a signal.
+    package func end(seconds: Double = 20) -> Int32 {
+        let watchdog = DispatchWorkItem { [identifier] in _ = Glibc.kill(identifier, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: watchdog)
+        process.waitUntilExit()
+        watchdog.cancel()
+        return process.terminationReason == .exit
+            ? process.terminationStatus : 128 + process.terminationStatus
+    }
+
     /// Runs `arguments` to their end; gives the exit code and what they printed.
     package static func run(_ arguments: [String]) throws -> (code: Int32, output: String) {
         let process = Process()

@@ -1,0 +1,73 @@
+import Foundation
+import Synchronization
+import Testing
+import TestSupport
+
+@Suite("Wrong passcodes")
+struct AttemptTests {
+    private func wrong(_ home: CommandHome, _ number: Int) throws -> Int32 {
+        try home.run(["unlock"], passcode: "wrong-\(number)").code
+    }
+
+    @Test("The tenth wrong one erases; the right one is then too late")
+    func tenth() throws {
+        let home = try CommandHome("--attempt-delays", "off")
+        for number in 1...9 {
+            #expect(try wrong(home, number) == 5)
+            #expect(try home.status()["attemptsLeft"] as? Int == 10 - number)
+        }
+        #expect(try wrong(home, 10) == 6)
+        #expect(try home("token", "list").code == 6)
+        #expect(try home.status()["state"] as? String == "wiped")
+    }
+
+    @Test("A right one after nine wrong ones starts anew")
+    func resets() throws {
+        let home = try CommandHome("--attempt-delays", "off")
+        for number in 1...9 { #expect(try wrong(home, number) == 5) }
+        #expect(try home("token", "list").code == 0)
+        #expect(try home.status()["attemptsLeft"] as? Int == 10)
+        #expect(try wrong(home, 10) == 5)
+    }
+
+    @Test("The same mistake counts once")
+    func identical() throws {
+        let home = try CommandHome("--attempt-delays", "off")
+        for _ in 1...12 { #expect(try wrong(home, 1) == 5) }
+        #expect(try home.status()["attemptsLeft"] as? Int == 9)
+    }
+
+    @Test("Two processes guessing at once get ten guesses together")
+    func together() throws {
+        let home = try CommandHome("--attempt-delays", "off")
+        let path = home.path
+        let codes = try inParallel(2) { worker in
+            try (0..<8).map { number in
+                try CommandRun.coffer(
+                    "unlock", "--home", path, "--passcode-fd", "3",
+                    descriptors: [3: Array("wrong-\(worker)-\(number)".utf8)]
+                ).code
+            }
+        }
+        #expect(codes.joined().count { $0 == 5 } == 9 && codes.joined().count { $0 == 6 } == 7)
+    }
+}
+
+/// Runs `body` on so many threads at once; gives what each gave.
+func inParallel<Result: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (Int) throws -> Result
+) throws -> [Result] {
+    let results = Results<Result>()
+    DispatchQueue.concurrentPerform(iterations: count) { worker in
+        results.add(Swift.Result { try body(worker) })
+    }
+    return try results.all.map { try $0.get() }
+}
+
+private final class Results<Value: Sendable>: Sendable {
+    private let stored = Mutex<[Result<Value, any Error>]>([])
+
+    func add(_ result: Result<Value, any Error>) { stored.withLock { $0.append(result) } }
+
+    var all: [Result<Value, any Error>] { stored.withLock { $0 } }
+}

@@ -1,0 +1,39 @@
+import Testing
+import TestSupport
+
+@Suite("coffer doctor")
+struct DoctorTests {
+    private func checks(_ run: CommandRun) throws -> [String: String] {
+        let checks = try #require(run.json["checks"] as? [[String: Any]])
+        var found: [String: String] = [:]
+        for check in checks {
+            let name = try #require(check["name"] as? String)
+            let status = try #require(check["status"] as? String)
+            #expect(["ok", "advisory", "missing"].contains(status))
+            #expect((check["message"] as? String)?.isEmpty == false)
+            #expect(found.updateValue(status, forKey: name) == nil)
+        }
+        return found
+    }
+
+    @Test("Every check has a status and a sentence, and no passcode is needed")
+    func checks() throws {
+        let home = try CommandHome()
+        let found = try checks(try home.run(["doctor", "--json"], passcode: ""))
+        #expect(found["passcode"] == "ok" && found["device-key"] == "advisory")
+        let open = try CommandHome(passcode: nil)
+        #expect(try checks(try open("doctor", "--json"))["passcode"] == "missing")
+        let digits = try CommandHome(passcode: "2468", "--policy", "digits")
+        #expect(try checks(try digits("doctor", "--json"))["passcode"] == "advisory")
+        let text = try home("doctor").text
+        for name in found.keys { #expect(text.contains(name)) }
+    }
+
+    @Test("Without a home the host is checked alone")
+    func host() throws {
+        let run = try CommandRun.coffer("doctor", "--json", "--home", "/nowhere/at/all")
+        #expect(run.code == 0)
+        let found = try checks(run)
+        #expect(found["swap"] != nil && found["passcode"] == nil)
+    }
+}

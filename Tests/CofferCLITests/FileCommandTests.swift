@@ -1,0 +1,118 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("coffer file")
+struct FileCommandTests {
+    private static let content = (0..<200_001).map { UInt8(truncatingIfNeeded: $0 &* 13 >> 3) }
+
+    @Test("Added, listed, read, verified, exported and removed", arguments: [0, 1, 65_536, 200_001])
+    func circle(_ size: Int) throws {
+        let home = try CommandHome()
+        let content = Array(Self.content.prefix(size))
+        let id = try home.add(try home.file("report.bin", content))
+        let files = try #require(try home("file", "list", "--json").json["files"] as? [[String: Any]])
+        #expect(files.count == 1 && files[0]["id"] as? String == id)
+        #expect(files[0]["name"] as? String == "report.bin" && files[0]["length"] as? Int == size)
+        #expect(try home("file", "cat", id).output == content)
+        #expect(try home("file", "verify", id, "--json").json["authentic"] as? Bool == true)
+        let target = home.folder.appending(path: "out").path(percentEncoded: false)
+        #expect(try home("file", "export", id, target).code == 0)
+        #expect(FileManager.default.contents(atPath: target) == Data(content))
+        #expect(try home("file", "export", id, target, "--json").errorCode == "alreadyExists")
+        #expect(try home("file", "remove", id).code == 0)
+        for command in ["cat", "verify", "remove"] { #expect(try home("file", command, id).code == 3) }
+    }
+
+    @Test(
+        "Ranges as HTTP has them",
+        arguments: [
+            ("0-0", 0..<1), ("5-9", 5..<10), ("65530-65540", 65_530..<65_541), ("199990-", 199_990..<200_001),
+            ("0-", 0..<200_001), ("200000-999999", 200_000..<200_001), ("200001-", 200_001..<200_001),
+            ("9223372036854775807-", 200_001..<200_001),
+        ])
+    func ranges(_ range: String, _ bytes: Range<Int>) throws {
+        let home = try CommandHome(passcode: nil)
+        let id = try home.add(try home.file("a", Self.content))
+        #expect(try home("file", "cat", id, "--range", range).output == Array(Self.content[bytes]))
+        let json = try home("file", "cat", id, "--range", range, "--json")
+        #expect(
+            Data(base64Encoded: json.json["contentBase64"] as? String ?? "-") == Data(Self.content[bytes]))
+    }
+
+    @Test("Ranges that are none, and ids that are none")
+    func malformed() throws {
+        let home = try CommandHome(passcode: nil)
+        let id = try home.add(try home.file("a", [1, 2, 3]))
+        for range in ["5-4", "-5", "-", "a-b", "1-2-3", "0-9223372036854775807"] {
+            let run = try home("file", "cat", id, "--range=\(range)", "--json")
+            #expect(run.code == 64 && run.errorCode != nil, "\(range)")
+        }
+        #expect(try home("file", "cat", "../../device").code == 64)
+        #expect(try home("file", "cat", UUID().uuidString).code == 3)
+    }
+
+    @Test("What is not a regular file is refused")
+    func notFiles() throws {
+        let home = try CommandHome(passcode: nil)
+        let folder = home.folder.path(percentEncoded: false)
+        _ = try CommandRun.run("mkfifo", [folder + "/pipe"])
+        for (path, code) in [
+            (folder, 11), (folder + "/pipe", 11), ("/dev/zero", 11), ("/", 11), ("", 11),
+            (folder + "/absent", 3), ("/proc/self/status", 10),
+        ] as [(String, Int32)] {
+            let run = try home("file", "add", path, "--json")
+            #expect(run.code == code && run.errorCode != nil, "\(path)")
+        }
+        #expect(try home.status()["files"] as? Int == 0)
+    }
+
+    @Test("A name with a newline and bytes that are no UTF-8 goes in and comes out")
+    func names() throws {
+        let home = try CommandHome(passcode: nil)
+        let script = """
+            name="$(printf 'a\\nb\\377\\376.bin')" && printf content > "$2/$name" \
+            && id="$("$0" file add "$2/$name" --home "$1")" \
+            && "$0" file view "$id" --home "$1" -- sh -c 'test "${1##*/}" = "$2" && cat "$1"' sh {} "$name" \
+            && "$0" file export "$id" "$2/$name-out" --home "$1" && cat "$2/$name-out"
+            """
+        let run = try CommandRun.run(
+            "sh", ["-c", script, CommandRun.cofferPath, home.path, home.folder.path(percentEncoded: false)])
+        #expect(run.code == 0 && run.text == "contentcontent")
+        let files = try home("file", "list", "--json").json["files"] as? [[String: Any]]
+        #expect(files?.first?["nameBytes"] as? [Int] == [97, 10, 98, 255, 254, 46, 98, 105, 110])
+        #expect(try home("file", "list").text.split(separator: "\n").count == 2)
+    }
+
+    @Test("--remove-original removes it once it is sealed, and no file through a link")
+    func removeOriginal() throws {
+        let home = try CommandHome(passcode: nil)
+        let path = try home.file("original", [1, 2, 3])
+        let link = home.folder.appending(path: "link").path(percentEncoded: false)
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
+        #expect(try home("file", "add", link, "--remove-original").code == 11)
+        #expect(try home.status()["files"] as? Int == 0)
+        let run = try home("file", "add", path, "--remove-original", "--json")
+        #expect(run.code == 0 && !FileManager.default.fileExists(atPath: path))
+        #expect(try home("file", "cat", run.json["id"] as? String ?? "").output == [1, 2, 3])
+    }
+
+    @Test("A changed container exits 7, and what comes out before is what went in")
+    func changed() throws {
+        let home = try CommandHome(passcode: nil)
+        let id = try home.add(try home.file("a", Self.content))
+        let containers = home.path + "/vault/files/"
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: containers).first)
+        let sealed = try #require(FileManager.default.contents(atPath: containers + name))
+        for offset in [100, 1500, 4096, 100_000, sealed.count - 1] {
+            var copy = sealed
+            copy[offset] ^= 1
+            try copy.write(to: URL(filePath: containers + name))
+            #expect(try home("file", "verify", id, "--json").errorCode != nil)
+            let cat = try home("file", "cat", id)
+            #expect(cat.code == 7 && Self.content.starts(with: cat.output), "\(offset)")
+        }
+        try sealed.dropLast().write(to: URL(filePath: containers + name))
+        #expect(try home("file", "verify", id).code == 7)
+    }
+}

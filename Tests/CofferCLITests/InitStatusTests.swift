@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("coffer init, coffer status")
+struct InitStatusTests {
+    @Test("The members of status, before and after init")
+    func members() throws {
+        let home = try CommandHome(passcode: "2468", "--inactivity", "5")
+        let status = try home.status()
+        #expect(
+            Set(status.keys) == [
+                "state", "keyring", "vaultID", "passcode", "attemptsLeft", "inactivityMinutes", "tokens",
+                "files",
+            ])
+        #expect(status["state"] as? String == "locked" && status["keyring"] as? String == "file")
+        #expect(UUID(uuidString: status["vaultID"] as? String ?? "") != nil)
+        #expect(status["passcode"] as? Bool == true && status["attemptsLeft"] as? Int == 10)
+        #expect(status["inactivityMinutes"] as? Int == 5)
+        #expect(status["tokens"] as? Int == 0 && status["files"] as? Int == 0)
+        let none = try CommandRun.coffer("status", "--json", "--home", home.path + "-absent")
+        #expect(none.code == 0 && none.json["state"] as? String == "uninitialised")
+        #expect(none.json.count == 8)
+    }
+
+    @Test("Without a passcode a home is open; until reboot it has no minutes")
+    func open() throws {
+        let home = try CommandHome(passcode: nil, "--inactivity", "reboot")
+        let status = try home.status()
+        #expect(status["state"] as? String == "unlocked" && status["passcode"] as? Bool == false)
+        #expect(status["attemptsLeft"] is NSNull && status["inactivityMinutes"] is NSNull)
+    }
+
+    @Test("A home is made once")
+    func again() throws {
+        let home = try CommandHome()
+        let vaultID = try home.status()["vaultID"] as? String
+        let run = try home.initialise(["--json"])
+        #expect(run.code == 13 && run.errorCode == "alreadyExists")
+        #expect(try home.status()["vaultID"] as? String == vaultID)
+    }
+
+    @Test(
+        "Wrong options make nothing",
+        arguments: [
+            (["--policy", "digits"], "abcd", 11), (["--policy", "digits"], "123", 11),
+            (["--policy", "digits"], "123456789", 11), (["--policy", "alphanumeric"], "abcde", 11),
+            (["--policy", "alphanumeric"], "abc1", 11), (["--policy", "letters"], "1234", 64),
+            (["--keyring", "secret-service"], "1234", 8), (["--inactivity", "0"], "1234", 64),
+            (["--inactivity", "soon"], "1234", 64), (["--attempt-delays", "maybe"], "1234", 64),
+            (["--kdf-memory", "1"], "1234", 11), (["--kdf-memory", "9223372036854775807"], "1234", 11),
+            (["--kdf-passes", "1"], "1234", 11), (["--no-passcode"], "1234", 64), ([], "", 64),
+            (["--passcode-fd", "9"], "1234", 64),
+        ] as [([String], String, Int32)])
+    func refused(_ options: [String], _ passcode: String, _ code: Int32) throws {
+        let folder = try ScratchDirectory.make()
+        let path = folder.path(of: "home")
+        let run = try CommandRun.run(
+            CommandRun.cofferPath,
+            ["init", "--home", path, "--json"]
+                + (options.contains("--passcode-fd") ? [] : ["--passcode-fd", "3"]) + options,
+            descriptors: [3: Array((passcode + "\n").utf8)])
+        #expect(run.code == code && run.errorCode != nil)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test("Where the home is: the option, then COFFER_HOME, XDG_DATA_HOME and HOME")
+    func places() throws {
+        let home = try CommandHome()
+        let vaultID = try home.status()["vaultID"] as? String
+        let data = home.folder.path(percentEncoded: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: data + "/coffer", withDestinationPath: home.path)
+        func found(_ environment: [String: String]) throws -> String? {
+            let clean = ["HOME": "", "XDG_DATA_HOME": "", "COFFER_HOME": ""]
+            let run = try CommandRun.coffer(
+                "status", "--json", environment: clean.merging(environment) { $1 })
+            return run.code == 0 ? run.json["vaultID"] as? String : "exit \(run.code)"
+        }
+        #expect(try found(["COFFER_HOME": home.path, "XDG_DATA_HOME": "/nowhere"]) == vaultID)
+        #expect(try found(["XDG_DATA_HOME": data, "HOME": "/nowhere"]) == vaultID)
+        #expect(try found(["XDG_DATA_HOME": "relative", "HOME": data]) == nil)
+        #expect(try found([:]) == "exit 64")
+        let empty = try CommandRun.coffer("status", "--home", "")
+        #expect(empty.code == 64)
+    }
+
+    @Test("A relative home, and one behind a link")
+    func relative() throws {
+        let folder = try ScratchDirectory.make()
+        let script = """
+            cd "$1" && "$0" init --no-passcode --home deep/below/home >/dev/null && ln -s deep/below/home link \
+            && printf t | "$0" token put s a --home ./deep/../deep/below/home && "$0" token get s a --home link
+            """
+        let run = try CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, folder.path(of: ".")])
+        #expect(run.code == 0 && run.text == "1\nt")
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("coffer passcode")
+struct PasscodeTests {
+    @Test("Change, remove, set: the token stays, the old passcode does not")
+    func circle() throws {
+        let home = try CommandHome("--attempt-delays", "off")
+        #expect(try home("token", "put", "s", "a", input: [1, 2]).code == 0)
+        func get(_ passcode: String) throws -> CommandRun {
+            try home.run(["token", "get", "s", "a"], passcode: passcode)
+        }
+        let changed = try home.run(["passcode", "change", "--json"], new: "1357")
+        #expect(changed.code == 0 && changed.json["passcode"] as? Bool == true)
+        #expect(try get("2468").code == 5 && get("1357").output == [1, 2])
+        let removed = try home.run(["passcode", "remove", "--json"], passcode: "1357")
+        #expect(removed.code == 0 && removed.json["passcode"] as? Bool == false)
+        #expect(try get("").output == [1, 2])
+        #expect(try home.status()["state"] as? String == "unlocked")
+        #expect(try home.run(["passcode", "remove"], passcode: "1357").code == 3)
+        let set = try home.run(["passcode", "set", "--json"], passcode: "", new: "9753")
+        #expect(set.code == 0 && set.json["passcode"] as? Bool == true)
+        #expect(try get("").code == 4 && get("9753").output == [1, 2])
+        #expect(try home.run(["passcode", "set"], passcode: "", new: "1").code == 13)
+    }
+
+    @Test("A wrong or missing passcode changes nothing")
+    func refused() throws {
+        let home = try CommandHome("--policy", "digits")
+        for (passcode, new, code) in [
+            ("1357", "8642", 5), ("2468", "letters", 11), ("2468", "", 64), ("", "8642", 4),
+        ] as [(String, String, Int32)] {
+            let run = try home.run(["passcode", "change", "--json"], passcode: passcode, new: new)
+            #expect(run.code == code && run.errorCode != nil, "\(passcode) \(new): \(run.text)")
+        }
+        #expect(try home.run(["passcode", "change"]).code == 64)
+        #expect(try home("token", "list").code == 0)
+    }
+
+    @Test("Both passcodes may be lines of standard input")
+    func lines() throws {
+        let home = try CommandHome()
+        let run = try home.run(
+            ["passcode", "change", "--passcode-fd", "0", "--new-passcode-fd", "0"], passcode: "",
+            input: Array("2468\n1357\n".utf8))
+        #expect(run.code == 0)
+        #expect(try home.run(["token", "list"], passcode: "1357").code == 0)
+    }
+
+    @Test("A descriptor that the command opened for itself is no passcode", arguments: 3...8)
+    func foreignDescriptor(_ number: Int) throws {
+        let home = try CommandHome(passcode: nil)
+        let run = try home("unlock", "--passcode-fd", String(number), "--json")
+        #expect(run.code == 64 && run.errorCode == "invalidInput")
+    }
+
+    /// What a terminal shows, and how it ended.
+    private func terminal(_ answers: [String], _ command: [String]) throws -> [String: Any] {
+        let script = PackageRoot.path + "Tests/Faults/terminal.py"
+        let run = try CommandRun.run(
+            "python3", [script] + answers + ["--", CommandRun.cofferPath] + command)
+        try #require(run.code == 0, "\(run.errorText)")
+        return run.json
+    }
+
+    @Test("Prompts on a terminal: no echo, a new passcode twice, and the echo is back after an interrupt")
+    func prompts() throws {
+        let folder = try ScratchDirectory.make()
+        let home = folder.path(of: "home")
+        let create = ["init", "--home", home] + CommandHome.cheap
+        let mismatch = try terminal(["first-1", "second-2"], create)
+        #expect(mismatch["code"] as? Int == 64 && mismatch["prompts"] as? Int == 2)
+        #expect(try terminal(["first-1", "first-1"], create)["code"] as? Int == 0)
+        for (answer, code) in [("first-1", 0), ("second-2", 5), ("^C", -2), ("", 64)] {
+            let run = try terminal([answer], ["token", "list", "--home", home])
+            #expect(run["code"] as? Int == code, "\(answer)")
+            #expect(run["quiet"] as? Bool == true && run["echoAtEnd"] as? Bool == true)
+            let shown = run["shown"] as? String ?? ""
+            #expect(!shown.contains("first-1") && !shown.contains("second-2"))
+        }
+        let changed = try terminal(
+            ["first-1", "third-3", "third-3"], ["passcode", "change", "--home", home])
+        #expect(changed["code"] as? Int == 0 && changed["quiet"] as? Bool == true)
+        #expect(try terminal(["third-3"], ["token", "list", "--home", home])["code"] as? Int == 0)
+    }
+}

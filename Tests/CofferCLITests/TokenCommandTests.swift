@@ -1,0 +1,144 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("coffer token")
+struct TokenCommandTests {
+    private static let values: [String: [UInt8]] = [
+        "empty": [], "newline": [10], "zeros": [0, 0, 0], "all": Array(0...255),
+        "lines": Array("a\r\nb\n".utf8),
+        "longest": (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) },
+    ]
+
+    @Test("Every byte comes back, up to 1 MiB; --json has the value in Base64")
+    func exact() throws {
+        let home = try CommandHome()
+        for (name, value) in Self.values {
+            #expect(try home("token", "put", "service", name, input: value).text == "1\n")
+            let got = try home("token", "get", "service", name)
+            #expect(got.code == 0 && got.output == value && got.errors.isEmpty, "\(name)")
+            let json = try home("token", "get", "service", name, "--json")
+            #expect(Data(base64Encoded: json.json["valueBase64"] as? String ?? "-") == Data(value))
+        }
+        let tooLong = try home.run(
+            ["token", "put", "service", "long", "--json"], input: [UInt8](repeating: 0x61, count: 1 << 20 + 1)
+        )
+        #expect(tooLong.code == 64 && !tooLong.text.contains("aaaa"))
+        #expect(try home("token", "get", "service", "long").code == 3)
+    }
+
+    @Test("Versions: put over one, over none, over another")
+    func versions() throws {
+        let home = try CommandHome(passcode: nil)
+        func put(_ version: String) throws -> CommandRun {
+            try home("token", "put", "s", "a", "--if-version", version, "--json", input: [1])
+        }
+        #expect(try put("1").code == 10)
+        #expect(try put("0").json["version"] as? Int == 1)
+        #expect(try put("0").errorCode == "conflict")
+        #expect(try put("1").json["version"] as? Int == 2)
+        #expect(try put("1").code == 10)
+        #expect(try put("-1").code == 64)
+        #expect(try home("token", "remove", "s", "a", "--if-version", "1").code == 10)
+        #expect(try home("token", "remove", "s", "a", "--if-version", "2").code == 0)
+        #expect(try home("token", "remove", "s", "a", "--json").errorCode == "absent")
+        #expect(try home("token", "get", "s", "a").code == 3)
+    }
+
+    @Test("Kinds are apart, and the list has everything but the values")
+    func list() throws {
+        let home = try CommandHome(passcode: nil)
+        for kind in ["access", "refresh", "id", "other"] {
+            let put = try home.run(
+                [
+                    "token", "put", "s", "a", "--kind", kind, "--scope", "one two", "--scope", "three",
+                    "--expires", "2030-01-31T12:00:00+01:00", "--class", "afterFirstUnlockThisDeviceOnly",
+                ], input: Array("value-\(kind)".utf8))
+            #expect(put.code == 0)
+            #expect(try home("token", "get", "s", "a", "--kind", kind).text == "value-\(kind)")
+        }
+        let run = try home("token", "list", "--json")
+        let tokens = try #require(run.json["tokens"] as? [[String: Any]])
+        #expect(tokens.count == 4 && !run.text.contains("value-"))
+        for token in tokens {
+            #expect(token["expires"] as? String == "2030-01-31T11:00:00Z" && token["version"] as? Int == 1)
+            #expect(token["scopes"] as? [String] == ["one two", "three"])
+            #expect(token["class"] as? String == "afterFirstUnlockThisDeviceOnly")
+        }
+        #expect(try home.status()["tokens"] as? Int == 4)
+    }
+
+    @Test("Names that would disturb a terminal are shown without their control characters")
+    func names() throws {
+        let home = try CommandHome(passcode: nil)
+        let name = "s\n\u{1B}[31m"
+        #expect(try home("token", "put", name, "", input: [1]).code == 0)
+        let table = try home("token", "list").text
+        #expect(table.contains("s??[31m") && !table.contains("\u{1B}"))
+        let tokens = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        #expect(tokens?.first?["service"] as? String == name)
+        let bytes = try CommandRun.run(
+            "sh",
+            [
+                "-c", "exec \"$0\" token put \"$(printf 's\\377')\" a --home \"$1\"", CommandRun.cofferPath,
+                home.path,
+            ])
+        #expect(bytes.code == 64)
+    }
+
+    @Test(
+        "What is not taken",
+        arguments: [
+            ["", "a"], [String(repeating: "s", count: 1025), "a"], ["s"], ["s", "a", "--kind", "magic"],
+            ["s", "a", "--class", "never"], ["s", "a", "--expires", "tomorrow"],
+            ["s", "a", "--expires", "2027-02-31T12:00:00Z"], ["s", "a", "--expires", "9999-12-31T23:59:59Z"],
+            ["s", "a", "--expires", "1969-12-31T23:59:59Z"], ["s", "a", "--if-version", "one"],
+        ])
+    func refused(_ arguments: [String]) throws {
+        let home = try CommandHome(passcode: nil)
+        let run = try home.run((["token", "put"] + arguments).withJSON, input: [1])
+        #expect(run.code == 64 && run.errorCode != nil)
+        #expect(try home.status()["tokens"] as? Int == 0)
+    }
+
+    @Test("An expired token is given with a warning")
+    func expired() throws {
+        let home = try CommandHome(passcode: nil)
+        _ = try home.run(["token", "put", "s", "a", "--expires", "2001-01-01T00:00:00Z"], input: [1])
+        let run = try home("token", "get", "s", "a")
+        #expect(run.code == 0 && run.output == [1] && run.errorText.contains("expired"))
+    }
+
+    @Test("Closed and full streams are errors, and nothing is written into a file of the vault")
+    func streams() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "s", "a", input: Array("value".utf8)).code == 0)
+        for (command, redirection, code) in [
+            ("token get s a", ">&-", 1), ("token get s a", ">/dev/full", 1), ("token put s b", "<&-", 1),
+            ("token get s nothing", "<&- >&- 2>&-", 3), ("token list", "2>&-", 0),
+            ("token list --json", "<&- >&- 2>&-", 1), ("status", ">/dev/full", 1),
+        ] as [(String, String, Int32)] {
+            let script = "exec \"$0\" \(command) --home \"$1\" \(redirection)"
+            let run = try CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, home.path])
+            #expect(run.code == code, "\(command) \(redirection)")
+        }
+        #expect(try home("token", "get", "s", "a").text == "value")
+        #expect(try home.status()["tokens"] as? Int == 1)
+    }
+
+    @Test("Two processes that put at the same time lose nothing")
+    func together() throws {
+        let home = try CommandHome(passcode: nil)
+        let path = home.path
+        let codes = try inParallel(2) { worker in
+            try (0..<25).map {
+                try CommandRun.coffer(
+                    "token", "put", "worker-\(worker)", "\($0)", "--home", path, input: [UInt8($0)]
+                ).code
+            }
+        }
+        #expect(codes.joined().allSatisfy { $0 == 0 })
+        #expect(try home.status()["tokens"] as? Int == 50)
+        #expect(try home("token", "get", "worker-1", "24").output == [24])
+    }
+}

@@ -1,0 +1,107 @@
+import CofferEngine
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("coffer unlock, coffer lock")
+struct UnlockTests {
+    @Test("What needs keys exits 4 while locked, and 5 with a wrong passcode; nothing comes out")
+    func locked() throws {
+        let home = try CommandHome("--attempt-delays", "off")
+        let id = UUID().uuidString
+        let commands = [
+            ["token", "list"], ["token", "get", "s", "a"], ["token", "put", "s", "a"],
+            ["token", "remove", "s", "a"], ["file", "list"], ["file", "add", "/etc/hostname"],
+            ["file", "cat", id], ["file", "verify", id], ["file", "export", id, "/nowhere/x"],
+            ["file", "remove", id], ["file", "view", id, "--", "true"], ["unlock"],
+        ]
+        for command in commands {
+            let run = try home.run(command.withJSON, passcode: "")
+            #expect(run.code == 4 && run.errorCode == "locked", "\(command)")
+            let wrong = try home.run(command.withJSON, passcode: "1357")
+            #expect(wrong.code == 5 && wrong.errorCode == "wrongPasscode", "\(command)")
+        }
+        #expect(try home.status()["attemptsLeft"] as? Int == 9)
+    }
+
+    @Test("Unlocking lasts for later commands until lock", .enabled(if: KernelKeyring.isAvailable))
+    func heldKeys() throws {
+        let home = try CommandHome()
+        let run = try home("unlock", "--json")
+        #expect(run.code == 0 && run.json["state"] as? String == "unlocked")
+        #expect(run.json["held"] as? Bool == true)
+        #expect(try home.status()["state"] as? String == "unlocked")
+        #expect(try home.run(["token", "put", "s", "a"], passcode: "", input: [1]).code == 0)
+        #expect(try home.run(["lock", "--json"], passcode: "").json["state"] as? String == "locked")
+        #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
+        #expect(try home.status()["state"] as? String == "locked")
+    }
+
+    @Test("A token of the class afterFirstUnlock outlasts a lock", .enabled(if: KernelKeyring.isAvailable))
+    func afterFirstUnlock() throws {
+        let home = try CommandHome()
+        let put = ["token", "put", "s", "a", "--class", "afterFirstUnlockThisDeviceOnly"]
+        #expect(try home.run(put, input: Array("after".utf8)).code == 0)
+        #expect(try home("token", "put", "s", "b", input: Array("while".utf8)).code == 0)
+        #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
+        #expect(try home("unlock").code == 0)
+        #expect(try home.run(["lock"], passcode: "").code == 0)
+        #expect(try home.run(["token", "get", "s", "a"], passcode: "").text == "after")
+        #expect(try home.run(["token", "get", "s", "b"], passcode: "").code == 4)
+    }
+
+    @Test("--for ends by itself", .enabled(if: KernelKeyring.isAvailable))
+    func timeout() throws {
+        let home = try CommandHome()
+        #expect(try home("unlock", "--for", "1").code == 0)
+        let deadline = ContinuousClock.now + .seconds(20)
+        var state: String?
+        repeat {
+            state = try home.status()["state"] as? String
+        } while state != "locked" && ContinuousClock.now < deadline
+        #expect(state == "locked")
+        for seconds in ["0", "-1", "2147483648", "soon"] {
+            #expect(try home("unlock", "--for=\(seconds)").code == 64)
+        }
+    }
+
+    @Test(
+        "Without a kernel keyring everything works with the passcode",
+        .enabled(if: NoKeyring.library != nil), arguments: ["EPERM", "EACCES", "ENOSYS"])
+    func noKeyring(_ failure: String) throws {
+        let home = try CommandHome()
+        let environment = ["LD_PRELOAD": try #require(NoKeyring.library), "NOKEYRING": failure]
+        func run(_ arguments: String..., passcode: String? = nil) throws -> CommandRun {
+            try home.run(arguments, passcode: passcode, input: [7], environment: environment)
+        }
+        let unlocked = try run("unlock", "--json")
+        #expect(unlocked.code == 0 && unlocked.json["held"] as? Bool == false)
+        #expect(unlocked.errorText.contains("no kernel keyring"))
+        #expect(try run("token", "put", "s", "a", passcode: "").code == 4)
+        #expect(try run("token", "put", "s", "a").code == 0)
+        #expect(try run("token", "get", "s", "a").output == [7])
+        #expect(try run("lock").code == 0)
+        let checks = try run("doctor", "--json").json["checks"] as? [[String: Any]] ?? []
+        let keyring = checks.first { $0["name"] as? String == "kernel-keyring" }
+        #expect(keyring?["status"] as? String == "missing")
+        #expect(try run("wipe", "--yes").code == 0)
+    }
+}
+
+/// Tests/Faults/nokeyring.c, built once beside the command.
+enum NoKeyring {
+    static let library: String? = {
+        let target = CommandRun.cofferPath + "-nokeyring.so"
+        let source = PackageRoot.path + "Tests/Faults/nokeyring.c"
+        let run = try? CommandRun.run("cc", ["-shared", "-fPIC", "-O2", "-o", target, source])
+        return run?.code == 0 ? target : nil
+    }()
+}
+
+extension [String] {
+    /// The arguments with `--json` among the command's own.
+    var withJSON: [String] {
+        let end = firstIndex(of: "--") ?? endIndex
+        return self[..<end] + ["--json"] + self[end...]
+    }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("coffer wipe")
+struct WipeCommandTests {
+    @Test("Nothing happens without --yes")
+    func asksFirst() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        let run = try home.run(["wipe", "--json"], passcode: "")
+        #expect(run.code == 64 && run.errorCode == "invalidInput")
+        #expect(try home("token", "get", "s", "a").output == [1])
+    }
+
+    @Test("Wiped while locked: a receipt, then everything exits 6, and init activates a new vault")
+    func wiped() throws {
+        let home = try CommandHome()
+        let vaultID = try home.status()["vaultID"] as? String
+        _ = try home("token", "put", "s", "a", input: [1])
+        let id = try home.add(try home.file("a", [1]))
+        let receipt = try home.run(["wipe", "--yes", "--json"], passcode: "")
+        #expect(receipt.code == 0 && receipt.json["vaultID"] as? String == vaultID)
+        #expect(receipt.json["completesInterrupted"] as? Bool == false)
+        #expect((receipt.json["unproved"] as? [String])?.isEmpty == false)
+        #expect((receipt.json["removed"] as? [String: Int])?["files"] == 1)
+        for command in [
+            ["unlock"], ["lock"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],
+            ["token", "put", "s", "a"], ["token", "get", "s", "a"], ["token", "list"],
+            ["token", "remove", "s", "a"], ["file", "add", "/etc/hostname"], ["file", "list"],
+            ["file", "cat", id], ["file", "export", id, "/nowhere/x"], ["file", "verify", id],
+            ["file", "remove", id], ["file", "view", id, "--", "true"], ["file", "reap"], ["wipe", "--yes"],
+        ] {
+            let run = try home.run(command.withJSON, passcode: "")
+            #expect(run.code == 6 && run.errorCode == "wiped", "\(command)")
+        }
+        #expect(try home.status()["state"] as? String == "wiped")
+        #expect(try home("doctor", "--json").code == 0)
+        #expect(try home.initialise().code == 0)
+        let status = try home.status()
+        #expect(status["state"] as? String == "locked" && status["tokens"] as? Int == 0)
+        #expect(status["vaultID"] as? String != vaultID)
+        #expect(try home("token", "put", "s", "a", input: [2]).text == "1\n")
+    }
+
+    @Test("Where there is nothing to wipe")
+    func absent() throws {
+        let run = try CommandRun.coffer("wipe", "--yes", "--json", "--home", "/nowhere/at/all")
+        #expect(run.code == 12 && run.errorCode == "notInitialised")
+    }
+}

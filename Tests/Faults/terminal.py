@@ -1,0 +1,60 @@
+"""Runs a command on a terminal of its own and answers its prompts.
+
+    terminal.py ANSWER ... -- COMMAND ...
+
+Prints one JSON document: the exit code (negative: the signal that ended it), all that appeared on the terminal,
+and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the interrupt key.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import sys
+import termios
+import time
+
+
+def echoes(terminal):
+    return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+
+
+def main():
+    split = sys.argv.index("--")
+    answers, command = sys.argv[1:split], sys.argv[split + 1:]
+    controller, terminal = pty.openpty()
+    process = os.fork()
+    if process == 0:
+        os.setsid()
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        for number in range(3):
+            os.dup2(terminal, number)
+        os.closerange(3, 64)
+        os.execvp(command[0], command)
+    shown, answered, quiet, status = b"", 0, True, None
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if select.select([controller], [], [], 0.02)[0]:
+            shown += os.read(controller, 4096)
+            if shown.endswith(b": ") and answered < len(answers):
+                quiet = quiet and not echoes(terminal)
+                answer = answers[answered]
+                os.write(controller, b"\x03" if answer == "^C" else answer.encode() + b"\n")
+                answered += 1
+            continue
+        if status is None:
+            ended, result = os.waitpid(process, os.WNOHANG)
+            status = result if ended else None
+        else:
+            break
+    if status is None:
+        os.kill(process, 9)
+        status = os.waitpid(process, 0)[1]
+    print(json.dumps({
+        "code": os.waitstatus_to_exitcode(status), "shown": shown.decode(errors="replace"),
+        "quiet": quiet, "echoAtEnd": echoes(terminal), "prompts": answered,
+    }))
+
+
+main()

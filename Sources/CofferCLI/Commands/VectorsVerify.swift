@@ -27,7 +27,7 @@ struct VectorsVerify: ParsableCommand {
         help: ArgumentHelp("Vector files, and folders that are searched for *.json.", valueName: "path"))
     var paths: [String]
 
-    @Flag(help: "Run tests that take long, too: PBKDF2 with more than 2 000 000 rounds.")
+    @Flag(help: "Run tests that take long, too: PBKDF2 with more than 20 000 000 rounds, or flagged as slow.")
     var slow = false
 
     @Option(help: ArgumentHelp("Write a JUnit report to this file.", valueName: "file"))

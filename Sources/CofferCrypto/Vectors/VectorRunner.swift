@@ -14,7 +14,7 @@ package struct VectorRunner: Sendable {
         package init(includesSlow: Bool = false) { self.includesSlow = includesSlow }
 
         /// More rounds than this are left out unless asked for.
-        static let quickRounds = 2_000_000
+        static let quickRounds = 20_000_000
 
         func postpones(_ test: VectorCase, rounds: Int) -> Bool {
             guard !includesSlow else { return false }

@@ -1,0 +1,1 @@
+"""Two sets of implementations: `pure_*`, written here from the standards, and `library`, which calls others'."""

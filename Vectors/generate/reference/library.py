@@ -1,0 +1,176 @@
+"""The other implementation: pyca/cryptography (over OpenSSL) and the standard library, behind the same shapes.
+
+Everything that must be refused raises ValueError, whatever the library itself raises.
+"""
+
+import hashlib
+import hmac as standard_hmac
+import struct
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives import hashes, keywrap
+from cryptography.hazmat.primitives import hmac as pyca_hmac
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
+from cryptography.hazmat.primitives.padding import PKCS7
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+HASHES = {"sha1": hashes.SHA1, "sha224": hashes.SHA224, "sha256": hashes.SHA256, "sha384": hashes.SHA384,
+          "sha512": hashes.SHA512}
+
+
+def digest(name, data):
+    return hashlib.new(name, data).digest()
+
+
+def hmac(name, key, message):
+    tag = standard_hmac.new(key, message, name).digest()
+    if key:
+        context = pyca_hmac.HMAC(key, HASHES[name]())
+        context.update(message)
+        assert context.finalize() == tag
+    return tag
+
+
+def hkdf(name, ikm, salt, info, size):
+    if size < 1:
+        raise ValueError("HKDF size")
+    return HKDF(HASHES[name](), size, salt or None, info).derive(ikm)
+
+
+def pbkdf2(name, password, salt, rounds, size):
+    if rounds < 1 or rounds >= 1 << 31 or not 1 <= size <= 0xFFFFFFFF * hashlib.new(name).digest_size:
+        raise ValueError("PBKDF2 parameters")
+    return hashlib.pbkdf2_hmac(name, password, salt, rounds, size)
+
+
+def pbkdf2_pyca(name, password, salt, rounds, size):
+    return PBKDF2HMAC(HASHES[name](), size, salt, rounds).derive(password)
+
+
+def pbkdf2_loop(name, password, salt, rounds, size):
+    """PBKDF2 spelled out over the standard library's HMAC."""
+    keyed = standard_hmac.new(password, b"", name)
+    out = b""
+    for i in range(1, -(-size // keyed.digest_size) + 1):
+        u, total = salt + i.to_bytes(4, "big"), 0
+        for _ in range(rounds):
+            turn = keyed.copy()
+            turn.update(u)
+            u = turn.digest()
+            total ^= int.from_bytes(u, "big")
+        out += total.to_bytes(keyed.digest_size, "big")
+    return out[:size]
+
+
+def _cbc(key, iv):
+    return Cipher(algorithms.AES(key), modes.CBC(iv))
+
+
+def cbc_encrypt_blocks(key, iv, padded):
+    context = _cbc(key, iv).encryptor()
+    return context.update(padded) + context.finalize()
+
+
+def cbc_encrypt(key, iv, message):
+    padder = PKCS7(128).padder()
+    return cbc_encrypt_blocks(key, iv, padder.update(message) + padder.finalize())
+
+
+def cbc_decrypt(key, iv, ciphertext):
+    context = _cbc(key, iv).decryptor()
+    unpadder = PKCS7(128).unpadder()
+    return unpadder.update(context.update(ciphertext) + context.finalize()) + unpadder.finalize()
+
+
+def gcm_encrypt(key, iv, aad, message):
+    sealed = AESGCM(key).encrypt(iv, message, aad)
+    return sealed[:-16], sealed[-16:]
+
+
+def gcm_decrypt(key, iv, aad, ciphertext, tag):
+    if len(tag) != 16 or len(iv) != 12:
+        raise ValueError("GCM sizes")
+    try:
+        return AESGCM(key).decrypt(iv, ciphertext + tag, aad)
+    except InvalidTag:
+        raise ValueError("tag") from None
+
+
+def wrap(key, message):
+    return keywrap.aes_key_wrap(key, message)
+
+
+def unwrap(key, wrapped):
+    try:
+        return keywrap.aes_key_unwrap(key, wrapped)
+    except keywrap.InvalidUnwrap:
+        raise ValueError("unwrap") from None
+
+
+def wrap_padded(key, message):
+    if not message:
+        raise ValueError("wrap size")
+    return keywrap.aes_key_wrap_with_padding(key, message)
+
+
+def unwrap_padded(key, wrapped):
+    try:
+        return keywrap.aes_key_unwrap_with_padding(key, wrapped)
+    except keywrap.InvalidUnwrap:
+        raise ValueError("unwrap") from None
+
+
+def seal(key, nonce, aad, message):
+    sealed = ChaCha20Poly1305(key).encrypt(nonce, message, aad)
+    return sealed[:-16], sealed[-16:]
+
+
+def open_(key, nonce, aad, ciphertext, tag):
+    if len(tag) != 16:
+        raise ValueError("tag size")
+    try:
+        return ChaCha20Poly1305(key).decrypt(nonce, ciphertext + tag, aad)
+    except InvalidTag:
+        raise ValueError("tag") from None
+
+
+def hchacha(key, nonce):
+    """HChaCha20 out of the library's ChaCha20: its first block minus the words that are publicly known."""
+    context = Cipher(algorithms.ChaCha20(key, nonce), mode=None).encryptor()
+    words = struct.unpack("<16I", context.update(bytes(64)))
+    known = struct.unpack("<4I", b"expand 32-byte k") + struct.unpack("<4I", nonce)
+    chosen = words[:4] + words[12:]
+    return struct.pack("<8I", *((a - b) & 0xFFFFFFFF for a, b in zip(chosen, known)))
+
+
+def xseal(key, nonce, aad, message):
+    if len(nonce) != 24:
+        raise ValueError("nonce size")
+    return seal(hchacha(key, nonce[:16]), bytes(4) + nonce[16:], aad, message)
+
+
+def xopen(key, nonce, aad, ciphertext, tag):
+    if len(nonce) != 24:
+        raise ValueError("nonce size")
+    return open_(hchacha(key, nonce[:16]), bytes(4) + nonce[16:], aad, ciphertext, tag)
+
+
+def ed25519_public_key(seed):
+    public = Ed25519PrivateKey.from_private_bytes(seed).public_key()
+    return public.public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def ed25519_sign(seed, message):
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(message)
+
+
+def ed25519_verify(public, message, signature):
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
+        return True
+    except (ValueError, InvalidSignature):
+        return False

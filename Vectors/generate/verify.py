@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Checks vector files as they lie on disk, through pyca/cryptography and hashlib, against manifest.json.
+
+    python3 Vectors/generate/verify.py [--slow] [FILE or FOLDER ...]
+
+Without a path: our own files. Files are matched with the manifest by name; their SHA-256 and their counts must be the
+ones expected there. It shares no code with the generator but `reference/library.py`. Every accepted case is also
+spoiled by one bit and must then fail. Exit code 1 on any difference.
+"""
+
+import base64
+import hashlib
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+from reference import library
+
+FOLDER = Path(__file__).resolve().parent.parent
+ITERATIONS = 1 << 31
+
+
+class Refused(Exception):
+    """A case was refused or a computed value differs from the one given."""
+
+
+class Skipped(Exception):
+    """A case cannot be run, with the reason's code."""
+
+
+def need(condition):
+    if not condition:
+        raise Refused
+
+
+def cbc(key, iv, msg, ct):
+    need(len(key) in (16, 24, 32) and len(iv) == 16 and ct and len(ct) % 16 == 0)
+    need(library.cbc_decrypt(key, iv, ct) == msg)
+    need(library.cbc_encrypt(key, iv, msg) == ct)
+
+
+def derived(prf, test, size):
+    need(0 < test["iterationCount"] < ITERATIONS)
+    return library.pbkdf2(prf, test["password"], test["salt"], test["iterationCount"], size)
+
+
+def hash_name(algorithm):
+    """sha256 for HMACSHA256, HKDF-SHA-256 and PBKDF2-HMACSHA256."""
+    return "sha" + algorithm.replace("-", "").split("SHA")[-1]
+
+
+def aes_cbc(algorithm, group, t):
+    cbc(t["key"], t["iv"], t["msg"], t["ct"])
+
+
+def aead(algorithm, group, t):
+    if algorithm == "AES-GCM" and len(t["iv"]) != 12 and t["result"] == "valid":
+        raise Skipped(f"unsupported-iv-size:{8 * len(t['iv'])}")
+    need(len(t["tag"]) == 16)
+    seal, open_ = {"AES-GCM": (library.gcm_encrypt, library.gcm_decrypt),
+                   "CHACHA20-POLY1305": (library.seal, library.open_),
+                   "XCHACHA20-POLY1305": (library.xseal, library.xopen)}[algorithm]
+    need(open_(t["key"], t["iv"], t["aad"], t["ct"], t["tag"]) == t["msg"])
+    need(seal(t["key"], t["iv"], t["aad"], t["msg"]) == (t["ct"], t["tag"]))
+
+
+def key_wrap(algorithm, group, t):
+    wrap, unwrap = ((library.wrap, library.unwrap) if algorithm == "AES-WRAP" else
+                    (library.wrap_padded, library.unwrap_padded))
+    need(unwrap(t["key"], t["ct"]) == t["msg"])
+    need(wrap(t["key"], t["msg"]) == t["ct"])
+
+
+def mac(algorithm, group, t):
+    need(8 * len(t["tag"]) == group["tagSize"])
+    need(library.hmac(hash_name(algorithm), t["key"], t["msg"])[:len(t["tag"])] == t["tag"])
+
+
+def hkdf(algorithm, group, t):
+    need(library.hkdf(hash_name(algorithm), t["ikm"], t["salt"], t["info"], t["size"]) == t["okm"])
+
+
+def pbkdf2(algorithm, group, t):
+    need(derived(hash_name(algorithm), t, t["dkLen"]) == t["dk"])
+
+
+def pbes2(algorithm, group, t):
+    prf, bits = algorithm.removeprefix("PbeWithHmac").split("AndAes_")
+    cbc(derived(prf.lower(), t, int(bits) // 8), t["iv"], t["msg"], t["ct"])
+
+
+def eddsa(algorithm, group, t):
+    need(library.ed25519_verify(bytes.fromhex(group["publicKey"]["pk"]), t["msg"], t["sig"]))
+    # OpenSSL takes public keys of small order; our rule refuses them. y of order 1, 2, 4 and 8, from the curve.
+    need(bytes.fromhex(group["publicKey"]["pk"])[:31] not in SMALL_ORDER)
+
+
+def documented_key(algorithm, group, t):
+    need(t["uuid"])
+    text = base64.b64encode(hashlib.sha256(t["passcode"].encode()).digest()).decode() if t["passcode"] else ""
+    need(text == t["passcodeHash"])
+    need(hashlib.sha256((t["uuid"] + t["label"] + text).encode()).digest() == t["key"])
+
+
+def documented_cbc(algorithm, group, t):
+    need(len(t["key"]) in (16, 32))
+    cbc(t["key"], t["message"][:16], t["msg"], t["message"][16:])
+
+
+def pbkdf2_cbc(algorithm, group, t):
+    need(t["keySize"] in (128, 256))
+    cbc(derived(t["prf"], t, t["keySize"] // 8), t["message"][:16], t["msg"], t["message"][16:])
+
+
+def cbc_hmac(algorithm, group, t):
+    need(len(t["key"]) == 32 and len(t["iv"]) == 16 and len(t["tag"]) == 32)
+    enc_key, mac_key = (library.hkdf("sha256", t["key"], b"", f"coffer/cbc-hmac/{use}/v1".encode(), 32)
+                        for use in ("enc", "mac"))
+    data = len(t["aad"]).to_bytes(8, "big") + t["aad"] + t["iv"] + t["ct"]
+    need(library.hmac("sha256", mac_key, data) == t["tag"])
+    cbc(enc_key, t["iv"], t["msg"], t["ct"])
+
+
+# The first 31 bytes of the encodings of small order, that is without the byte that also holds the sign of x.
+SMALL_ORDER = {bytes.fromhex(text)[:31] for text in (
+    "00" * 32, "01" + "00" * 31, "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f")}
+
+# For each test type: the check, the fields in hex, and the field that is spoiled to see that the check notices.
+TYPES = {
+    "IndCpaTest": (aes_cbc, "key iv msg ct", "ct"),
+    "AeadTest": (aead, "key iv aad msg ct tag", "tag"),
+    "KeywrapTest": (key_wrap, "key msg ct", "ct"),
+    "MacTest": (mac, "key msg tag", "tag"),
+    "HkdfTest": (hkdf, "ikm salt info okm", "okm"),
+    "PbkdfTest": (pbkdf2, "password salt dk", "dk"),
+    "PbeTest": (pbes2, "password salt iv msg ct", "ct"),
+    "EddsaVerify": (eddsa, "msg sig", "sig"),
+    "DocumentedKeyTest": (documented_key, "key", "key"),
+    "DocumentedCbcTest": (documented_cbc, "key message msg", "message"),
+    "Pbkdf2CbcTest": (pbkdf2_cbc, "password salt message msg", "message"),
+    "CbcHmacTest": (cbc_hmac, "key aad iv msg ct tag", "tag"),
+}
+
+
+def outcome(algorithm, group, test):
+    """Whether the case is accepted: True or False."""
+    try:
+        TYPES[group["type"]][0](algorithm, group, test)
+        return True
+    except (Refused, ValueError):
+        return False
+
+
+def check_file(path, slow, problems):
+    """Counts by outcome, the algorithm and the number of cases declared."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    algorithm, found, numbers = document["algorithm"], Counter(), set()
+    for group in document["testGroups"]:
+        _, names, spoiled = TYPES[group["type"]]
+        for raw in group["tests"]:
+            where = f"{path.name} tcId {raw['tcId']} ({raw['comment']})"
+            if raw["tcId"] in numbers:
+                problems.append(f"{where}: tcId used twice")
+            numbers.add(raw["tcId"])
+            problems += [f"{where}: flag {flag} without a note" for flag in raw["flags"]
+                         if flag not in document["notes"]]
+            test = {**raw, **{name: bytes.fromhex(raw[name]) for name in names.split()}}
+            if "Slow" in raw["flags"] and not slow:
+                found["slow"] += 1
+                continue
+            try:
+                accepted = outcome(algorithm, group, test)
+            except Skipped as reason:
+                found[str(reason)] += 1
+                continue
+            if raw["result"] == "acceptable":
+                found["acceptable"] += 1
+            elif accepted == (raw["result"] == "valid"):
+                found["accepted" if accepted else "refused"] += 1
+            else:
+                problems.append(f"{where}: {raw['result']} but {'accepted' if accepted else 'refused'}")
+            if accepted and test.get("iterationCount", 0) < 100000:
+                value = test[spoiled]
+                test[spoiled] = bytes([value[0] ^ 1]) + value[1:]
+                if outcome(algorithm, group, test):
+                    problems.append(f"{where}: still accepted with a bit of {spoiled} flipped")
+    if sum(found.values()) != document["numberOfTests"]:
+        problems.append(f"{path.name}: {sum(found.values())} cases counted, {document['numberOfTests']} declared")
+    return found
+
+
+def expected_counts(entry, slow):
+    expected = entry["expected"]
+    found = Counter({name: expected[name] for name in ("accepted", "refused", "acceptable")})
+    found.update(expected["skipped"])
+    if slow:
+        found["accepted"] += found.pop("slow", 0)
+    return +found
+
+
+def main(arguments):
+    slow = "--slow" in arguments
+    paths = [Path(text) for text in arguments if text != "--slow"] or [FOLDER]
+    files = [file for path in paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
+    sets = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))["sets"]
+    entries = {entry["file"]: entry for group in sets for entry in group["files"]}
+    problems, total = [], Counter()
+    for path in files:
+        if path.name == "manifest.json":
+            continue
+        before = len(problems)
+        found = check_file(path, slow, problems)
+        entry = entries.get(path.name)
+        if entry is None:
+            problems.append(f"{path.name}: not in the manifest")
+        else:
+            if hashlib.sha256(path.read_bytes()).hexdigest() != entry["sha256"]:
+                problems.append(f"{path.name}: SHA-256 differs from the manifest's")
+            if "expected" in entry and expected_counts(entry, slow) != +found:
+                problems.append(f"{path.name}: counts differ from the manifest's: {dict(found)}")
+        total.update(found)
+        summary = ", ".join(f"{count} {name}" for name, count in sorted(found.items()))
+        print(f"{'FAILED' if len(problems) > before else 'ok':6} {path.name}: {summary}")
+    print("\n".join(problems), file=sys.stderr, end="\n" if problems else "")
+    print(f"{sum(total.values())} cases in {len(files)} files, {len(problems)} problems")
+    return 1 if problems or not total else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

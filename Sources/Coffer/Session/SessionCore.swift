@@ -124,7 +124,10 @@ extension Home {
         do throws(CofferError) {
             return try body()
         } catch {
-            guard [.absent, .refused].contains(error.code) else { throw error }
+            // What the system refuses is a link or a directory in the place of a file.
+            guard error.code == .absent || error.code == .refused && error.systemError != nil else {
+                throw error
+            }
             guard let state = try state(), state.word == .live, isOwn(state) else { throw CofferError.wiped }
             throw CofferError(.corrupt, "A file of the vault is missing or no file: \(error.message)")
         }

@@ -124,7 +124,8 @@ let package = Package(
         .testTarget(
             name: "CofferTests",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "TestAgent", "TestSupport",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferTesting", "TestAgent",
+                "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),

@@ -54,7 +54,7 @@ package struct CommandRun: Sendable {
         try process.run()
         let identifier = process.processIdentifier
         let watchdog = DispatchWorkItem { _ = kill(identifier, SIGKILL) }
-        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: watchdog)
+        DispatchQueue(label: "coffer.watchdog").asyncAfter(deadline: .now() + seconds, execute: watchdog)
         process.waitUntilExit()
         watchdog.cancel()
         return CommandRun(

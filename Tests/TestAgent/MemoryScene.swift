@@ -25,6 +25,10 @@ enum MemoryScene {
         session.close()
         Agent.say("closed")
         try wait(input)
+        _ = try await session.wipe()
+        Agent.say("wiped")
+        try wait(input)
+        extendLifetime(session)
     }
 
     private final class Held: Sendable {

@@ -68,7 +68,7 @@ struct Attempts: Equatable {
     static func tag(of derived: borrowing SymmetricKey, device: DeviceRecord) throws(CofferError) -> [UInt8] {
         let context = device.vaultID.bytes
         let key = try HKDF.deriveKey(
-            from: derived, and: device.deviceKey, info: Label.attemptTag, context: context.span)
+            from: derived, and: device.deviceKey().key, info: Label.attemptTag, context: context.span)
         return try HMAC.authenticate(context.span, key: key)
     }
 }

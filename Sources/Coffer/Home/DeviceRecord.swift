@@ -2,6 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 import SystemPackage
+import Synchronization
 
 /// The vault's identity and its device key D, in a file of its owner alone.
 ///
@@ -13,13 +14,28 @@ final class DeviceRecord: Sendable {
     private static let size = 128
     private static let keyRange = 32..<64
 
+    /// The device key, released with its last user.
+    final class Key: Sendable {
+        let key: SymmetricKey
+        fileprivate init(_ key: consuming SymmetricKey) { self.key = key }
+    }
+
     let vaultID: VaultID
-    let deviceKey: SymmetricKey
+    private let held: Mutex<Key?>
 
     private init(vaultID: VaultID, deviceKey: consuming SymmetricKey) {
         self.vaultID = vaultID
-        self.deviceKey = deviceKey
+        held = Mutex(Key(deviceKey))
     }
+
+    /// The device key; `wiped` once it was forgotten.
+    func deviceKey() throws(CofferError) -> Key {
+        guard let key = held.withLock({ $0 }) else { throw CofferError.wiped }
+        return key
+    }
+
+    /// Drops the device key from memory for good.
+    func forget() { held.withLock { $0 = nil } }
 
     /// Makes a new identity and key. Only `init` of a home calls this: a key that cannot be read is never
     /// replaced.
@@ -79,6 +95,6 @@ final class DeviceRecord: Sendable {
     /// A key for one purpose of this vault, from the device key alone.
     func key(_ label: String) throws(CofferError) -> SymmetricKey {
         let context = vaultID.bytes
-        return try HKDF.deriveKey(from: deviceKey, info: label, context: context.span)
+        return try HKDF.deriveKey(from: deviceKey().key, info: label, context: context.span)
     }
 }

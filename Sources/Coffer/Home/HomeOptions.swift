@@ -14,6 +14,6 @@ public struct HomeOptions: Sendable {
     /// What deriving a key from the passcode costs.
     public var cost = Argon2id.Cost.standard
 
-    /// The defaults: no policy, delays, 10 minutes, ``CofferCrypto/Argon2id/Cost/standard``.
+    /// The defaults: no policy, delays, 10 minutes, `Argon2id.Cost.standard`.
     public init() {}
 }

@@ -8,7 +8,14 @@ import SystemPackage
 /// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded),
 /// zeros.
 struct HomeState: Equatable {
-    enum Word: String { case live = "LIVE", wiping = "WIPING", wiped = "WIPED" }
+    enum Word: String, CaseIterable {
+        case live = "LIVE"
+        case wiping = "WIPING"
+        case wiped = "WIPED"
+
+        /// Eight bytes, zero-padded.
+        var bytes: [UInt8] { Array(rawValue.utf8) + [UInt8](repeating: 0, count: 8 - rawValue.utf8.count) }
+    }
 
     static let fileName: FilePath = "state"
     static let size = 512
@@ -27,8 +34,9 @@ struct HomeState: Equatable {
         }
         try reader.skip(6)
         guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }
-        let text = String(decoding: try reader.take(8).prefix { $0 != 0 }, as: UTF8.self)
-        guard let word = Word(rawValue: text) else { throw reader.damaged }
+        let text = try reader.take(8)
+        guard let word = Word.allCases.first(where: { $0.bytes == text }) else { throw reader.damaged }
+        try reader.expectPadding()
         return HomeState(word: word, vaultID: vaultID)
     }
 
@@ -39,7 +47,7 @@ struct HomeState: Equatable {
         writer.append(UInt16(1))
         writer.pad(to: 16)
         writer.append(vaultID.bytes)
-        writer.append(Array(word.rawValue.utf8))
+        writer.append(word.bytes)
         writer.pad(to: Self.size)
         let record = writer.bytes
         guard try home.status(of: Self.fileName) != nil else {

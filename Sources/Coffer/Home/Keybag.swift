@@ -36,7 +36,7 @@ struct Keybag {
     ) throws(CofferError) -> SymmetricKey {
         let context = device.vaultID.bytes
         return try HKDF.deriveKey(
-            from: passcode, and: device.deviceKey, info: Label.classKeyWrapping, context: context.span)
+            from: passcode, and: device.deviceKey().key, info: Label.classKeyWrapping, context: context.span)
     }
 
     static func wrappingKey(device: DeviceRecord) throws(CofferError) -> SymmetricKey {

@@ -2,7 +2,10 @@ import CofferBase
 import Dispatch
 import Synchronization
 
-/// Runs work that blocks on a dispatch thread, never on the cooperative pool.
+/// Runs work that blocks on threads of its own, never on the cooperative pool.
+///
+/// On Linux, `DispatchQueue.global()` is that pool: as many threads as processors, shared with every task. Work that
+/// blocks there can leave tasks without a thread for good. A serial queue of its own gets a thread of its own.
 enum BlockingWork {
     /// Whether the task that waits for the work was cancelled; long work looks at it between steps.
     final class Cancellation: Sendable {
@@ -23,7 +26,7 @@ enum BlockingWork {
         let cancellation = Cancellation()
         let result: Swift.Result<Result, CofferError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                DispatchQueue.global().async {
+                DispatchQueue(label: "coffer.blocking").async {
                     do throws(CofferError) {
                         continuation.resume(returning: .success(try body(cancellation)))
                     } catch {

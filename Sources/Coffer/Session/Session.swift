@@ -128,7 +128,7 @@ public final class Session: Sendable {
     public func wipe(reason: String = "asked for") async throws(CofferError) -> WipeReceipt {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in
-            try Wiper(home: core.home, time: core.time).wipe(reason: reason, keys: core.keys)
+            try Wiper(home: core.home, time: core.time).wipe(reason: reason, forgetting: core.forget)
         }
     }
 }

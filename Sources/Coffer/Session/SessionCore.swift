@@ -26,6 +26,12 @@ final class SessionCore: Sendable {
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }) { heldKeys.noteUse() }
     }
 
+    /// Drops every key from memory, for good.
+    func forget() {
+        keys.dropAll(wiped: true)
+        device.forget()
+    }
+
     static func readKeybag(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) -> Keybag
     {
         let contents = try Keybag.record.read(
@@ -98,7 +104,7 @@ final class SessionCore: Sendable {
             return try body(keys, contents, vault)
         }
         guard let result else {
-            _ = try Wiper(home: home, time: time).wipe(reason: "ten wrong passcodes", keys: keys)
+            _ = try Wiper(home: home, time: time).wipe(reason: "ten wrong passcodes", forgetting: forget)
             throw CofferError.wiped
         }
         return result
@@ -124,10 +130,9 @@ extension Home {
         do throws(CofferError) {
             return try body()
         } catch {
-            // What the system refuses is a link or a directory in the place of a file.
-            guard error.code == .absent || error.code == .refused && error.systemError != nil else {
-                throw error
-            }
+            // What stands in a file's place and is none shows as the system's refusal to open it.
+            let isNoFile = error.code == .refused && error.systemError != nil
+            guard error.code == .absent || isNoFile else { throw error }
             guard let state = try state(), state.word == .live, isOwn(state) else { throw CofferError.wiped }
             throw CofferError(.corrupt, "A file of the vault is missing or no file: \(error.message)")
         }

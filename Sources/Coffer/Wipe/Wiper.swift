@@ -28,7 +28,8 @@ struct Wiper {
         guard try wiper.isInterrupted() else { return }
         try home.exclusively { () throws(CofferError) in
             guard try wiper.isInterrupted(), let state = try home.state() else { return }
-            _ = try wiper.finish(state.vaultID, reason: "an interrupted wipe", completes: true, keys: nil)
+            _ = try wiper.finish(
+                state.vaultID, reason: "an interrupted wipe", completes: true, forgetting: {})
         }
     }
 
@@ -40,8 +41,9 @@ struct Wiper {
         }
     }
 
-    /// Wipes. Before the tombstone is on the disk, nothing has happened; after it, there is no way back.
-    func wipe(reason: String, keys: KeyRoom?) throws(CofferError) -> WipeReceipt {
+    /// Wipes. Before the tombstone is on the disk, nothing has happened; after it, there is no way back:
+    /// `forgetting` then drops what is in memory.
+    func wipe(reason: String, forgetting: () -> Void) throws(CofferError) -> WipeReceipt {
         try home.exclusively { () throws(CofferError) in
             guard let state = try home.state() else {
                 throw CofferError(.notInitialised, "There is no vault at \(home.path) to wipe.")
@@ -49,17 +51,17 @@ struct Wiper {
             guard state.word != .wiped, home.isOwn(state) else { throw CofferError.wiped }
             let isResumed = state.word == .wiping
             if !isResumed { try HomeState(word: .wiping, vaultID: state.vaultID).write(in: home.directory) }
-            return try finish(state.vaultID, reason: reason, completes: isResumed, keys: keys)
+            return try finish(state.vaultID, reason: reason, completes: isResumed, forgetting: forgetting)
         }
     }
 
     /// Everything after the tombstone.
     private func finish(
-        _ vaultID: VaultID, reason: String, completes: Bool, keys: KeyRoom?
+        _ vaultID: VaultID, reason: String, completes: Bool, forgetting: () -> Void
     ) throws(CofferError) -> WipeReceipt {
         let started = time.wall()
         let begin = Clock.sinceBoot
-        keys?.dropAll(wiped: true)
+        forgetting()
         HeldKeys.remove(vaultID: vaultID, all: true)
         var removed: [String: Int] = [:]
         var keysGone = Clock.sinceBoot

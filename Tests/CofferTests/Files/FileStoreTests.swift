@@ -165,18 +165,18 @@ import Testing
         let session = try await home.create()
         let path = home.scratch.path.appending("big")
         try home.scratch.write("big", [UInt8](repeating: 7, count: 24 << 20))
-        let started = Counter()
+        let (started, cancelled) = (Counter(), Counter())
         let task = Task {
             await refusal {
                 _ = try await session.files.add(contentsOf: path) { _ in
                     started.increment()
-                    // Long enough for the cancellation to arrive between two runs.
-                    Clock.sleep(for: .milliseconds(30))
+                    for _ in 0..<5000 where cancelled.value == 0 { Clock.sleep(for: .milliseconds(2)) }
                 }
             }
         }
         while started.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
         task.cancel()
+        cancelled.increment()
         #expect(await task.value?.code == .cancelled)
         #expect(try left(home).isEmpty)
         #expect(try await session.files.list().isEmpty)

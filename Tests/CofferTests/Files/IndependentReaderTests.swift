@@ -97,7 +97,7 @@ enum IndependentReader {
     /// The keys as JSON in a file of its owner alone, handed over as an open descriptor.
     static func writeKeys(_ fixture: ContainerFixture) throws {
         func hex(_ key: borrowing SymmetricKey) throws -> String { try key.withSpan { $0.copied().hex } }
-        let (outer, inner) = (try hex(fixture.device.deviceKey), try hex(fixture.classKey.key))
+        let (outer, inner) = (try hex(fixture.device.deviceKey().key), try hex(fixture.classKey.key))
         let json = """
             {"deviceKey": "\(outer)", "classKey": "\(inner)", \
             "vaultID": "\(fixture.device.vaultID)"}

@@ -31,7 +31,7 @@ struct ViewCopyTests {
     private func exists(_ path: FilePath) -> Bool { FileManager.default.fileExists(atPath: path.string) }
 
     @Test func theCopyIsThereWhileItIsViewedAndThenGone() async throws {
-        let (_, session, id) = try await home()
+        let (home, session, id) = try await home()
         let seen = try await session.files.withViewCopy(of: id) { path in
             #expect(try Data(contentsOf: URL(filePath: path.string)) == Data("shown content".utf8))
             #expect(path.lastComponent?.string == "letter.txt")
@@ -48,10 +48,11 @@ struct ViewCopyTests {
         #expect(!exists(seen))
         #expect(!exists(seen.removingLastComponent().removingLastComponent()))
         _ = try await session.wipe()
+        extendLifetime(home)
     }
 
     @Test func aThrowingViewerLeavesNothing() async throws {
-        let (_, session, id) = try await home()
+        let (home, session, id) = try await home()
         var seen: FilePath?
         await #expect(throws: Unhappy.self) {
             try await session.files.withViewCopy(of: id) { path in
@@ -61,12 +62,14 @@ struct ViewCopyTests {
         }
         #expect(!exists(try #require(seen).removingLastComponent().removingLastComponent()))
         _ = try await session.wipe()
+        extendLifetime(home)
     }
 
     @Test func aCancelledViewerLeavesNothing() async throws {
-        let (_, session, id) = try await home()
+        let (home, session, id) = try await home()
         let (paths, continuation) = AsyncStream.makeStream(of: FilePath.self)
         let task = Task {
+            defer { continuation.finish() }
             try await session.files.withViewCopy(of: id) { path in
                 continuation.yield(path)
                 try await Task.sleep(for: .seconds(60))
@@ -79,11 +82,12 @@ struct ViewCopyTests {
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(!exists(seen.removingLastComponent().removingLastComponent()))
         _ = try await session.wipe()
+        extendLifetime(home)
     }
 
     /// As editors save: a new file under the old name, a backup beside it.
     @Test func whatEditorsLeaveGoesToo() async throws {
-        let (_, session, id) = try await home()
+        let (home, session, id) = try await home()
         let seen = try await session.files.withViewCopy(of: id) { path in
             let directory = path.removingLastComponent()
             for name in ["letter.txt~", ".letter.txt.swp", "new"] {
@@ -96,10 +100,11 @@ struct ViewCopyTests {
         #expect(!exists(seen.removingLastComponent()))
         #expect(exists("/etc/passwd"))
         _ = try await session.wipe()
+        extendLifetime(home)
     }
 
     @Test func severalAtOnceAreApart() async throws {
-        let (_, session, id) = try await home()
+        let (home, session, id) = try await home()
         try await session.files.withViewCopy(of: id) { first in
             let inner = try await session.files.withViewCopy(of: id) { second in
                 #expect(first != second)
@@ -109,6 +114,7 @@ struct ViewCopyTests {
             #expect(!exists(inner))
         }
         _ = try await session.wipe()
+        extendLifetime(home)
     }
 
     @Test func aKilledViewersCopyIsReapedAndLiveOnesStay() async throws {
@@ -150,10 +156,11 @@ struct ViewCopyTests {
     }
 
     @Test func aCopyThatDoesNotFitIsRefused() async throws {
-        let (_, session, id) = try await home([])
+        let (home, session, id) = try await home([])
         // Half of what is free is the limit; a sparse container of that size cannot be made here, so ask the number.
         #expect(try await session.files.withViewCopy(of: id) { try mode($0) } == 0o400)
         _ = try await session.wipe()
+        extendLifetime(home)
     }
 }
 

@@ -26,7 +26,12 @@ import Testing
         let before = try home.everything()
         #expect(await use(home)?.code == .corrupt)
         #expect(await refusal { _ = try await home.create("new") }?.code == .alreadyExists)
-        #expect(try home.everything() == before)
+        #expect(try withoutAttempts(home.everything()) == withoutAttempts(before))
+    }
+
+    /// Unlocking counts, so that the counter changes where the damage shows later.
+    private func withoutAttempts(_ files: [String: [UInt8]]) -> [String: [UInt8]] {
+        files.filter { $0.key != "vault/attempts" }
     }
 
     @Test func aMissingStateIsCorrupt() async throws {
@@ -96,7 +101,7 @@ import Testing
             atPath: home.path(name).string, toPath: home.scratch.path(of: "moved"))
         try FileManager.default.createSymbolicLink(
             atPath: home.path(name).string, withDestinationPath: home.scratch.path(of: "moved"))
-        #expect(await use(home)?.code == .refused)
+        #expect(await use(home)?.code == .corrupt)
     }
 
     /// Every byte of the device record, sampled bits.
@@ -143,6 +148,6 @@ import Testing
         try home.write(name, other.read(name))
         let before = try home.everything()
         #expect(await use(home)?.code == code)
-        #expect(try home.everything() == before)
+        #expect(try withoutAttempts(home.everything()) == withoutAttempts(before))
     }
 }

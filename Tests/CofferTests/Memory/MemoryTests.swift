@@ -31,9 +31,10 @@ struct MemoryTests {
         locked += windows("content", Self.content) + (try classKey("high", high))
         locked.append(("derived", try derivedKey(session)))
         let closed = try classKey("low", low)
+        let device = try session.core.device.deviceKey().key.withSpan { Array($0.copied().prefix(16)) }
 
-        let before = try scan(locked + closed, agent)
-        for name in ["token 0", "passcode 0", "high key", "low key"] {
+        let before = try scan(locked + closed + [("device key", device)], agent)
+        for name in ["token 0", "passcode 0", "high key", "low key", "device key"] {
             #expect(
                 before[name, default: 0] > 0, "\(name) is not found while it is in use: the search is blind")
         }
@@ -45,6 +46,10 @@ struct MemoryTests {
         #expect(agent.line() == "closed")
         let afterClose = try scan(locked + closed, agent)
         #expect(afterClose.isEmpty, "left after close: \(afterClose)")
+        agent.send("wipe")
+        #expect(agent.line() == "wiped")
+        let afterWipe = try scan(locked + closed + [("device key", device)], agent)
+        #expect(afterWipe.isEmpty, "left after the wipe: \(afterWipe)")
     }
 
     private typealias Needles = [(name: String, bytes: [UInt8])]
@@ -60,7 +65,11 @@ struct MemoryTests {
         let raw = try key.key.withSpan { $0.copied() }
         let token = try key.tokenKEK.withSpan { $0.copied() }
         let file = try key.fileKEK.withSpan { $0.copied() }
-        return [
+        // HMAC keeps its key in these two forms.
+        let pads = [UInt8(0x36), 0x5c].map { pad in
+            ("\(name) key under \(pad)", raw.prefix(16).map { $0 ^ pad })
+        }
+        return pads + [
             ("\(name) key", Array(raw.prefix(16))), ("\(name) key, second half", Array(raw.suffix(16))),
             ("\(name) token key", Array(token.prefix(16))), ("\(name) file key", Array(file.prefix(16))),
         ]

@@ -46,8 +46,15 @@ enum ProcessScan {
 
     /// The writable mappings: heap, stacks, data and anonymous pages.
     private static func regions(_ process: Int32) throws -> [Range<Int>] {
-        let text = try String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8)
-        return text.split(separator: "\n").compactMap { line in
+        let maps = try Descriptor.open(FilePath("/proc/\(process)/maps"), .read)
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            var span = buffer.mutableSpan
+            guard let count = try maps.readSome(into: &span) else { break }
+            text += buffer.prefix(count)
+        }
+        return String(decoding: text, as: UTF8.self).split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
             guard fields.count > 1, fields[1].hasPrefix("rw") else { return nil }
             let bounds = fields[0].split(separator: "-").compactMap { Int($0, radix: 16) }

@@ -115,7 +115,8 @@ import Testing
         let error = await refusal {
             _ = try await Session.create(at: location, options: TestHome.options(), passcode: nil)
         }
-        #expect(error?.code == .noSpace || error == nil)
+        #expect(error?.code == .noSpace)
+        #expect(await refusal { _ = try await Session.open(at: location) }?.code == .notInitialised)
         extendLifetime(disk)
     }
 }

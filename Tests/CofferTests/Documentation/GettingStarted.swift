@@ -1,0 +1,155 @@
+import Coffer
+import CofferTesting
+import SystemPackage
+import Testing
+
+/// The code of the Getting Started article and of the README: what stands between the markers is printed
+/// there word for word, and is run here.
+enum GettingStarted {
+    static func location() throws -> HomeLocation {
+        // snippet: location
+        let location = try HomeLocation.default(for: "hello")
+        // snippet end
+        return location
+    }
+
+    static func options() -> HomeOptions {
+        // snippet: options
+        var options = HomeOptions()
+        options.policy = .alphanumeric
+        options.inactivity = .seconds(300)
+        // snippet end
+        return options
+    }
+
+    static func create(
+        at location: HomeLocation, options: HomeOptions, passcode: Passcode
+    ) async throws -> Session {
+        // snippet: create
+        let session = try await Session.create(at: location, options: options, passcode: passcode)
+        // snippet end
+        return session
+    }
+
+    /// Needs a terminal: compiled, not run.
+    static func unlockFromTerminal(at location: HomeLocation) async throws -> Session {
+        // snippet: open
+        let session = try await Session.open(at: location)
+        try await session.unlock(with: .readFromTerminal())
+        // snippet end
+        return session
+    }
+
+    // snippet: unlock
+    static func unlock(_ session: Session, with passcode: Passcode) async throws -> String {
+        do throws(CofferError) {
+            try await session.unlock(with: passcode)
+            return "open"
+        } catch {
+            switch error.code {
+            case .wrongPasscode:
+                return "wrong, \(error.attemptsLeft ?? 0) attempts left"
+            case .attemptDelayed:
+                return "wait \(error.retryAfter ?? .zero)"
+            case .wiped:
+                return "erased; make a new vault"
+            default:
+                throw error
+            }
+        }
+    }
+    // snippet end
+
+    static func putToken(in session: Session) async throws -> UInt64 {
+        // snippet: put
+        let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
+        let version = try await session.tokens.put(
+            Token(copying: "the token as the server sent it"), for: id, scopes: ["read"])
+        // snippet end
+        return version
+    }
+
+    static func useToken(_ id: TokenID, in session: Session) async throws -> Int? {
+        // snippet: use
+        let length = try await session.tokens.withToken(for: id) { token, info in
+            token.exposing { bytes in bytes.count }
+        }
+        // snippet end
+        return length
+    }
+
+    static func replaceToken(_ id: TokenID, version: UInt64, in session: Session) async throws -> UInt64 {
+        // snippet: replace
+        let next = try await session.tokens.put(
+            Token(copying: "the token after it"), for: id, ifVersion: version)
+        // snippet end
+        return next
+    }
+
+    static func addFile(_ path: FilePath, to session: Session) async throws -> FileID {
+        // snippet: add
+        let file = try await session.files.add(contentsOf: path) { progress in
+            assert(progress.completed <= progress.total)
+        }
+        // snippet end
+        return file
+    }
+
+    static func firstBytes(of file: FileID, in session: Session) async throws -> [UInt8] {
+        // snippet: read
+        let start = try await session.files.withDecryptedBytes(of: file, range: 0..<4) { bytes in
+            bytes.indices.map { bytes[$0] }
+        }
+        // snippet end
+        return start
+    }
+
+    static func view(_ file: FileID, in session: Session) async throws -> FilePath {
+        // snippet: view
+        let seen = try await session.files.withViewCopy(of: file) { path in
+            // Hand the path to a viewer and wait for its end.
+            path
+        }
+        // snippet end
+        return seen
+    }
+
+    static func lock(_ session: Session) {
+        // snippet: lock
+        session.lock()
+        // snippet end
+    }
+
+    static func wipe(_ session: Session) async throws -> WipeReceipt {
+        // snippet: wipe
+        let receipt = try await session.wipe(reason: "logged out")
+        // snippet end
+        return receipt
+    }
+
+    static func testing() async throws {
+        // snippet: testing
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let id = try TokenID(service: "api.example.org", account: "ada")
+            try await vault.session.tokens.put(Token(copying: "secret"), for: id)
+            vault.clock.advance(by: .seconds(601))
+            #expect(!vault.session.isUnlocked)
+        }
+        // snippet end
+    }
+
+    // snippet: readme
+    static func keepAndUse(_ secret: String, at location: HomeLocation, passcode: Passcode) async throws {
+        let session = try await Session.open(at: location)
+        try await session.unlock(with: passcode)
+        defer { session.lock() }
+
+        let id = try TokenID(service: "api.example.org", account: "ada")
+        try await session.tokens.put(Token(copying: secret), for: id)
+        let found = try await session.tokens.withToken(for: id) { token, info in
+            token.exposing { bytes in bytes.count }
+        }
+        assert(found == secret.utf8.count)
+    }
+    // snippet end
+}

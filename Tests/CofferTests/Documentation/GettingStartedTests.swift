@@ -1,0 +1,135 @@
+import Coffer
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What the documents show is run, and is what they show.
+@Suite("Documents: the code in them")
+struct GettingStartedTests {
+    @Test("The tutorial, from the first vault to the wipe")
+    func tutorial() async throws {
+        let scratch = try ScratchDirectory.make()
+        let location = HomeLocation(path: scratch.path.appending("home"))
+        let passcode = try Passcode(copying: "correct horse 7")
+        var options = GettingStarted.options()
+        options.cost = .floor
+
+        let session = try await GettingStarted.create(at: location, options: options, passcode: passcode)
+        let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
+        let version = try await GettingStarted.putToken(in: session)
+        #expect(version == 1)
+        #expect(try await GettingStarted.useToken(id, in: session) == 31)
+        #expect(try await GettingStarted.replaceToken(id, version: version, in: session) == 2)
+        let stale = await #expect(throws: CofferError.self) {
+            _ = try await GettingStarted.replaceToken(id, version: version, in: session)
+        }
+        #expect(stale?.code == .conflict && stale?.currentVersion == 2)
+
+        try scratch.write("report.txt", Array("report".utf8))
+        let path = scratch.path.appending("report.txt")
+        let file = try await GettingStarted.addFile(path, to: session)
+        #expect(try await GettingStarted.firstBytes(of: file, in: session) == Array("repo".utf8))
+        let seen = try await GettingStarted.view(file, in: session)
+        #expect(seen.lastComponent == "report.txt")
+        #expect(!FileManager.default.fileExists(atPath: seen.string))
+
+        GettingStarted.lock(session)
+        let locked = await #expect(throws: CofferError.self) {
+            _ = try await GettingStarted.useToken(id, in: session)
+        }
+        #expect(locked?.code == .locked)
+        let wrong = try Passcode(copying: "wrong horse 7")
+        #expect(try await GettingStarted.unlock(session, with: wrong) == "wrong, 9 attempts left")
+        #expect(try await GettingStarted.unlock(session, with: passcode) == "open")
+        try await GettingStarted.keepAndUse("secret", at: location, passcode: passcode)
+
+        let receipt = try await GettingStarted.wipe(session)
+        #expect(receipt.reason == "logged out" && receipt.removed["keys"] == 3)
+        #expect(try await GettingStarted.unlock(session, with: passcode) == "erased; make a new vault")
+        #expect(try await Session.status(at: location).state == .wiped)
+    }
+
+    @Test("A consumer's test with a vault and a clock of its own")
+    func consumersTest() async throws { try await GettingStarted.testing() }
+
+    @Test(
+        "What is printed is what was compiled",
+        arguments: ["README.md", "Sources/Coffer/Coffer.docc/GettingStarted.md"])
+    func printed(document: String) throws {
+        let snippets = try Self.snippets()
+        let blocks = try Self.blocks(of: document)
+        #expect(!blocks.isEmpty, "\(document) shows no compiled code.")
+        for (name, code) in blocks {
+            let compiled = try #require(snippets[name], "There is no snippet \(name).")
+            // In the documents functions stand alone; here they are members.
+            let plain = compiled.map { $0.replacing(/^static func/, with: "func") }
+            #expect(code == plain, "\(document) shows another \(name).")
+        }
+    }
+
+    @Test("The tutorial marks every block of Swift")
+    func marked() throws {
+        let text = try Self.lines(of: "Sources/Coffer/Coffer.docc/GettingStarted.md")
+        let fences = text.filter { $0 == "```swift" }.count
+        #expect(try Self.blocks(of: "Sources/Coffer/Coffer.docc/GettingStarted.md").count == fences)
+    }
+
+    private static func lines(of path: String) throws -> [String] {
+        try String(contentsOfFile: PackageRoot.path + path, encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    /// The code between the markers of ``GettingStarted``, by name.
+    private static func snippets() throws -> [String: [String]] {
+        var snippets: [String: [String]] = [:]
+        var name: String?
+        for line in try lines(of: "Tests/CofferTests/Documentation/GettingStarted.swift") {
+            let text = line.trimmingCharacters(in: .whitespaces)
+            if text == "// snippet end" {
+                name = nil
+            } else if let next = marker(text) {
+                name = next
+                snippets[next] = []
+            } else if let name {
+                snippets[name, default: []].append(line)
+            }
+        }
+        return snippets.mapValues(unindented)
+    }
+
+    /// The blocks of Swift that carry a marker, by name, without it.
+    private static func blocks(of path: String) throws -> [(name: String, code: [String])] {
+        var blocks: [(name: String, code: [String])] = []
+        var block: [String]?
+        for line in try lines(of: path) {
+            if line == "```swift" {
+                block = []
+            } else if line == "```", let lines = block {
+                block = nil
+                guard let position = lines.firstIndex(where: { marker($0) != nil }),
+                    let name = marker(lines[position])
+                else { continue }
+                var code = lines
+                code.remove(at: position)
+                blocks.append((name, unindented(code)))
+            } else {
+                block?.append(line)
+            }
+        }
+        return blocks
+    }
+
+    private static func marker(_ line: String) -> String? {
+        guard let match = line.wholeMatch(of: /\s*\/\/ snippet: (\w+)/) else { return nil }
+        return String(match.1)
+    }
+
+    /// The lines without the indentation that all of them have.
+    private static func unindented(_ lines: [String]) -> [String] {
+        let depths = lines.filter { !$0.isEmpty }.map { line in line.prefix { $0 == " " }.count }
+        let depth = depths.min() ?? 0
+        return lines.map { String($0.dropFirst(depth)) }
+    }
+}

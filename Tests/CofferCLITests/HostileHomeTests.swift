@@ -113,7 +113,7 @@ struct HostileHomeTests {
             mount -t tmpfs -o size=256k tmpfs "$1" || exit 99
             home="$1/home"
             "$0" init --no-passcode --home "$home" >/dev/null || exit 98
-            head -c 100000 /dev/urandom >/dev/null; printf value | "$0" token put s a --home "$home" || exit 97
+            printf value | "$0" token put s a --home "$home" || exit 97
             dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null
             head -c 20000 /dev/zero | "$0" token put s b --home "$home" 2>/dev/null; echo $?
             "$0" file add "$0" --home "$home" 2>/dev/null; echo $?

@@ -89,8 +89,10 @@ struct InitStatusTests {
     func relative() throws {
         let folder = try ScratchDirectory.make()
         let script = """
-            cd "$1" && "$0" init --no-passcode --home deep/below/home >/dev/null && ln -s deep/below/home link \
-            && printf t | "$0" token put s a --home ./deep/../deep/below/home && "$0" token get s a --home link
+            cd "$1" && "$0" init --no-passcode --home deep/below/home >/dev/null \
+            && ln -s deep/below/home link \
+            && printf t | "$0" token put s a --home ./deep/../deep/below/home \
+            && "$0" token get s a --home link
             """
         let run = try CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, folder.path(of: ".")])
         #expect(run.code == 0 && run.text == "1\nt")

@@ -45,7 +45,8 @@ struct TourTests {
     func name() throws {
         let folder = try ScratchDirectory.make()
         let script = """
-            name="$1/$(printf 'odd\\nname\\377\\376.bin')"; printf 'some content in an oddly named file' >"$name"
+            name="$1/$(printf 'odd\\nname\\377\\376.bin')"
+            printf 'some content in an oddly named file' >"$name"
             exec "$0" tour "$name" --json
             """
         try expectHeld(CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, folder.path(of: ".")]))

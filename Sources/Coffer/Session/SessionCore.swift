@@ -131,7 +131,8 @@ extension Home {
             return try body()
         } catch {
             // What stands in a file's place and is none shows as the system's refusal to open it.
-            guard error.code == .absent || (error.code == .refused && error.systemError != nil) else { throw error }
+            let isNoFile = error.code == .refused && error.systemError != nil
+            guard error.code == .absent || isNoFile else { throw error }
             guard let state = try state(), state.word == .live, isOwn(state) else { throw CofferError.wiped }
             throw CofferError(.corrupt, "A file of the vault is missing or no file: \(error.message)")
         }

@@ -20,8 +20,8 @@ struct CryptCommand: ParsableCommand {
             aes-gcm: nonce (12), ciphertext, tag (16).
 
             The first two are not authenticated: they are for data that exists. The whole message is held in \
-            memory, at most 1 GiB. Nothing comes out of a message that does not open. With --json, what comes \
-            out is Base64 in the field messageBase64 or plaintextBase64.
+            memory, at most 1 GiB. Nothing comes out of a message that does not open. With --json, what \
+            comes out is Base64 in the field messageBase64 or plaintextBase64.
             """,
         subcommands: [CryptEncrypt.self, CryptDecrypt.self])
 }

@@ -15,8 +15,8 @@ enum Opening {
     }
 
     /// The session of the home, unlocked: by the passcode that was given, by keys that `unlock` left in the
-    /// kernel keyring, without one where none is set, or by asking on the terminal. Where nobody can be asked,
-    /// keys that outlast a lock still open what is of their class.
+    /// kernel keyring, without one where none is set, or by asking on the terminal. Where nobody can be
+    /// asked, keys that outlast a lock still open what is of their class.
     static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Session {
         let session = try await session(global)
         if let passcode = try passcode(global) {

@@ -10,6 +10,8 @@ package enum ChildProcess {
     /// - Parameters:
     ///   - arguments: The name and the arguments.
     ///   - outputToErrors: Whether its standard output goes to standard error.
+    /// - Returns: The exit code.
+    /// - Throws: `invalidInput` for what is no command; what hinders starting it.
     package static func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false
     ) throws(CofferError) -> Int32 {

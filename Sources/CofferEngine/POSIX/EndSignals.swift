@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// The signals that ask this process to end, held while it has something to remove first: they go to the child
-/// that it waits for, and the end of the child is its own.
+/// The signals that ask this process to end, held while it has something to remove first: they go to the
+/// child that it waits for, and the end of the child is its own.
 ///
 /// A terminal's interrupt reaches the child by itself and is its own affair. A child that does not end within
 /// two seconds of any other signal is killed.

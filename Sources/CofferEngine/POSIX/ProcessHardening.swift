@@ -17,9 +17,9 @@ package enum ProcessHardening {
         else { throw Errno.failure("switch core dumps off", nil) }
     }
 
-    /// A standard stream that the caller closed gets a placeholder that can be neither read nor written for its
-    /// purpose. Otherwise the next file to be opened, perhaps one of the vault, would take its number, and the
-    /// next message would be written into it.
+    /// A standard stream that the caller closed gets a placeholder that cannot be used for its purpose.
+    /// Otherwise the next file to be opened, perhaps one of the vault, would take its number, and the next
+    /// message would be written into it.
     private static func occupyStandardStreams() throws(CofferError) {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where clinux_fcntl(number, F_GETFD, 0) < 0 {

@@ -10,6 +10,8 @@ package enum SecretInput {
     /// - Parameters:
     ///   - descriptor: Where it comes from.
     ///   - prompt: What a person is asked with, once the echo is off: whoever types at once is not shown.
+    /// - Returns: The line.
+    /// - Throws: `invalidInput` for a line that is too long; what hinders reading.
     package static func line(
         from descriptor: borrowing Descriptor, prompt: String = ""
     ) throws(CofferError) -> GuardedBytes {

@@ -1,10 +1,12 @@
 import CLinux
 import Glibc
 
-/// A terminal that does not show what is typed, until it is told to again: also when a signal ends the process
-/// meanwhile.
+/// A terminal that does not show what is typed, until it is told to again: also when a signal ends the
+/// process meanwhile.
 struct TerminalEcho {
     /// The terminal that a signal handler has to restore; there is at most one.
+    // nonisolated(unsafe): written before the handlers that read it are in place, by the one thread that asks
+    // for a passcode; a handler can wait for no lock.
     nonisolated(unsafe) private static var silenced: (terminal: CInt, settings: termios) = (-1, termios())
 
     private let handlers: SignalHandlers

@@ -11,9 +11,9 @@ struct VectorManifestTests {
     ) throws -> VectorReport {
         let digest = HexText.encode(try Digest.sha256.hash(self.contents.span))
         let text = """
-            {"upstream": "Somebody", "commit": "0123456789abcdef", "files": [{"name": "known.json",
-             "sha256": "\(digest)", "declared": \(declared), "passed": 1, "refused": 0,
-             "skipped": \(skipped)}]}
+            {"sets": [{"name": "Somebody", "commit": "0123456789abcdef", "files": [{"file": "known.json",
+             "sha256": "\(digest)", "declared": \(declared),
+             "expected": {"accepted": 1, "refused": 0, "acceptable": 0, "skipped": \(skipped)}}]}]}
             """
         var manifest = VectorManifest()
         try manifest.add(Array(text.utf8))
@@ -40,7 +40,8 @@ struct VectorManifestTests {
     @Test(
         "A damaged manifest is an error",
         arguments: [
-            "", "[]", "{}", "{\"files\": [{}]}", "{\"files\": [{\"name\": \"a\", \"sha256\": \"00\"}]}",
+            "", "[]", "{}", "{\"sets\": [{}]}", "{\"sets\": [{\"name\": \"a\", \"files\": [{}]}]}",
+            "{\"sets\": [{\"name\": \"a\", \"files\": [{\"file\": \"a\", \"sha256\": \"00\"}]}]}",
         ])
     func damaged(_ text: String) {
         #expect(throws: CofferError.self) {

@@ -28,8 +28,8 @@ import COpenSSL
         try PeerFailure.check(ready && keyed, "start")
     }
 
-    /// The parameter's name and value are static text, as OpenSSL keeps their addresses beyond the call that makes
-    /// the list.
+    /// The parameter's name and value are static text, as OpenSSL keeps their addresses beyond the call that
+    /// makes the list.
     private static func setKey(_ key: [UInt8], of mac: OpaquePointer) -> Bool {
         let texts: (StaticString, StaticString) = ("digest", "SHA256")
         let name = unsafe UnsafeRawPointer(texts.0.utf8Start).assumingMemoryBound(to: CChar.self)

@@ -159,7 +159,7 @@ struct VectorRunnerTests {
     func slow() {
         let flagged = VectorSamples.derivation + ", \"flags\": [\"Slow\"]"
         let many = VectorSamples.derivation.replacing(
-            "\"iterationCount\": 1", with: "\"iterationCount\": 2000001")
+            "\"iterationCount\": 1", with: "\"iterationCount\": 20000001")
         let contents = VectorSamples.file(
             "PBKDF2-HMACSHA256", "PbkdfTest", [VectorSamples.derivation, flagged, many])
         let report = run(contents)

@@ -19,7 +19,10 @@ enum FileBenchmarks {
         let ours: Runner.Work = { (_) async throws(CofferError) in
             try await bench.store.seal(bench.plain, sealed)
         }
-        let clear = { () async throws(CofferError) in try bench.workspace.remove(sealed, theirs, opened) }
+        let clear = { () async throws(CofferError) in
+            try await bench.store.discard(sealed)
+            try bench.workspace.remove(theirs, opened)
+        }
         if let age = try bench.age(runner) {
             try await runner.compare(
                 bench.name, with: age.peer, clock: .wall, note: bench.note, before: clear, ours: ours,
@@ -68,7 +71,8 @@ enum FileBenchmarks {
                 theirs: { (_) async throws(CofferError) in try copy.copy(bench.plain, to: theirs) },
                 agree: agree)
         }
-        try bench.workspace.remove(sealed, opened, theirs)
+        try await bench.store.discard(sealed)
+        try bench.workspace.remove(opened, theirs)
     }
 
     private static func viewCopy(_ runner: Runner) async throws(CofferError) {
@@ -93,7 +97,8 @@ enum FileBenchmarks {
                 }
                 return true
             })
-        try bench.workspace.remove(sealed, theirs)
+        try await bench.store.discard(sealed)
+        try bench.workspace.remove(theirs)
     }
 
     private static func randomRead(_ runner: Runner) async throws(CofferError) {
@@ -119,7 +124,7 @@ enum FileBenchmarks {
             ours: { (count) async throws(CofferError) in
                 for index in 0..<count { _ = try await read(offsets[index % offsets.count], 4096) }
             })
-        try bench.workspace.remove(sealed)
+        try await bench.store.discard(sealed)
     }
 
     private static func sealMemory(_ runner: Runner) async throws(CofferError) {
@@ -132,7 +137,8 @@ enum FileBenchmarks {
         }
         try await bench.store.seal(bench.plain, sealed)
         let peak = Machine.memory("VmHWM") ?? idle
-        try bench.workspace.remove(sealed, bench.plain)
+        try await bench.store.discard(sealed)
+        try bench.workspace.remove(bench.plain)
         runner.record(name, unit: "MiB", values: [Double(peak - idle) / 1024], note: bench.note)
     }
 }

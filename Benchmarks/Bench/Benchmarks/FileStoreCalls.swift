@@ -1,13 +1,19 @@
+import Coffer
 import CofferBase
+import Synchronization
 import SystemPackage
 
-/// The file store as the benchmarks call it: one closure for each thing that is measured.
+/// The file store as the benchmarks call it: one closure for each thing that is measured. The store finds
+/// files by ids; here they go by paths in the workspace, as those of the peers do.
 struct FileStoreCalls: Sendable {
-    /// Seals the file at the first path into the second, which does not exist yet.
-    let seal: @Sendable (_ source: FilePath, _ target: FilePath) async throws(CofferError) -> Void
+    /// Seals the file at the first path; the second is what the sealed file is called from then on.
+    let seal: @Sendable (_ source: FilePath, _ name: FilePath) async throws(CofferError) -> Void
 
-    /// Opens the sealed file at the first path into the second, which does not exist yet.
+    /// Opens the sealed file of that name into the second path, which does not exist yet.
     let open: @Sendable (_ sealed: FilePath, _ target: FilePath) async throws(CofferError) -> Void
+
+    /// Removes the sealed file of that name, if there is one.
+    let discard: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Void
 
     /// Opens a sealed file for reading at any place and gives what reads there.
     let reader: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Reader
@@ -20,6 +26,57 @@ struct FileStoreCalls: Sendable {
     /// Gives so many bytes at an offset.
     typealias Reader = @Sendable (_ offset: Int64, _ count: Int) async throws(CofferError) -> [UInt8]
 
-    /// The store of this package, with a home in the workspace; `nil` where it has none to offer.
-    static func make(in workspace: Workspace) async throws(CofferError) -> FileStoreCalls? { nil }
+    /// The ids of what was sealed, by name.
+    private final class Names: Sendable {
+        private let ids = Mutex<[FilePath: FileID]>([:])
+
+        func set(_ id: FileID?, for name: FilePath) { ids.withLock { $0[name] = id } }
+
+        func find(_ name: FilePath) -> FileID? { ids.withLock { $0[name] } }
+
+        func id(of name: FilePath) throws(CofferError) -> FileID {
+            guard let id = find(name) else { throw CofferError(.absent, "\(name) was not sealed.") }
+            return id
+        }
+    }
+
+    /// The store of this package, with a home in the workspace.
+    static func make(in workspace: Workspace) async throws(CofferError) -> FileStoreCalls? {
+        let location = HomeLocation(path: workspace.file("home"))
+        let session: Session
+        do throws(CofferError) {
+            session = try await Session.create(at: location, passcode: nil)
+        } catch {
+            guard error.code == .alreadyExists else { throw error }
+            session = try await Session.open(at: location)
+            try await session.unlock()
+        }
+        let files = session.files
+        let names = Names()
+        return FileStoreCalls(
+            seal: { (source, name) async throws(CofferError) in
+                names.set(try await files.add(contentsOf: source), for: name)
+            },
+            open: { (name, target) async throws(CofferError) in
+                try await files.export(names.id(of: name), to: target)
+            },
+            discard: { (name) async throws(CofferError) in
+                guard let id = names.find(name) else { return }
+                try await files.remove(id)
+                names.set(nil, for: name)
+            },
+            reader: { (name) async throws(CofferError) in
+                let reader = try await files.reader(for: names.id(of: name))
+                return { (offset, count) throws(CofferError) in try reader.read(at: offset, count: count) }
+            },
+            withViewCopy: { (name, use) async throws(CofferError) in
+                do {
+                    try await files.withViewCopy(of: names.id(of: name)) { path in try await use(path) }
+                } catch let error as CofferError {
+                    throw error
+                } catch {
+                    throw CofferError(.internalFailure, "Viewing failed.")
+                }
+            })
+    }
 }

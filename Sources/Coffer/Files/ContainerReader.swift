@@ -170,6 +170,21 @@ final class ContainerReader: Sendable {
         }
     }
 
+    /// Puts the bytes of `wanted` into `buffer`, which has room for them.
+    func read(
+        _ wanted: Range<Int64>, into buffer: AlignedBuffer, threads: Int = .max,
+        check: @escaping @Sendable () throws(CofferError) -> Void
+    ) throws(CofferError) {
+        try forEachRun(
+            in: chunks(of: wanted), threads: threads, check: check
+        ) { (plaintext, offset) throws(CofferError) in
+            let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
+            let piece = plaintext.extracting(Int(part.lowerBound - offset)..<Int(part.upperBound - offset))
+            let position = Int(part.lowerBound - wanted.lowerBound)
+            buffer.write(position..<position + piece.count) { $0.write(piece, at: 0) }
+        }
+    }
+
     /// The chunks that hold the bytes of `range`.
     func chunks(of range: Range<Int64>) -> Range<Int64> {
         guard !range.isEmpty else { return 0..<0 }

@@ -124,16 +124,18 @@ public final class FileStore: Sendable {
             let reader = try open(id)
             let wanted = try Self.clamp(range, to: reader.layout.length)
             let buffer = try AlignedBuffer.make(count: max(wanted.count, 1))
-            try reader.forEachRun(
-                in: reader.chunks(of: wanted), check: check
-            ) { (plaintext, offset) throws(CofferError) in
-                let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
-                let piece = plaintext.extracting(
-                    Int(part.lowerBound - offset)..<Int(part.upperBound - offset))
-                let position = Int(part.lowerBound - wanted.lowerBound)
-                buffer.write(position..<position + piece.count) { $0.write(piece, at: 0) }
-            }
+            try reader.read(wanted, into: buffer, check: check)
             return try buffer.read(0..<wanted.count, body)
+        }
+    }
+
+    /// Opens a file for reads at any place, each of which opens only the chunks it needs.
+    ///
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
+    public func reader(for id: FileID) async throws(CofferError) -> StoredFileReader {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            let check = try stopping(BlockingWork.Cancellation())
+            return StoredFileReader(try open(id), check: check)
         }
     }
 
@@ -263,8 +265,8 @@ extension FileStore {
         try directory.sync()
     }
 
-    /// Long work stops when its task is cancelled or the session locks. Ask before taking a key, so that a lock in
-    /// between is seen.
+    /// Long work stops when its task is cancelled or the session locks. Ask before taking a key, so that a
+    /// lock in between is seen.
     func stopping(
         _ cancellation: BlockingWork.Cancellation
     ) throws(CofferError) -> @Sendable () throws(CofferError) -> Void {

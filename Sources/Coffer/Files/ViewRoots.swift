@@ -69,7 +69,8 @@ enum ViewRoots {
         return count
     }
 
-    /// Removes every view of one vault, dead or alive, and the root that only this vault has; gives how many views.
+    /// Removes every view of one vault, dead or alive, and the root that only this vault has; gives how many
+    /// views.
     static func removeAll(of vaultID: VaultID, recorded: String?) throws(CofferError) -> Int {
         var count = 0
         for root in existing(recorded: recorded) {

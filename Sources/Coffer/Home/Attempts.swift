@@ -35,7 +35,8 @@ struct Attempts: Equatable {
         return max(.zero, Self.delay(after: failures) - since)
     }
 
-    /// Whether the last failure lies ahead in this very boot: the clock was set back, and the delay starts anew.
+    /// Whether the last failure lies ahead in this very boot: the clock was set back, and the delay starts
+    /// anew.
     func isAhead(of now: Duration, bootIdentifier: String) -> Bool {
         bootIdentifier == self.bootIdentifier && now < lastFailure
     }

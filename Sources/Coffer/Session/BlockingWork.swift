@@ -4,8 +4,9 @@ import Synchronization
 
 /// Runs work that blocks on threads of its own, never on the cooperative pool.
 ///
-/// On Linux, `DispatchQueue.global()` is that pool: as many threads as processors, shared with every task. Work that
-/// blocks there can leave tasks without a thread for good. A serial queue of its own gets a thread of its own.
+/// On Linux, `DispatchQueue.global()` is that pool: as many threads as processors, shared with every task.
+/// Work that blocks there can leave tasks without a thread for good. A serial queue of its own gets a thread
+/// of its own.
 enum BlockingWork {
     /// Whether the task that waits for the work was cancelled; long work looks at it between steps.
     final class Cancellation: Sendable {

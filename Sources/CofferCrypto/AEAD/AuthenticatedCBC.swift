@@ -112,7 +112,8 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     ///   - message: IV, ciphertext and tag.
     ///   - associatedData: What was authenticated beside it.
     ///   - output: At least as many bytes as the ciphertext has, 48 fewer than the message.
-    /// - Returns: How many bytes of `output` are the plaintext; behind them stands what is left of the padding.
+    /// - Returns: How many bytes of `output` are the plaintext; behind them stands what is left of the
+    ///   padding.
     /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike.
     public mutating func open(
         _ message: Span<UInt8>, associatedData: Span<UInt8>, into output: inout MutableSpan<UInt8>

@@ -3,8 +3,8 @@ import CofferEngine
 
 /// An AES key prepared for CBC with PKCS#5 padding, for many messages and into the caller's own memory.
 ///
-/// Where ``CBC`` expands the key for each message and gives new memory each time, this does the first once and
-/// the second never. **Not authenticated**: all that is said at ``CBC`` holds.
+/// Where ``CBC`` expands the key for each message and gives new memory each time, this does the first once
+/// and the second never. **Not authenticated**: all that is said at ``CBC`` holds.
 public struct CBCKey: ~Copyable, Sendable {
     private var encryption: CBCCipher
     private var decryption: CBCCipher
@@ -46,8 +46,10 @@ public struct CBCKey: ~Copyable, Sendable {
     ///   - ciphertext: A multiple of 16 bytes, at least 16.
     ///   - iv: The 16 bytes it was encrypted with.
     ///   - output: At least as many bytes as the ciphertext has; cleared when decryption fails.
-    /// - Returns: How many bytes of `output` are the plaintext; behind them stands what is left of the padding.
-    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for an IV of another size.
+    /// - Returns: How many bytes of `output` are the plaintext; behind them stands what is left of the
+    ///   padding.
+    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for an IV of another
+    ///   size.
     public mutating func open(
         _ ciphertext: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {

@@ -67,7 +67,8 @@ package struct VectorManifest: Sendable {
                 skipped: skipped.compactMapValues(\.integer))
         }
         return Entry(
-            name: name, digest: digest, source: source, declared: file["declared"]?.integer, expected: expected)
+            name: name, digest: digest, source: source, declared: file["declared"]?.integer,
+            expected: expected)
     }
 
     /// Holds the report against what is known of the file and adds what differs to its problems.

@@ -1,11 +1,12 @@
 import CSodium
 import Synchronization
 
-/// Guarded pages that wait for their next owner: mapping, protecting and locking fresh ones takes the kernel longer
-/// than most of what is done with a small secret.
+/// Guarded pages that wait for their next owner: mapping, protecting and locking fresh ones takes the kernel
+/// longer than most of what is done with a small secret.
 ///
-/// Pages come here cleared and stay mapped, locked and between their guard pages. Only sizes that keys and hashes
-/// have are kept, and of each as many as a derivation needs: at most 384 pages in all, usually a dozen.
+/// Pages come here cleared and stay mapped, locked and between their guard pages. Only sizes that keys and
+/// hashes have are kept, and of each as many as a derivation needs: at most 384 pages in all, usually a
+/// dozen.
 enum GuardedPool {
     /// How many are kept of each size.
     private static let depth = 4

@@ -18,10 +18,10 @@ package struct AEADCipher: ~Copyable, Sendable {
 
         var evp: OpaquePointer? {
             switch self {
-            case .aes128GCM: unsafe Fetched.aes128GCM
-            case .aes192GCM: unsafe Fetched.aes192GCM
-            case .aes256GCM: unsafe Fetched.aes256GCM
-            case .chaCha20Poly1305: unsafe Fetched.chaCha20Poly1305
+            case .aes128GCM: unsafe Fetched.aes128GCM.pointer
+            case .aes192GCM: unsafe Fetched.aes192GCM.pointer
+            case .aes256GCM: unsafe Fetched.aes256GCM.pointer
+            case .chaCha20Poly1305: unsafe Fetched.chaCha20Poly1305.pointer
             }
         }
     }

@@ -19,9 +19,9 @@ package struct CBCCipher: ~Copyable, Sendable {
     ) throws(CofferError) -> CBCCipher {
         let cipher: OpaquePointer? =
             switch key.count {
-            case 16: unsafe Fetched.aes128CBC
-            case 24: unsafe Fetched.aes192CBC
-            case 32: unsafe Fetched.aes256CBC
+            case 16: unsafe Fetched.aes128CBC.pointer
+            case 24: unsafe Fetched.aes192CBC.pointer
+            case 32: unsafe Fetched.aes256CBC.pointer
             default: nil
             }
         guard let cipher = unsafe cipher else { throw CofferError.wrongKeySize(key.count) }
@@ -74,7 +74,8 @@ package struct CBCCipher: ~Copyable, Sendable {
     }
 
     /// Encrypts like ``transform(_:iv:into:)`` and adds the ciphertext to `mac` in one pass: each piece is
-    /// authenticated while the processor still has it at hand. `output` has exactly ``ciphertextSize(_:)`` bytes.
+    /// authenticated while the processor still has it at hand. `output` has exactly ``ciphertextSize(_:)``
+    /// bytes.
     package mutating func encrypt(
         _ plaintext: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>,
         authenticatingWith mac: inout HMACContext

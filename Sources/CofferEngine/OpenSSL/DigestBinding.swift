@@ -18,11 +18,11 @@ package enum DigestAlgorithm: Sendable, CaseIterable {
 
     var evp: OpaquePointer? {
         switch self {
-        case .sha1: unsafe Fetched.sha1
-        case .sha224: unsafe Fetched.sha224
-        case .sha256: unsafe Fetched.sha256
-        case .sha384: unsafe Fetched.sha384
-        case .sha512: unsafe Fetched.sha512
+        case .sha1: unsafe Fetched.sha1.pointer
+        case .sha224: unsafe Fetched.sha224.pointer
+        case .sha256: unsafe Fetched.sha256.pointer
+        case .sha384: unsafe Fetched.sha384.pointer
+        case .sha512: unsafe Fetched.sha512.pointer
         }
     }
 

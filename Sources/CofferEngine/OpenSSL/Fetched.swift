@@ -1,22 +1,31 @@
 import COpenSSL
 
-/// OpenSSL's algorithms, each fetched once: with `EVP_aes_256_gcm()` and its like, OpenSSL looks the implementation
-/// up again for every context, which costs more than a short message.
+/// One of OpenSSL's algorithms, fetched once: with `EVP_aes_256_gcm()` and its like, OpenSSL looks the
+/// implementation up again for every context, which costs more than a short message.
 ///
-/// They are never freed and shared by every thread: `nonisolated(unsafe)` holds because an algorithm does not
-/// change after the fetch.
-enum Fetched {
-    nonisolated(unsafe) static let aes128GCM = unsafe EVP_CIPHER_fetch(nil, "AES-128-GCM", nil)
-    nonisolated(unsafe) static let aes192GCM = unsafe EVP_CIPHER_fetch(nil, "AES-192-GCM", nil)
-    nonisolated(unsafe) static let aes256GCM = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
-    nonisolated(unsafe) static let chaCha20Poly1305 = unsafe EVP_CIPHER_fetch(
-        nil, "ChaCha20-Poly1305", nil)
-    nonisolated(unsafe) static let aes128CBC = unsafe EVP_CIPHER_fetch(nil, "AES-128-CBC", nil)
-    nonisolated(unsafe) static let aes192CBC = unsafe EVP_CIPHER_fetch(nil, "AES-192-CBC", nil)
-    nonisolated(unsafe) static let aes256CBC = unsafe EVP_CIPHER_fetch(nil, "AES-256-CBC", nil)
-    nonisolated(unsafe) static let sha1 = unsafe EVP_MD_fetch(nil, "SHA1", nil)
-    nonisolated(unsafe) static let sha224 = unsafe EVP_MD_fetch(nil, "SHA224", nil)
-    nonisolated(unsafe) static let sha256 = unsafe EVP_MD_fetch(nil, "SHA256", nil)
-    nonisolated(unsafe) static let sha384 = unsafe EVP_MD_fetch(nil, "SHA384", nil)
-    nonisolated(unsafe) static let sha512 = unsafe EVP_MD_fetch(nil, "SHA512", nil)
+/// `@unchecked Sendable` holds because an algorithm does not change after the fetch and is never freed.
+@safe struct Fetched: @unchecked Sendable {
+    /// `nil` where this build of OpenSSL does not have the algorithm.
+    let pointer: OpaquePointer?
+
+    private static func cipher(_ name: String) -> Fetched {
+        unsafe Fetched(pointer: EVP_CIPHER_fetch(nil, name, nil))
+    }
+
+    private static func digest(_ name: String) -> Fetched {
+        unsafe Fetched(pointer: EVP_MD_fetch(nil, name, nil))
+    }
+
+    static let aes128GCM = cipher("AES-128-GCM")
+    static let aes192GCM = cipher("AES-192-GCM")
+    static let aes256GCM = cipher("AES-256-GCM")
+    static let chaCha20Poly1305 = cipher("ChaCha20-Poly1305")
+    static let aes128CBC = cipher("AES-128-CBC")
+    static let aes192CBC = cipher("AES-192-CBC")
+    static let aes256CBC = cipher("AES-256-CBC")
+    static let sha1 = digest("SHA1")
+    static let sha224 = digest("SHA224")
+    static let sha256 = digest("SHA256")
+    static let sha384 = digest("SHA384")
+    static let sha512 = digest("SHA512")
 }

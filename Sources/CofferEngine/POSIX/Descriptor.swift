@@ -39,8 +39,8 @@ package struct Descriptor: ~Copyable, Sendable {
         try open(path, mode, base: AT_FDCWD, shown: path)
     }
 
-    /// Opens `name` relative to this directory, never through a symbolic link and without waiting when somebody put a
-    /// pipe there.
+    /// Opens `name` relative to this directory, never through a symbolic link and without waiting when
+    /// somebody put a pipe there.
     package func open(_ name: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
         try Self.open(name, mode.union([.noFollow, .nonBlocking]), base: raw, shown: path.pushing(name))
     }

@@ -12,8 +12,7 @@ import TestSupport
         try AuthenticatedCBC.make(key: try key(.counting(keySize, from: from)))
     }
 
-    private func open(_ message: [UInt8], _ cbc: inout AuthenticatedCBC, data: [UInt8]) throws -> [UInt8]
-    {
+    private func open(_ message: [UInt8], _ cbc: inout AuthenticatedCBC, data: [UInt8]) throws -> [UInt8] {
         let opened = try cbc.open(message.span, associatedData: data.span)
         return bytes(opened)
     }

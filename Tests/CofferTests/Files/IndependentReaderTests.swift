@@ -7,7 +7,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The same format read and written by programs in another language with another library, from its description.
+/// The same format read and written by programs in another language with another library, from its
+/// description.
 @Suite(.enabled(if: IndependentReader.isAvailable, "python3 with its module cryptography is missing"))
 struct IndependentReaderTests {
     private static let sizes = [

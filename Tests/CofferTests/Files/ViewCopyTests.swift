@@ -157,7 +157,8 @@ struct ViewCopyTests {
 
     @Test func aCopyThatDoesNotFitIsRefused() async throws {
         let (home, session, id) = try await home([])
-        // Half of what is free is the limit; a sparse container of that size cannot be made here, so ask the number.
+        // Half of what is free is the limit; a sparse container of that size cannot be made here, so ask the
+        // number.
         #expect(try await session.files.withViewCopy(of: id) { try mode($0) } == 0o400)
         _ = try await session.wipe()
         extendLifetime(home)

@@ -70,7 +70,8 @@ import Testing
         #expect(try await Session.status(at: home.location).state == .wiped)
     }
 
-    /// Killed between counting and judging, an attempt counts; and when the count is full, the next one erases.
+    /// Killed between counting and judging, an attempt counts; and when the count is full, the next one
+    /// erases.
     @Test func anAttemptIsCountedBeforeItIsJudged() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")

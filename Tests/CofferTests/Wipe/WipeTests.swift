@@ -97,7 +97,8 @@ import Testing
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
     }
 
-    /// What somebody copied aside opens with nothing that is left, nor in a vault made anew in the same place.
+    /// What somebody copied aside opens with nothing that is left, nor in a vault made anew in the same
+    /// place.
     @Test func aCopyOfTheFilesOpensWithNothing() async throws {
         let (home, session, id) = try await filled()
         let aside = home.scratch.path(of: "aside")

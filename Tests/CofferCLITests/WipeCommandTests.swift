@@ -13,6 +13,15 @@ struct WipeCommandTests {
         #expect(try home("token", "get", "s", "a").output == [1])
     }
 
+    @Test("A vault that no longer opens is wiped all the same", arguments: ["device", "keybag", "attempts"])
+    func damaged(_ name: String) throws {
+        let home = try CommandHome()
+        try Data([1, 2, 3]).write(to: URL(filePath: home.path).appending(path: "vault/\(name)"))
+        #expect(try home("token", "list").code == 7)
+        #expect(try home.run(["wipe", "--yes"], passcode: "").code == 0)
+        #expect(try home("token", "list").code == 6)
+    }
+
     @Test("Wiped while locked: a receipt, then everything exits 6, and init activates a new vault")
     func wiped() throws {
         let home = try CommandHome()

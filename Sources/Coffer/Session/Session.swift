@@ -121,6 +121,25 @@ public final class Session: Sendable {
         }
     }
 
+    /// Erases the vault at `location` without opening it: also one whose files are damaged.
+    ///
+    /// - Parameters:
+    ///   - location: The home's directory.
+    ///   - reason: What the receipt says.
+    ///   - time: The clocks to go by.
+    /// - Returns: What was removed.
+    /// - Throws: `notInitialised`, `wiped`; otherwise as ``wipe(reason:)``.
+    public static func wipe(
+        at location: HomeLocation, reason: String = "asked for", time: TimeSource = .system
+    ) async throws(CofferError) -> WipeReceipt {
+        try await BlockingWork.run { _ throws(CofferError) in
+            try Wiper.finishInterrupted(at: location, time: time)
+            let home = try Home.openDirectory(location)
+            _ = try home.openVault()
+            return try Wiper(home: home, time: time).wipe(reason: reason, forgetting: {})
+        }
+    }
+
     /// Erases this vault: see ``WipeReceipt``. Works while locked and cannot be undone.
     ///
     /// - Throws: `busy` when another process holds the home for long; otherwise what hinders it. After any

@@ -22,8 +22,7 @@ struct WipeCommand: AsyncParsableCommand {
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
         }
-        let session = try await Opening.session(global)
-        let receipt = try await session.wipe()
+        let receipt = try await Session.wipe(at: Opening.location(global))
         guard !global.json else { return try Output.json(receipt.document) }
         try Output.line(
             "Wiped vault \(receipt.vaultID): its keys were gone after \(receipt.milliseconds) ms.")

@@ -42,8 +42,8 @@ struct IndependentReaderTests {
         for slot in ["A", "B", "both"] {
             let written = try IndependentReader.run(
                 fixture,
-                "write_container.py --keys-fd 3 --lg \(shape.log) --suite \(suiteName) --slot \(slot) --name n "
-                    + "--mtime 1234567890123456789 '$DIR/plain' '$DIR/python'")
+                "write_container.py --keys-fd 3 --lg \(shape.log) --suite \(suiteName) --slot \(slot) "
+                    + "--name n --mtime 1234567890123456789 '$DIR/plain' '$DIR/python'")
             #expect(written.code == 0, "\(written.output)")
             let reader = try fixture.reader(fixture.home.scratch.read("python"))
             #expect(try fixture.read(reader) == plaintext)

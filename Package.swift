@@ -38,6 +38,8 @@ let package = Package(
         .systemLibrary(
             name: "CSecretService", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         .systemLibrary(name: "CLinux"),
+        // SHA-256 by the processor's instructions: C, because Swift has no function attribute for them.
+        .target(name: "CSHA2", publicHeadersPath: "."),
 
         // The stair: the one type every floor shares.
         .target(name: "CofferBase", swiftSettings: shared),
@@ -46,7 +48,7 @@ let package = Package(
         .target(
             name: "CofferEngine",
             dependencies: [
-                "CofferBase", "COpenSSL", "CSodium", "CLinux",
+                "CofferBase", "COpenSSL", "CSodium", "CLinux", "CSHA2",
                 .target(name: "CSecretService", condition: .when(traits: ["SecretService"])),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

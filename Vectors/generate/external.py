@@ -33,49 +33,149 @@ def counts(accepted, refused, acceptable=0, skipped=None):
 
 
 # AES-GCM at the commit below: IV bits other than 96, and how many valid cases have them.
-WYCHEPROOF_IVS = {8: 6, 16: 6, 32: 6, 48: 6, 64: 7, 80: 6, 120: 3, 128: 58, 160: 3, 256: 3, 512: 3, 1024: 3,
-                  2056: 3}
+WYCHEPROOF_IVS = {
+    8: 6,
+    16: 6,
+    32: 6,
+    48: 6,
+    64: 7,
+    80: 6,
+    120: 3,
+    128: 58,
+    160: 3,
+    256: 3,
+    512: 3,
+    1024: 3,
+    2056: 3,
+}
 GCM_SKIPPED = {f"unsupported-iv-size:{bits}": count for bits, count in WYCHEPROOF_IVS.items()}
 
 WYCHEPROOF = [
-    entry("aes_cbc_pkcs5_test.json", "AES-CBC-PKCS5",
-          "e45234427e10cf91f27324e52afe8c00906f294dbae061535e2ae13dd300a46a", 216, counts(72, 144)),
-    entry("aes_gcm_test.json", "AES-GCM",
-          "985e5ecc172e181eaf49e89508b9470dcf478002eb7e8559c707eb42dc97dfe7", 316, counts(116, 87, 0, GCM_SKIPPED)),
-    entry("aes_kwp_test.json", "AES-KWP",
-          "e89624734deeba8bb937acba5381a5cb137c7050bf8bfd0bd70bd8438170b436", 254, counts(77, 177)),
-    entry("aes_wrap_test.json", "AES-WRAP",
-          "2fdb3661fd8823d1ec50e03886b24066415018975677dff83d83e77f5a51562d", 165),
-    entry("ed25519_test.json", "EDDSA",
-          "752d2ea7d7c6cf4736381b6cbacb61f8182b126ab7cd9b058f00c50084975536", 151, counts(88, 63)),
-    entry("hkdf_sha256_test.json", "HKDF-SHA-256",
-          "bb2b462a38b251cb52a2aede706d6d4b62b26864f4e80c95497507ddb07c5f1e", 86, counts(83, 3)),
-    entry("hkdf_sha512_test.json", "HKDF-SHA-512",
-          "bb9a21f4e86041caf5d7792b030349f8ff289087f195b2fbc0fc0afc39deca6f", 83),
-    entry("hmac_sha1_test.json", "HMACSHA1",
-          "b521c6180a862247986392d3cb49b511fc7fe790e75bee236f84e36ca290c7c0", 170, counts(66, 104)),
-    entry("hmac_sha256_test.json", "HMACSHA256",
-          "2d201cfa61d1bf95e6f5d07d96634b4a348b31e8eaa277ad7c8d09677b7a743f", 174, counts(66, 108)),
-    entry("hmac_sha512_test.json", "HMACSHA512",
-          "b6c90477bdb4a6fc8ee3d1f7b2c0b69a8dfffab34718abaa6cabd71cc2ba1207", 174),
-    entry("pbes2_hmacsha1_aes_128_test.json", "PbeWithHmacSha1AndAes_128",
-          "245c5b2b95adecd59b464578d4eff9c03bb97e4108f57871e939484779c32a34", 84, counts(84, 0)),
-    entry("pbes2_hmacsha1_aes_256_test.json", "PbeWithHmacSha1AndAes_256",
-          "d896e50e027768b3e59e8aebb1cc8356135948d0a7a79f3896b044a26bcc39cf", 84),
-    entry("pbes2_hmacsha256_aes_256_test.json", "PbeWithHmacSha256AndAes_256",
-          "f15f26e2e98a8c17f9ccf14d4cbb1f2db8c55975736dfd6f50ba4bad69778987", 84, counts(84, 0)),
-    entry("pbes2_hmacsha512_aes_256_test.json", "PbeWithHmacSha512AndAes_256",
-          "fdc4a3d2e0f358304e766797a68abf3f57061928dfb99a5a8b520cb050410356", 84),
-    entry("pbkdf2_hmacsha1_test.json", "PBKDF2-HMACSHA1",
-          "5ef5307e119bd118da50ad276426ed3baade2d093e93b643a1d70be0bf0b861a", 64, counts(64, 0)),
-    entry("pbkdf2_hmacsha224_test.json", "PBKDF2-HMACSHA224",
-          "e6c835600fe798c5da9ee33cf4f17ca9ceff520d492529b2e190a2c774f2fe9b", 58),
-    entry("pbkdf2_hmacsha256_test.json", "PBKDF2-HMACSHA256",
-          "1bf37af2cefe40c829ee9ecebb3505bb6424be8824bc97aa3e1c2076e860d192", 60, counts(60, 0)),
-    entry("pbkdf2_hmacsha384_test.json", "PBKDF2-HMACSHA384",
-          "892613e78d38f1b81df77f1321a59a9fbf6d5c5d1c702126b9f709d7fd242483", 58),
-    entry("pbkdf2_hmacsha512_test.json", "PBKDF2-HMACSHA512",
-          "6a764a448b7a283478340d58f5dc20455524e8589a935fb0d66fb851e997b1c8", 58),
+    entry(
+        "aes_cbc_pkcs5_test.json",
+        "AES-CBC-PKCS5",
+        "e45234427e10cf91f27324e52afe8c00906f294dbae061535e2ae13dd300a46a",
+        216,
+        counts(72, 144),
+    ),
+    entry(
+        "aes_gcm_test.json",
+        "AES-GCM",
+        "985e5ecc172e181eaf49e89508b9470dcf478002eb7e8559c707eb42dc97dfe7",
+        316,
+        counts(116, 87, 0, GCM_SKIPPED),
+    ),
+    entry(
+        "aes_kwp_test.json",
+        "AES-KWP",
+        "e89624734deeba8bb937acba5381a5cb137c7050bf8bfd0bd70bd8438170b436",
+        254,
+        counts(77, 177),
+    ),
+    entry(
+        "aes_wrap_test.json",
+        "AES-WRAP",
+        "2fdb3661fd8823d1ec50e03886b24066415018975677dff83d83e77f5a51562d",
+        165,
+    ),
+    entry(
+        "ed25519_test.json",
+        "EDDSA",
+        "752d2ea7d7c6cf4736381b6cbacb61f8182b126ab7cd9b058f00c50084975536",
+        151,
+        counts(88, 63),
+    ),
+    entry(
+        "hkdf_sha256_test.json",
+        "HKDF-SHA-256",
+        "bb2b462a38b251cb52a2aede706d6d4b62b26864f4e80c95497507ddb07c5f1e",
+        86,
+        counts(83, 3),
+    ),
+    entry(
+        "hkdf_sha512_test.json",
+        "HKDF-SHA-512",
+        "bb9a21f4e86041caf5d7792b030349f8ff289087f195b2fbc0fc0afc39deca6f",
+        83,
+    ),
+    entry(
+        "hmac_sha1_test.json",
+        "HMACSHA1",
+        "b521c6180a862247986392d3cb49b511fc7fe790e75bee236f84e36ca290c7c0",
+        170,
+        counts(66, 104),
+    ),
+    entry(
+        "hmac_sha256_test.json",
+        "HMACSHA256",
+        "2d201cfa61d1bf95e6f5d07d96634b4a348b31e8eaa277ad7c8d09677b7a743f",
+        174,
+        counts(66, 108),
+    ),
+    entry(
+        "hmac_sha512_test.json",
+        "HMACSHA512",
+        "b6c90477bdb4a6fc8ee3d1f7b2c0b69a8dfffab34718abaa6cabd71cc2ba1207",
+        174,
+    ),
+    entry(
+        "pbes2_hmacsha1_aes_128_test.json",
+        "PbeWithHmacSha1AndAes_128",
+        "245c5b2b95adecd59b464578d4eff9c03bb97e4108f57871e939484779c32a34",
+        84,
+        counts(84, 0),
+    ),
+    entry(
+        "pbes2_hmacsha1_aes_256_test.json",
+        "PbeWithHmacSha1AndAes_256",
+        "d896e50e027768b3e59e8aebb1cc8356135948d0a7a79f3896b044a26bcc39cf",
+        84,
+    ),
+    entry(
+        "pbes2_hmacsha256_aes_256_test.json",
+        "PbeWithHmacSha256AndAes_256",
+        "f15f26e2e98a8c17f9ccf14d4cbb1f2db8c55975736dfd6f50ba4bad69778987",
+        84,
+        counts(84, 0),
+    ),
+    entry(
+        "pbes2_hmacsha512_aes_256_test.json",
+        "PbeWithHmacSha512AndAes_256",
+        "fdc4a3d2e0f358304e766797a68abf3f57061928dfb99a5a8b520cb050410356",
+        84,
+    ),
+    entry(
+        "pbkdf2_hmacsha1_test.json",
+        "PBKDF2-HMACSHA1",
+        "5ef5307e119bd118da50ad276426ed3baade2d093e93b643a1d70be0bf0b861a",
+        64,
+        counts(64, 0),
+    ),
+    entry(
+        "pbkdf2_hmacsha224_test.json",
+        "PBKDF2-HMACSHA224",
+        "e6c835600fe798c5da9ee33cf4f17ca9ceff520d492529b2e190a2c774f2fe9b",
+        58,
+    ),
+    entry(
+        "pbkdf2_hmacsha256_test.json",
+        "PBKDF2-HMACSHA256",
+        "1bf37af2cefe40c829ee9ecebb3505bb6424be8824bc97aa3e1c2076e860d192",
+        60,
+        counts(60, 0),
+    ),
+    entry(
+        "pbkdf2_hmacsha384_test.json",
+        "PBKDF2-HMACSHA384",
+        "892613e78d38f1b81df77f1321a59a9fbf6d5c5d1c702126b9f709d7fd242483",
+        58,
+    ),
+    entry(
+        "pbkdf2_hmacsha512_test.json",
+        "PBKDF2-HMACSHA512",
+        "6a764a448b7a283478340d58f5dc20455524e8589a935fb0d66fb851e997b1c8",
+        58,
+    ),
 ]
 
 CRYPTOGRAPHY_VECTORS = {
@@ -99,17 +199,33 @@ def own_entry(file):
             skipped.setdefault(code, []).append(test["result"])
     gone = [result for results in skipped.values() for result in results]
     left = {result: file.count(result) - gone.count(result) for result in ("valid", "invalid", "acceptable")}
-    expected = counts(left["valid"], left["invalid"], left["acceptable"],
-                      {code: len(results) for code, results in sorted(skipped.items())})
-    return entry(file.name, file.algorithm, hashlib.sha256(file.text().encode()).hexdigest(), len(file.tests), expected)
+    expected = counts(
+        left["valid"],
+        left["invalid"],
+        left["acceptable"],
+        {code: len(results) for code, results in sorted(skipped.items())},
+    )
+    return entry(
+        file.name, file.algorithm, hashlib.sha256(file.text().encode()).hexdigest(), len(file.tests), expected
+    )
 
 
 def manifest(files):
     sets = [
         {"name": "coffer", "licence": "Apache-2.0", "files": [own_entry(file) for file in files]},
-        {"name": "wycheproof", "upstream": "https://github.com/C2SP/wycheproof", "licence": "Apache-2.0",
-         "commit": "dac1dd4729fd1f8dd9e1e9f3dce51d783da6c166", "folder": "testvectors_v1", "files": WYCHEPROOF},
-        {"name": "cryptography-vectors", "upstream": "https://pypi.org/project/cryptography-vectors/50.0.2/",
-         "licence": "Apache-2.0 OR BSD-3-Clause", "files": [CRYPTOGRAPHY_VECTORS]},
+        {
+            "name": "wycheproof",
+            "upstream": "https://github.com/C2SP/wycheproof",
+            "licence": "Apache-2.0",
+            "commit": "dac1dd4729fd1f8dd9e1e9f3dce51d783da6c166",
+            "folder": "testvectors_v1",
+            "files": WYCHEPROOF,
+        },
+        {
+            "name": "cryptography-vectors",
+            "upstream": "https://pypi.org/project/cryptography-vectors/50.0.2/",
+            "licence": "Apache-2.0 OR BSD-3-Clause",
+            "files": [CRYPTOGRAPHY_VECTORS],
+        },
     ]
     return json.dumps({"manifest": 1, "rules": RULES, "sets": sets}, indent=1) + "\n"

@@ -8,20 +8,37 @@ FLAGS = {
     "EdgeCase": ("EDGE_CASE", "Inputs chosen so that an intermediate or final value sits at a limit."),
     "Slow": ("BASIC", "Takes seconds. A verifier may skip it with the code `slow` unless asked."),
     # sizes
-    "InvalidKeySize": ("WRONG_LENGTH", "The key has a size that the algorithm does not have. The ciphertext is the "
-                       "one for the key cut or zero-filled to the next size, so that repairing the key shows."),
-    "InvalidIvSize": ("WRONG_LENGTH", "The IV or nonce has a size that is not taken. Where the algorithm itself has "
-                      "no such size, the ciphertext is the one for the IV cut or zero-filled."),
-    "InvalidTagSize": ("WRONG_LENGTH", "The tag is cut or extended. Its bytes are right as far as they go: a "
-                       "verifier that compares only those accepts it."),
+    "InvalidKeySize": (
+        "WRONG_LENGTH",
+        "The key has a size that the algorithm does not have. The ciphertext is the "
+        "one for the key cut or zero-filled to the next size, so that repairing the key shows.",
+    ),
+    "InvalidIvSize": (
+        "WRONG_LENGTH",
+        "The IV or nonce has a size that is not taken. Where the algorithm itself has "
+        "no such size, the ciphertext is the one for the IV cut or zero-filled.",
+    ),
+    "InvalidTagSize": (
+        "WRONG_LENGTH",
+        "The tag is cut or extended. Its bytes are right as far as they go: a "
+        "verifier that compares only those accepts it.",
+    ),
     "InvalidCiphertextSize": ("WRONG_LENGTH", "The ciphertext has a length that no message gives."),
     "InvalidOutputSize": ("WRONG_LENGTH", "An output of no bytes, fewer, or more than the standard allows."),
-    "InvalidIterationCount": ("WRONG_PRIMITIVE", "Fewer than 1 iterations, or more than 2^31 - 1. The output is the "
-                              "one for 1 iteration, which is what a silently corrected count gives."),
-    "UnsupportedIvSize": ("FUNCTIONALITY", "Right by the standard, with an IV that is not 96 bits: a verifier of an "
-                          "interface with 96-bit IVs only skips it with the code `unsupported-iv-size`."),
-    "ShortKey": ("WRONG_LENGTH", "The key to be wrapped is shorter than the standard allows, or not in "
-                 "whole semi-blocks."),
+    "InvalidIterationCount": (
+        "WRONG_PRIMITIVE",
+        "Fewer than 1 iterations, or more than 2^31 - 1. The output is the "
+        "one for 1 iteration, which is what a silently corrected count gives.",
+    ),
+    "UnsupportedIvSize": (
+        "FUNCTIONALITY",
+        "Right by the standard, with an IV that is not 96 bits: a verifier of an "
+        "interface with 96-bit IVs only skips it with the code `unsupported-iv-size`.",
+    ),
+    "ShortKey": (
+        "WRONG_LENGTH",
+        "The key to be wrapped is shorter than the standard allows, or not in " "whole semi-blocks.",
+    ),
     # tampering
     "BadPadding": ("MISSING_STEP", "The plaintext does not end in PKCS #5 padding."),
     "NoPadding": ("MISSING_STEP", "The plaintext was encrypted without padding, or there is no ciphertext."),
@@ -39,19 +56,34 @@ FLAGS = {
     "EmptyPassword": ("FUNCTIONALITY", "The password is empty."),
     "EmptyKey": ("LEGACY", "The key is empty: the function is defined, an interface may refuse it."),
     "EmptySalt": ("LEGACY", "The salt is empty: the function is defined, an interface may refuse it."),
-    "ShortSalt": ("FUNCTIONALITY", "A salt under 16 bytes. Policy refuses it for new data, the function takes it."),
+    "ShortSalt": (
+        "FUNCTIONALITY",
+        "A salt under 16 bytes. Policy refuses it for new data, the function takes it.",
+    ),
     "LongSalt": ("FUNCTIONALITY", "A salt longer than the hash function's block."),
-    "LongPassword": ("FUNCTIONALITY", "A password longer than the hash function's block, which HMAC hashes first."),
+    "LongPassword": (
+        "FUNCTIONALITY",
+        "A password longer than the hash function's block, which HMAC hashes first.",
+    ),
     "EmbeddedNul": ("FUNCTIONALITY", "A zero byte inside: an interface over C strings stops there."),
-    "TrailingNul": ("KNOWN_BUG", "HMAC fills short keys with zeros, so a password and the same one with zero bytes "
-                    "at its end give the same output. That is a property of PBKDF2, not a mistake."),
+    "TrailingNul": (
+        "KNOWN_BUG",
+        "HMAC fills short keys with zeros, so a password and the same one with zero bytes "
+        "at its end give the same output. That is a property of PBKDF2, not a mistake.",
+    ),
     "NonUtf8": ("FUNCTIONALITY", "The password is not valid UTF-8: it must not pass through a text type."),
-    "Normalisation": ("FUNCTIONALITY", "Text that Unicode normalisation would change. It is used as given: canonically "
-                      "equal text in other code points gives another result. Comparing such text with an equality "
-                      "that normalises (Swift's String) hides the difference."),
+    "Normalisation": (
+        "FUNCTIONALITY",
+        "Text that Unicode normalisation would change. It is used as given: canonically "
+        "equal text in other code points gives another result. Comparing such text with an equality "
+        "that normalises (Swift's String) hides the difference.",
+    ),
     "Unicode": ("FUNCTIONALITY", "Text outside ASCII."),
     # our own schemes
-    "NoPasscode": ("FUNCTIONALITY", "The passcode is empty, which means that there is none: nothing is appended."),
+    "NoPasscode": (
+        "FUNCTIONALITY",
+        "The passcode is empty, which means that there is none: nothing is appended.",
+    ),
     "LowerCaseUuid": ("FUNCTIONALITY", "A UUID in lower case, hashed as given."),
     "EmptyUuid": ("WRONG_LENGTH", "No UUID: there is no secret in the key."),
     "Label": ("FUNCTIONALITY", "The form with a label, as shipped in practice."),

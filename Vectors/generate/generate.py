@@ -11,12 +11,38 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from cases import cbc, cbc_hmac, chacha, documented, ed25519, gcm, hkdf, keywrap, mac, pbes2, pbkdf2
+from cases import (
+    cbc,
+    cbc_hmac,
+    chacha,
+    documented_cbc,
+    documented_key,
+    ed25519,
+    gcm,
+    hkdf,
+    keywrap,
+    mac,
+    pbes2,
+    pbkdf2,
+)
 from external import manifest
 from readme import readme
 
 FOLDER = Path(__file__).resolve().parent.parent
-FAMILIES = (documented, cbc_hmac, cbc, gcm, chacha, keywrap, mac, hkdf, pbkdf2, pbes2, ed25519)
+FAMILIES = (
+    documented_key,
+    documented_cbc,
+    cbc_hmac,
+    cbc,
+    gcm,
+    chacha,
+    keywrap,
+    mac,
+    hkdf,
+    pbkdf2,
+    pbes2,
+    ed25519,
+)
 
 
 def outputs():

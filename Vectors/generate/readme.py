@@ -4,9 +4,10 @@ from vectorfile import SEED
 
 HEAD = """# Test vectors
 
-Known answers for every algorithm that Coffer offers, and many more inputs that must be refused. The files have the
-shape of Wycheproof's JSON, so that one loader reads both: `algorithm`, `numberOfTests`, `notes` (what each flag
-means), and groups of cases with the sizes in bits. Bytes are lower-case hex.
+Known answers for every algorithm that Coffer offers, and many more inputs that must be refused. The
+files have the shape of Wycheproof's JSON, so that one loader reads both: `algorithm`,
+`numberOfTests`, `notes` (what each flag means), and groups of cases with the sizes in bits. Bytes
+are lower-case hex.
 
     coffer vectors verify Vectors                   # check this package against them
     python3 Vectors/generate/verify.py              # check them against pyca/cryptography instead
@@ -17,60 +18,69 @@ The Python programs were written for Python 3.11 and `cryptography` 48.
 
 ## Files
 
-Seed of every file: `{seed}/` and the file's name without its suffix; the stream is SHA-256 over seed, `/` and a
-counter. {total} cases: {valid} valid, {invalid} invalid ({percent} %), {acceptable} acceptable.
+Seed of every file: `{seed}/` and the file's name without its suffix; the stream is SHA-256 over
+seed, `/` and a counter. {total} cases: {valid} valid, {invalid} invalid ({percent} %), {acceptable}
+acceptable.
 
 | file | algorithm | published sources, beside our own cases | cases | valid | invalid | acceptable |
 | --- | --- | --- | ---: | ---: | ---: | ---: |
 """
 
-TAIL = """
-`manifest.json` says for each of these files, and for files of other projects that we verify but do not copy, the
-SHA-256, the number of cases and how many of them a verifier must accept, refuse and skip. It holds no cases itself.
+TAIL = """ `manifest.json` says for each of these files, and for files of other projects that we verify but do
+not copy, the SHA-256, the number of cases and how many of them a verifier must accept, refuse and
+skip. It holds no cases itself.
 
 ## What the results mean
 
-* **valid**: computing gives the values, and where there is an inverse (opening, decrypting, unwrapping), it gives the
-  input back.
-* **invalid**: the case is refused, or, for functions that cannot fail, the computed value differs from the one given.
-  A wrong key, IV or tag size is invalid. Nothing may be released before a tag or key-wrap value has been checked.
-* **acceptable**: defined, but an interface may refuse it: an empty HMAC or HKDF key, an empty PBKDF2 salt, Ed25519
-  signatures whose R has a part of small order (RFC 8032 leaves the cofactor open).
+* **valid**: computing gives the values, and where there is an inverse (opening, decrypting,
+  unwrapping), it gives the input back.
+* **invalid**: the case is refused, or, for functions that cannot fail, the computed value differs
+  from the one given. A wrong key, IV or tag size is invalid. Nothing may be released before a tag
+  or key-wrap value has been checked.
+* **acceptable**: defined, but an interface may refuse it: an empty HMAC or HKDF key, an empty
+  PBKDF2 salt, Ed25519 signatures whose R has a part of small order (RFC 8032 leaves the cofactor
+  open).
 
 ## What a verifier must know
 
 * AES-GCM: our interface takes 96-bit IVs only. Cases with other IVs are skipped with the code
-  `unsupported-iv-size:<bits>`; they are {gcm_valid} published ones, which are right, and {gcm_invalid} of our own, marked
-  invalid so that a verifier that can ask sees them refused. Tags of any size but 128 bits are invalid and not skipped.
-* HMAC: the group's `tagSize` is what is expected. A tag of another length is invalid even if its bytes are right.
-* PBKDF2: `iterationCount` and `dkLen` go from negative numbers to over 2^37: read them as 64-bit integers and refuse
-  before allocating. The case with the flag `Slow` (RFC 6070, 16 777 216 iterations) takes seconds: code `slow`.
-* DOCUMENTED-KEY: `uuid`, `passcode`, `label` and `passcodeHash` are text, escaped to ASCII in the files. Compare as
-  bytes: an equality of text that normalises takes composed and decomposed forms for the same.
-* In PBKDF2 a password and the same one followed by zero bytes give the same output (HMAC fills its key with zeros).
-  The cases with the flag `TrailingNul` show it; they are valid.
+  `unsupported-iv-size:<bits>`; they are {gcm_valid} published ones, which are right, and
+  {gcm_invalid} of our own, marked invalid so that a verifier that can ask sees them refused. Tags
+  of any size but 128 bits are invalid and not skipped.
+* HMAC: the group's `tagSize` is what is expected. A tag of another length is invalid even if its
+  bytes are right.
+* PBKDF2: `iterationCount` and `dkLen` go from negative numbers to over 2^37: read them as 64-bit
+  integers and refuse before allocating. The case with the flag `Slow` (RFC 6070, 16 777 216
+  iterations) takes seconds: code `slow`.
+* DOCUMENTED-KEY: `uuid`, `passcode`, `label` and `passcodeHash` are text, escaped to ASCII in the
+  files. Compare as bytes: an equality of text that normalises takes composed and decomposed forms
+  for the same.
+* In PBKDF2 a password and the same one followed by zero bytes give the same output (HMAC fills its
+  key with zeros). The cases with the flag `TrailingNul` show it; they are valid.
 
 ## Our own algorithms
 
-* DOCUMENTED-KEY: key = SHA-256(utf8(uuid) ‖ utf8(label) ‖ passcodeHash), passcodeHash = Base64(SHA-256(utf8(passcode)))
-  or nothing when the passcode is empty.
-* DOCUMENTED-CBC: `message` = IV ‖ AES-CBC with PKCS #5 padding of `msg` under `key` of 16 or 32 bytes.
-* PBKDF2-CBC: the same under PBKDF2-HMAC-`prf`(`password`, `salt`, `iterationCount`), `keySize` bits. In the device
-  scheme the password is utf8(deviceId ‖ randomString); the comments say so.
-* CBC-HMAC: encKey and macKey are HKDF-SHA256(`key`, no salt, info, 32 bytes) with info `coffer/cbc-hmac/enc/v1` and
-  `coffer/cbc-hmac/mac/v1`; `ct` = AES-256-CBC with PKCS #5 padding; `tag` = HMAC-SHA256(macKey, length of `aad` as 8
-  bytes big-endian ‖ `aad` ‖ `iv` ‖ `ct`).
+* DOCUMENTED-KEY: key = SHA-256(utf8(uuid) ‖ utf8(label) ‖ passcodeHash), passcodeHash =
+  Base64(SHA-256(utf8(passcode))) or nothing when the passcode is empty.
+* DOCUMENTED-CBC: `message` = IV ‖ AES-CBC with PKCS #5 padding of `msg` under `key` of 16 or 32
+  bytes.
+* PBKDF2-CBC: the same under PBKDF2-HMAC-`prf`(`password`, `salt`, `iterationCount`), `keySize`
+  bits. In the device scheme the password is utf8(deviceId ‖ randomString); the comments say so.
+* CBC-HMAC: encKey and macKey are HKDF-SHA256(`key`, no salt, info, 32 bytes) with info
+  `coffer/cbc-hmac/enc/v1` and `coffer/cbc-hmac/mac/v1`; `ct` = AES-256-CBC with PKCS #5 padding;
+  `tag` = HMAC-SHA256(macKey, length of `aad` as 8 bytes big-endian ‖ `aad` ‖ `iv` ‖ `ct`).
 
 ## How far they can be trusted
 
-* Published cases were retyped from the documents that their groups name. The generator computes each of them anew and
-  stops at the first difference, so that a slip of the pen cannot stay.
-* Our own valid cases are computed by two implementations that share no code: plain Python written from the standards
-  (`generate/reference/pure_*.py`) and OpenSSL through pyca/cryptography and hashlib (`generate/reference/library.py`).
-  PBKDF2 over 3 iterations is checked by a loop over HMAC instead of plain Python.
+* Published cases were retyped from the documents that their groups name. The generator computes
+  each of them anew and stops at the first difference, so that a slip of the pen cannot stay.
+* Our own valid cases are computed by two implementations that share no code: plain Python written
+  from the standards (`generate/reference/pure_*.py`) and OpenSSL through pyca/cryptography and
+  hashlib (`generate/reference/library.py`). PBKDF2 over 3 iterations is checked by a loop over HMAC
+  instead of plain Python.
 * Our own invalid cases are shown to both wherever both can express them, and both must refuse.
-* FIPS 197 has single blocks and SP 800-38A unpadded ones; here they stand as CBC with padding, and the generator asserts
-  that the published blocks are where they belong.
+* FIPS 197 has single blocks and SP 800-38A unpadded ones; here they stand as CBC with padding, and
+  the generator asserts that the published blocks are where they belong.
 
 ## The generator
 
@@ -84,30 +94,42 @@ SHA-256, the number of cases and how many of them a verifier must accept, refuse
 | `generate/readme.py` | this text |
 | `generate/cases/__init__.py`, `padding.py`, `passwords.py`, `aead.py` | what several families share |
 | `generate/cases/cbc.py`, `gcm.py`, `chacha.py`, `cbc_hmac.py`, `keywrap.py` | ciphers and key wrapping |
-| `generate/cases/mac.py`, `hkdf.py`, `pbkdf2.py`, `pbes2.py`, `documented.py` | MACs, key derivation, documented schemes |
+| `generate/cases/mac.py`, `hkdf.py`, `pbkdf2.py`, `pbes2.py` | MACs and key derivation |
+| `generate/cases/documented_key.py`, `documented_cbc.py` | the documented schemes |
 | `generate/cases/ed25519.py` | signatures |
 | `generate/reference/__init__.py`, `library.py` | the libraries behind one shape |
 | `generate/reference/pure_aes.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py` | the plain Python implementations |
 
-To add a case, add it to its family, run `generate.py`, then `verify.py`. Cases drawn after it in the same file change,
-because they come from one stream.
-"""
+To add a case, add it to its family, run `generate.py`, then `verify.py`. Cases drawn after it in
+the same file change, because they come from one stream."""
 
 
 def readme(files):
     total = sum(len(file.tests) for file in files)
-    valid, invalid, acceptable = (sum(file.count(r) for file in files) for r in ("valid", "invalid", "acceptable"))
+    valid, invalid, acceptable = (
+        sum(file.count(r) for file in files) for r in ("valid", "invalid", "acceptable")
+    )
     rows = []
     for file in files:
         names = "; ".join(sections_joined(file.sources())) or "none"
-        rows.append(f"| `{file.name}` | {file.algorithm} | {names} | {len(file.tests)} | {file.count('valid')} "
-                    f"| {file.count('invalid')} | {file.count('acceptable')} |\n")
+        rows.append(
+            f"| `{file.name}` | {file.algorithm} | {names} | {len(file.tests)} | {file.count('valid')} "
+            f"| {file.count('invalid')} | {file.count('acceptable')} |\n"
+        )
     gcm = next(file for file in files if file.algorithm == "AES-GCM")
     others = [test for group in gcm.groups if group.head["ivSize"] != 96 for test in group.tests]
-    head = HEAD.format(seed=SEED, total=total, valid=valid, invalid=invalid, acceptable=acceptable,
-                       percent=round(100 * invalid / total))
-    tail = TAIL.format(gcm_valid=sum(t["result"] == "valid" for t in others),
-                       gcm_invalid=sum(t["result"] == "invalid" for t in others))
+    head = HEAD.format(
+        seed=SEED,
+        total=total,
+        valid=valid,
+        invalid=invalid,
+        acceptable=acceptable,
+        percent=round(100 * invalid / total),
+    )
+    tail = TAIL.format(
+        gcm_valid=sum(t["result"] == "valid" for t in others),
+        gcm_invalid=sum(t["result"] == "invalid" for t in others),
+    )
     return head + "".join(rows) + tail
 
 

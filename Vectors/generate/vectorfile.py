@@ -80,8 +80,13 @@ class VectorFile:
     def text(self):
         used = {flag for test in self.tests for flag in test["flags"]}
         notes = {flag: {"bugType": FLAGS[flag][0], "description": FLAGS[flag][1]} for flag in sorted(used)}
-        top = {"algorithm": self.algorithm, "schema": self.schema, "numberOfTests": len(self.tests),
-               "header": self.header, "notes": notes}
+        top = {
+            "algorithm": self.algorithm,
+            "schema": self.schema,
+            "numberOfTests": len(self.tests),
+            "header": self.header,
+            "notes": notes,
+        }
         lines = ["{"] + [f" {json.dumps(key)}: {_indented(value)}," for key, value in top.items()]
         lines.append(' "testGroups": [')
         number = 0

@@ -60,23 +60,28 @@ def aead(algorithm, group, t):
     if algorithm == "AES-GCM" and len(t["iv"]) != 12 and t["result"] == "valid":
         raise Skipped(f"unsupported-iv-size:{8 * len(t['iv'])}")
     need(len(t["tag"]) == 16)
-    seal, open_ = {"AES-GCM": (library.gcm_encrypt, library.gcm_decrypt),
-                   "CHACHA20-POLY1305": (library.seal, library.open_),
-                   "XCHACHA20-POLY1305": (library.xseal, library.xopen)}[algorithm]
+    seal, open_ = {
+        "AES-GCM": (library.gcm_encrypt, library.gcm_decrypt),
+        "CHACHA20-POLY1305": (library.seal, library.open_),
+        "XCHACHA20-POLY1305": (library.xseal, library.xopen),
+    }[algorithm]
     need(open_(t["key"], t["iv"], t["aad"], t["ct"], t["tag"]) == t["msg"])
     need(seal(t["key"], t["iv"], t["aad"], t["msg"]) == (t["ct"], t["tag"]))
 
 
 def key_wrap(algorithm, group, t):
-    wrap, unwrap = ((library.wrap, library.unwrap) if algorithm == "AES-WRAP" else
-                    (library.wrap_padded, library.unwrap_padded))
+    wrap, unwrap = (
+        (library.wrap, library.unwrap)
+        if algorithm == "AES-WRAP"
+        else (library.wrap_padded, library.unwrap_padded)
+    )
     need(unwrap(t["key"], t["ct"]) == t["msg"])
     need(wrap(t["key"], t["msg"]) == t["ct"])
 
 
 def mac(algorithm, group, t):
     need(8 * len(t["tag"]) == group["tagSize"])
-    need(library.hmac(hash_name(algorithm), t["key"], t["msg"])[:len(t["tag"])] == t["tag"])
+    need(library.hmac(hash_name(algorithm), t["key"], t["msg"])[: len(t["tag"])] == t["tag"])
 
 
 def hkdf(algorithm, group, t):
@@ -117,20 +122,28 @@ def pbkdf2_cbc(algorithm, group, t):
 
 def cbc_hmac(algorithm, group, t):
     need(len(t["key"]) == 32 and len(t["iv"]) == 16 and len(t["tag"]) == 32)
-    enc_key, mac_key = (library.hkdf("sha256", t["key"], b"", f"coffer/cbc-hmac/{use}/v1".encode(), 32)
-                        for use in ("enc", "mac"))
+    enc_key, mac_key = (
+        library.hkdf("sha256", t["key"], b"", f"coffer/cbc-hmac/{use}/v1".encode(), 32)
+        for use in ("enc", "mac")
+    )
     data = len(t["aad"]).to_bytes(8, "big") + t["aad"] + t["iv"] + t["ct"]
     need(library.hmac("sha256", mac_key, data) == t["tag"])
     cbc(enc_key, t["iv"], t["msg"], t["ct"])
 
 
 # The first 31 bytes of the encodings of small order, that is without the byte that also holds the sign of x.
-SMALL_ORDER = {bytes.fromhex(text)[:31] for text in (
-    "00" * 32, "01" + "00" * 31, "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
-    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
-    "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-    "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f")}
+SMALL_ORDER = {
+    bytes.fromhex(text)[:31]
+    for text in (
+        "00" * 32,
+        "01" + "00" * 31,
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    )
+}
 
 # For each test type: the check, the fields in hex, and the field that is spoiled to see that the check notices.
 TYPES = {
@@ -169,8 +182,11 @@ def check_file(path, slow, problems):
             if raw["tcId"] in numbers:
                 problems.append(f"{where}: tcId used twice")
             numbers.add(raw["tcId"])
-            problems += [f"{where}: flag {flag} without a note" for flag in raw["flags"]
-                         if flag not in document["notes"]]
+            problems += [
+                f"{where}: flag {flag} without a note"
+                for flag in raw["flags"]
+                if flag not in document["notes"]
+            ]
             test = {**raw, **{name: bytes.fromhex(raw[name]) for name in names.split()}}
             if "Slow" in raw["flags"] and not slow:
                 found["slow"] += 1
@@ -192,7 +208,9 @@ def check_file(path, slow, problems):
                 if outcome(algorithm, group, test):
                     problems.append(f"{where}: still accepted with a bit of {spoiled} flipped")
     if sum(found.values()) != document["numberOfTests"]:
-        problems.append(f"{path.name}: {sum(found.values())} cases counted, {document['numberOfTests']} declared")
+        problems.append(
+            f"{path.name}: {sum(found.values())} cases counted, {document['numberOfTests']} declared"
+        )
     return found
 
 

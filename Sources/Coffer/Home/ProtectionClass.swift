@@ -13,12 +13,6 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
         }
     }
 
-    /// The class of that name.
-    public init?(name: String) {
-        guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = match
-    }
-
     /// Whether `lock()` drops its key; the other kind stays until reboot, logout or wipe.
     var dropsOnLock: Bool { self == .whenUnlockedThisDeviceOnly }
 }

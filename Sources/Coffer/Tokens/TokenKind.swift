@@ -18,10 +18,4 @@ public enum TokenKind: UInt8, Sendable, CaseIterable {
         case .other: "other"
         }
     }
-
-    /// The kind of that name.
-    public init?(name: String) {
-        guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }
-        self = match
-    }
 }

@@ -34,8 +34,8 @@ struct FileAdd: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "When it can be read: whenUnlockedThisDeviceOnly or afterFirstUnlockThisDeviceOnly.")
-    var protection = ProtectionClass.whenUnlockedThisDeviceOnly
+        help: "When it can be read: while unlocked, or from the first unlock until reboot.")
+    var protection = ClassWord.whenUnlockedThisDeviceOnly
 
     @Flag(
         help: "Remove the original once the sealed copy is safe; its blocks may stay readable on the medium.")
@@ -44,7 +44,8 @@ struct FileAdd: AsyncParsableCommand {
     func run() async throws {
         let session = try await Opening.unlocked(global)
         let id = try await session.files.add(
-            contentsOf: ProgramArguments.path(path), class: protection, removingOriginal: removeOriginal,
+            contentsOf: ProgramArguments.path(path), class: protection.protection,
+            removingOriginal: removeOriginal,
             progress: ProgressBar("sealing").report)
         if global.json {
             try Output.json(.object([("id", .text(id.description))]))

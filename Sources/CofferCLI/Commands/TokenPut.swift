@@ -16,8 +16,8 @@ struct TokenPut: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "When it can be read: whenUnlockedThisDeviceOnly or afterFirstUnlockThisDeviceOnly.")
-    var protection = ProtectionClass.whenUnlockedThisDeviceOnly
+        help: "When it can be read: while unlocked, or from the first unlock until reboot.")
+    var protection = ClassWord.whenUnlockedThisDeviceOnly
 
     @Option(
         help: ArgumentHelp("When it stops being valid, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
@@ -35,7 +35,7 @@ struct TokenPut: AsyncParsableCommand {
         let session = try await Opening.unlocked(global)
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.longest)
         let version = try await session.tokens.put(
-            Token(SecretBytes(secret)), for: id, class: protection, expires: expiry, scopes: scope,
+            Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
             ifVersion: ifVersion)
         if global.json {
             try Output.json(.object([("version", .number(Int(version)))]))
@@ -73,12 +73,12 @@ struct TokenName: ParsableArguments {
     var account: String
 
     @Option(help: "What the token is for: access, refresh, id or other.")
-    var kind = TokenKind.access
+    var kind = KindWord.access
 
     func id() throws(CofferError) -> TokenID {
         guard ProgramArguments.isText(service), ProgramArguments.isText(account) else {
             throw CofferError(.invalidInput, "A service and an account are UTF-8.")
         }
-        return try TokenID(service: service, account: account, kind: kind)
+        return try TokenID(service: service, account: account, kind: kind.kind)
     }
 }

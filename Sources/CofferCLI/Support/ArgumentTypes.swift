@@ -1,20 +1,28 @@
-public import ArgumentParser
-public import Coffer
+import ArgumentParser
+import Coffer
 
-extension TokenKind: ExpressibleByArgument {
-    /// The value that the word on the command line names.
-    public init?(argument: String) { self.init(name: argument) }
-    /// How help shows a default.
-    public var defaultValueDescription: String { name }
-    /// Every word that is taken.
-    public static var allValueStrings: [String] { allCases.map(\.name) }
+/// The kinds of tokens, as words on the command line.
+enum KindWord: String, CaseIterable, ExpressibleByArgument {
+    case access, refresh, id, other
+
+    var kind: TokenKind {
+        switch self {
+        case .access: .access
+        case .refresh: .refresh
+        case .id: .id
+        case .other: .other
+        }
+    }
 }
 
-extension ProtectionClass: ExpressibleByArgument {
-    /// The value that the word on the command line names.
-    public init?(argument: String) { self.init(name: argument) }
-    /// How help shows a default.
-    public var defaultValueDescription: String { name }
-    /// Every word that is taken.
-    public static var allValueStrings: [String] { allCases.map(\.name) }
+/// The protection classes, as words on the command line.
+enum ClassWord: String, CaseIterable, ExpressibleByArgument {
+    case whenUnlockedThisDeviceOnly, afterFirstUnlockThisDeviceOnly
+
+    var protection: ProtectionClass {
+        switch self {
+        case .whenUnlockedThisDeviceOnly: .whenUnlockedThisDeviceOnly
+        case .afterFirstUnlockThisDeviceOnly: .afterFirstUnlockThisDeviceOnly
+        }
+    }
 }

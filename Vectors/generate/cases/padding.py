@@ -37,11 +37,11 @@ def bad_paddings(stream):
     case("1 pad byte that says 2", text[:14] + b"A" + b"\x02")
     case("15 pad bytes that say 16", text[:16] + b"A" + b"\x10" * 15)
     for count in range(2, 17):
-        padded = bytearray(text[:16 - count] + bytes([count]) * count)
+        padded = bytearray(text[: 16 - count] + bytes([count]) * count)
         padded[16 - count] ^= 0x01
         case(f"correct last byte 0x{count:02x}, first pad byte wrong", bytes(padded))
     for count in (3, 8, 16):
-        padded = bytearray(text[:16 - count] + bytes([count]) * count)
+        padded = bytearray(text[: 16 - count] + bytes([count]) * count)
         padded[14] ^= 0x80
         case(f"correct last byte 0x{count:02x}, byte before it wrong", bytes(padded))
     for place in (5, 8):

@@ -45,7 +45,7 @@ class AES:
     def __init__(self, key):
         if len(key) not in (16, 24, 32):
             raise ValueError("AES key size")
-        words = [list(key[i:i + 4]) for i in range(0, len(key), 4)]
+        words = [list(key[i : i + 4]) for i in range(0, len(key), 4)]
         count = len(words)
         constant = 1
         while len(words) < 4 * (count + 7):
@@ -58,7 +58,7 @@ class AES:
                 word = [SBOX[b] for b in word]
             words.append([a ^ b for a, b in zip(word, words[-count])])
         flat = [byte for word in words for byte in word]
-        self.round_keys = [flat[i:i + 16] for i in range(0, len(flat), 16)]
+        self.round_keys = [flat[i : i + 16] for i in range(0, len(flat), 16)]
 
     def encrypt(self, block):
         two, three = TIMES[2], TIMES[3]
@@ -67,9 +67,13 @@ class AES:
             s = [SBOX[state[i]] for i in SHIFT]
             state = []
             for c in range(0, 16, 4):
-                a, b, d, e = s[c:c + 4]
-                state += [two[a] ^ three[b] ^ d ^ e, a ^ two[b] ^ three[d] ^ e,
-                          a ^ b ^ two[d] ^ three[e], three[a] ^ b ^ d ^ two[e]]
+                a, b, d, e = s[c : c + 4]
+                state += [
+                    two[a] ^ three[b] ^ d ^ e,
+                    a ^ two[b] ^ three[d] ^ e,
+                    a ^ b ^ two[d] ^ three[e],
+                    three[a] ^ b ^ d ^ two[e],
+                ]
             state = [a ^ b for a, b in zip(state, key)]
         return bytes(SBOX[state[i]] ^ k for i, k in zip(SHIFT, self.round_keys[-1]))
 
@@ -80,11 +84,13 @@ class AES:
             s = [INVERSE_SBOX[state[i]] ^ k for i, k in zip(UNSHIFT, key)]
             state = []
             for c in range(0, 16, 4):
-                a, b, d, e = s[c:c + 4]
-                state += [fourteen[a] ^ eleven[b] ^ thirteen[d] ^ nine[e],
-                          nine[a] ^ fourteen[b] ^ eleven[d] ^ thirteen[e],
-                          thirteen[a] ^ nine[b] ^ fourteen[d] ^ eleven[e],
-                          eleven[a] ^ thirteen[b] ^ nine[d] ^ fourteen[e]]
+                a, b, d, e = s[c : c + 4]
+                state += [
+                    fourteen[a] ^ eleven[b] ^ thirteen[d] ^ nine[e],
+                    nine[a] ^ fourteen[b] ^ eleven[d] ^ thirteen[e],
+                    thirteen[a] ^ nine[b] ^ fourteen[d] ^ eleven[e],
+                    eleven[a] ^ thirteen[b] ^ nine[d] ^ fourteen[e],
+                ]
         return bytes(INVERSE_SBOX[state[i]] ^ k for i, k in zip(UNSHIFT, self.round_keys[0]))
 
 
@@ -93,7 +99,7 @@ def xor(a, b):
 
 
 def blocks_of(data):
-    return [data[i:i + BLOCK] for i in range(0, len(data), BLOCK)]
+    return [data[i : i + BLOCK] for i in range(0, len(data), BLOCK)]
 
 
 # CBC with the padding of PKCS #5 (RFC 8018 section 6.1.1; for 16-byte blocks also called PKCS #7)
@@ -225,7 +231,7 @@ PADDED_IV = bytes.fromhex("a65959a6")
 def wrap_raw(key, iv, message):
     """The wrapping function W of SP 800-38F over any initial value, for one semi-block or more."""
     cipher, a = AES(key), iv
-    r = [message[i:i + 8] for i in range(0, len(message), 8)]
+    r = [message[i : i + 8] for i in range(0, len(message), 8)]
     for j in range(6):
         for i in range(len(r)):
             block = cipher.encrypt(a + r[i])
@@ -236,7 +242,7 @@ def wrap_raw(key, iv, message):
 
 def unwrap_raw(key, wrapped):
     cipher, a = AES(key), wrapped[:8]
-    r = [wrapped[i:i + 8] for i in range(8, len(wrapped), 8)]
+    r = [wrapped[i : i + 8] for i in range(8, len(wrapped), 8)]
     for j in range(5, -1, -1):
         for i in range(len(r) - 1, -1, -1):
             block = cipher.decrypt(xor(a, (len(r) * j + i + 1).to_bytes(8, "big")) + r[i])

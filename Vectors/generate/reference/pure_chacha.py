@@ -36,7 +36,7 @@ def block(key, counter, nonce):
 def stream(key, counter, nonce, data):
     out = b""
     for i in range(0, len(data), 64):
-        out += bytes(a ^ b for a, b in zip(data[i:i + 64], block(key, counter + i // 64, nonce)))
+        out += bytes(a ^ b for a, b in zip(data[i : i + 64], block(key, counter + i // 64, nonce)))
     return out
 
 
@@ -53,7 +53,7 @@ def poly1305_sum(r, data, start=0):
     """The accumulator before the secret addend: a number modulo 2^130 - 5."""
     total = start
     for i in range(0, len(data), 16):
-        total = (total + int.from_bytes(data[i:i + 16] + b"\1", "little")) * r % P1305
+        total = (total + int.from_bytes(data[i : i + 16] + b"\1", "little")) * r % P1305
     return total
 
 

@@ -16,7 +16,7 @@ def _root(value, degree):
     low, high = 0, 1 << (value.bit_length() // degree + 1)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if middle ** degree <= value else (low, middle - 1)
+        low, high = (middle, high) if middle**degree <= value else (low, middle - 1)
     return low
 
 
@@ -52,7 +52,7 @@ def _sha1(data):
     h = [0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476, 0xC3D2E1F0]
     data = _padded(data, 64)
     for start in range(0, len(data), 64):
-        w = [int.from_bytes(data[i:i + 4], "big") for i in range(start, start + 64, 4)]
+        w = [int.from_bytes(data[i : i + 4], "big") for i in range(start, start + 64, 4)]
         for t in range(16, 80):
             w.append(rotate(w[t - 3] ^ w[t - 8] ^ w[t - 14] ^ w[t - 16], 1))
         a, b, c, d, e = h
@@ -74,8 +74,10 @@ def _sha2(name, data):
     wide = name in ("sha384", "sha512")
     bits, block, k = (64, 128, K512) if wide else (32, 64, K256)
     big0, big1, small0, small1 = (
-        ((28, 34, 39), (14, 18, 41), (1, 8, 7), (19, 61, 6)) if wide else
-        ((2, 13, 22), (6, 11, 25), (7, 18, 3), (17, 19, 10)))
+        ((28, 34, 39), (14, 18, 41), (1, 8, 7), (19, 61, 6))
+        if wide
+        else ((2, 13, 22), (6, 11, 25), (7, 18, 3), (17, 19, 10))
+    )
     mask = (1 << bits) - 1
 
     def rotate(x, n):
@@ -91,7 +93,7 @@ def _sha2(name, data):
     data = _padded(data, block)
     for start in range(0, len(data), block):
         step = bits // 8
-        w = [int.from_bytes(data[i:i + step], "big") for i in range(start, start + block, step)]
+        w = [int.from_bytes(data[i : i + step], "big") for i in range(start, start + block, step)]
         for t in range(16, len(k)):
             w.append((small(w[t - 2], small1) + w[t - 7] + small(w[t - 15], small0) + w[t - 16]) & mask)
         a, b, c, d, e, f, g, h = state
@@ -100,7 +102,7 @@ def _sha2(name, data):
             t2 = big(a, big0) + ((a & b) ^ (a & c) ^ (b & c))
             a, b, c, d, e, f, g, h = (t1 + t2) & mask, a, b, c, (d + t1) & mask, e, f, g
         state = [(x + y) & mask for x, y in zip(state, (a, b, c, d, e, f, g, h))]
-    return b"".join(x.to_bytes(bits // 8, "big") for x in state)[:SIZE[name]]
+    return b"".join(x.to_bytes(bits // 8, "big") for x in state)[: SIZE[name]]
 
 
 def digest(name, data):

@@ -1,13 +1,14 @@
 """manifest.json: what a verifier must count in our own files and in sets of other people's files.
 
-Other people's files are not copied here. Their entries were counted once from the files at the commit named below;
-`verify.py DIR` counts them again. Entries without `expected` are known by their hash and declared number of cases.
+Other people's files are not copied here. Their entries were counted once from the files at the commit named
+below; `verify.py DIR` counts them again. Entries without `expected` are known by their hash and declared number
+of cases.
 """
 
 import hashlib
 import json
 
-# A GCM case that is right and whose IV is not 96 bits is skipped: an interface with 96-bit IVs has no way to ask.
+# A GCM case that is right and whose IV is not 96 bits is skipped: an interface with 96-bit IVs cannot take it.
 GCM_IV_BITS = 96
 
 RULES = [
@@ -16,7 +17,8 @@ RULES = [
     "acceptable: result acceptable, either outcome.",
     "skipped: by code; a skip with another code or number than expected is a failure.",
     "declared = accepted + refused + acceptable + skipped.",
-    "unsupported-iv-size:N stands for a valid AES-GCM case with an IV of N bits other than 96; an invalid one is refused.",
+    "unsupported-iv-size:N stands for a valid AES-GCM case with an IV of N bits other than 96; "
+    "an invalid one is refused.",
     "slow stands for a case with the flag Slow that was not asked for; when it is run it counts as accepted.",
 ]
 

@@ -3,7 +3,8 @@
 
     python3 Vectors/generate/generate.py [--check]
 
-The same bytes come out every time. Any disagreement between implementations, or with a published value, stops it.
+The same bytes come out every time. Any disagreement between implementations, or with a published value, stops
+it.
 """
 
 import sys

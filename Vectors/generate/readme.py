@@ -26,7 +26,8 @@ acceptable.
 | --- | --- | --- | ---: | ---: | ---: | ---: |
 """
 
-TAIL = """ `manifest.json` says for each of these files, and for files of other projects that we verify but do
+TAIL = """
+`manifest.json` says for each of these files, and for files of other projects that we verify but do
 not copy, the SHA-256, the number of cases and how many of them a verifier must accept, refuse and
 skip. It holds no cases itself.
 
@@ -43,13 +44,12 @@ skip. It holds no cases itself.
 
 ## What a verifier must know
 
-* AES-GCM: our interface takes 96-bit IVs only. Cases with other IVs are skipped with the code
-  `unsupported-iv-size:<bits>`; they are {gcm_valid} published ones, which are right, and
-  {gcm_invalid} of our own, marked invalid so that a verifier that can ask sees them refused. Tags
-  of any size but 128 bits are invalid and not skipped.
+* AES-GCM: our interface takes 96-bit IVs only. The {gcm_valid} published cases with other IVs are right and
+  are skipped with the code `unsupported-iv-size:<bits>`; {gcm_invalid} of our own are marked invalid and
+  must be refused. Tags of any size but 128 bits are invalid and not skipped.
 * HMAC: the group's `tagSize` is what is expected. A tag of another length is invalid even if its
   bytes are right.
-* PBKDF2: `iterationCount` and `dkLen` go from negative numbers to over 2^37: read them as 64-bit
+* PBKDF2: `iterationCount` and `dkLen` go from negative numbers to 2^52: read them as 64-bit
   integers and refuse before allocating. The case with the flag `Slow` (RFC 6070, 16 777 216
   iterations) takes seconds: code `slow`.
 * DOCUMENTED-KEY: `uuid`, `passcode`, `label` and `passcodeHash` are text, escaped to ASCII in the

@@ -3,9 +3,9 @@
 
     python3 Vectors/generate/verify.py [--slow] [FILE or FOLDER ...]
 
-Without a path: our own files. Files are matched with the manifest by name; their SHA-256 and their counts must be the
-ones expected there. It shares no code with the generator but `reference/library.py`. Every accepted case is also
-spoiled by one bit and must then fail. Exit code 1 on any difference.
+Without a path: our own files. Files are matched with the manifest by name; their SHA-256 and their counts must
+be the ones expected there. It shares no code with the generator but `reference/library.py`. Every accepted case
+is also spoiled by one bit and must then fail. Exit code 1 on any difference.
 """
 
 import base64
@@ -99,7 +99,7 @@ def pbes2(algorithm, group, t):
 
 def eddsa(algorithm, group, t):
     need(library.ed25519_verify(bytes.fromhex(group["publicKey"]["pk"]), t["msg"], t["sig"]))
-    # OpenSSL takes public keys of small order; our rule refuses them. y of order 1, 2, 4 and 8, from the curve.
+    # OpenSSL takes public keys of small order; our rule refuses them.
     need(bytes.fromhex(group["publicKey"]["pk"])[:31] not in SMALL_ORDER)
 
 
@@ -145,7 +145,7 @@ SMALL_ORDER = {
     )
 }
 
-# For each test type: the check, the fields in hex, and the field that is spoiled to see that the check notices.
+# For each test type: the check, the fields in hex, and the field that is spoiled to see that it notices.
 TYPES = {
     "IndCpaTest": (aes_cbc, "key iv msg ct", "ct"),
     "AeadTest": (aead, "key iv aad msg ct tag", "tag"),

@@ -9,8 +9,8 @@ struct UnlockCommand: AsyncParsableCommand {
         abstract: "Keep the class keys in the kernel keyring for later commands of this user.",
         discussion: """
             They stay until `coffer lock`, a reboot, or the home's inactivity time without use; with --for \
-            exactly so long. The key of the class afterFirstUnlockThisDeviceOnly stays until a reboot. Where there \
-            is no kernel keyring, every command asks for the passcode.
+            exactly so long. The key of the class afterFirstUnlockThisDeviceOnly stays until a reboot. Where \
+            there is no kernel keyring, every command asks for the passcode.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -363,7 +363,7 @@ def wrong_constructions(file):
 
 
 def authenticated_nonsense(file):
-    """A correct MAC over what cannot be decrypted: only the right key can make these, and they are refused alike."""
+    """A correct MAC over what cannot be decrypted: only the right key makes these, and they are refused alike."""
     stream = file.stream
 
     def case(comment, flag, build, msg):
@@ -404,7 +404,7 @@ def authenticated_nonsense(file):
 
 
 def wrong_padding_block(key, iv, size):
-    """Ciphertext of AES with a shorter key, for the first message whose padding does not come out right by chance."""
+    """Ciphertext of AES with a shorter key, for the first message whose padding is not right by chance."""
     for number in range(256):
         ct = encrypt(key[:size], iv, bytes([number]) * 20)
         try:

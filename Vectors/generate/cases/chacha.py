@@ -63,8 +63,8 @@ def build(cipher, source, known, inner):
 def accumulator_limits(cipher, inner):
     """Messages that bring Poly1305's accumulator to a chosen value just before the secret part is added.
 
-    The last step is (accumulator + lengths) * r; solving it backwards for one 16-byte block of ciphertext gives a
-    number that must lie between 2^128 and 2^129, so inputs are drawn until it does.
+    The last step is (accumulator + lengths) * r; solving it backwards for one 16-byte block of ciphertext gives
+    a number that must lie between 2^128 and 2^129, so inputs are drawn until it does.
     """
     prime, stream = pure_chacha.P1305, cipher.file.stream
     targets = [

@@ -232,7 +232,7 @@ def bad_keys(file):
 
 
 def small_order_keys(file):
-    """For a public key of small order anybody finds signatures that satisfy the equation. They must be refused."""
+    """For a public key of small order anybody finds signatures that fit the equation. They must be refused."""
     stream = file.stream
     torsion = pure.torsion_points()
     identity_twin = (pure.P + 1).to_bytes(32, "little")

@@ -1,4 +1,4 @@
-"""PBES2 with HMAC and AES-CBC (RFC 8018 section 6.2): PBKDF2 gives the key, the IV stands beside the ciphertext."""
+"""PBES2 with HMAC and AES-CBC (RFC 8018 section 6.2): PBKDF2 gives the key, the IV stands beside the text."""
 
 from cases.cbc import encrypt, encrypt_blocks, must_refuse
 from cases.padding import bad_paddings

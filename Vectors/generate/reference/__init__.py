@@ -1,1 +1,1 @@
-"""Two sets of implementations: `pure_*`, written here from the standards, and `library`, which calls others'."""
+"""Two sets of implementations: `pure_*`, written here from the standards, and `library`, others'."""

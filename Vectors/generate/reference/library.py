@@ -1,4 +1,4 @@
-"""The other implementation: pyca/cryptography (over OpenSSL) and the standard library, behind the same shapes.
+"""The other implementation: pyca/cryptography (over OpenSSL) and the standard library, in the same shapes.
 
 Everything that must be refused raises ValueError, whatever the library itself raises.
 """

@@ -1,4 +1,4 @@
-"""Ed25519 in plain Python, written from RFC 8032 section 5.1, with the pieces that odd signatures are made of."""
+"""Ed25519 in plain Python, from RFC 8032 section 5.1, with the pieces that odd signatures are made of."""
 
 from reference import pure_hash
 

@@ -880,7 +880,8 @@ def run_operation(operation, bench, options, share):
         except Exception:  # a fault of this program, or an answer that the contract does not know
             return "other", traceback.format_exc(limit=-3)
 
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    try:
         for fault, (kind, text) in zip(faults, pool.map(attempt, itertools.count(1), faults)):
             if kind == "skipped":
                 row["skipped"] += 1
@@ -888,6 +889,9 @@ def run_operation(operation, bench, options, share):
             row["runs"] += 1
             if kind:
                 fail(kind, fault, text)
+    finally:
+        # When we are told to stop in the middle, the runs that have not begun never do.
+        pool.shutdown(cancel_futures=True)
     row["seconds"] = round(time.monotonic() - started, 1)
     return row
 
@@ -990,6 +994,7 @@ def report(rows, options):
 
 def main():
     options = parse_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # and clean up on the way out
     root = os.path.realpath(tempfile.mkdtemp(prefix="coffer-crash-", dir=fast_folder()))
     code = 0
     try:

@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = random.Random("container")
 DEVICE, CLASS, VAULT = SOURCE.randbytes(32), SOURCE.randbytes(32), SOURCE.randbytes(16)
 KEYS = Keys(DEVICE, CLASS, VAULT)
-FROZEN = "2a2323b4fa9cbde44870496899a6c07c02dde29e53db0075769acf84710f7e98"
+FROZEN = "18a3b9957e7f591f79c1568fbfd0df77c53c1bf6c107374f76bb142cc0e0cc94"
 
 
 def make(plaintext, slots=(SlotPlan(),), seed="seed", writer=Writer, **options):

@@ -136,7 +136,7 @@ class Writer:
             self.outer_salt,
             klass.to_bytes(2, "big"),
             (1).to_bytes(2, "big"),
-            hashlib.sha256(b"outer" + device_key).digest()[:16],
+            self.vault,
             len(wrapped).to_bytes(2, "big"),
             bytes(2),
             field(wrapped, 256),

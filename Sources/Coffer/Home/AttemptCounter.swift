@@ -36,7 +36,7 @@ struct AttemptCounter {
         let kek = try Keybag.wrappingKey(passcode: derived, device: device)
         do throws(CofferError) {
             let keys = try keybag.unwrap(under: kek, vaultID: device.vaultID)
-            if before != Attempts() || counted != Attempts() { try write(Attempts(), key: key, in: vault) }
+            try write(Attempts(), key: key, in: vault)
             return keys
         } catch {
             guard error.code == .notAuthentic else { throw error }

@@ -112,7 +112,6 @@ extension Home {
         for name in try directory.names() where name.string.hasPrefix(Self.buildPrefix) {
             try directory.removeTree(name)
         }
-        try directory.removeTemporaries()
     }
 }
 

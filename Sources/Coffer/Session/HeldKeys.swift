@@ -20,13 +20,18 @@ final class HeldKeys: Sendable {
     }
 
     /// Lends `keys`; classes that drop on lock for exactly `seconds`, or for the inactivity time after each
-    /// use.
+    /// use. All or, when one is not taken, none.
     func hold(_ keys: [ProtectionClass: ClassKey], seconds: Int?) throws(CofferError) {
-        for (protection, key) in keys {
-            let timeout = protection.dropsOnLock ? seconds ?? inactivity : nil
-            try KernelHeldKey.store(
-                key.key, name: Self.name(protection, vaultID: vaultID), timeout: timeout,
-                isRenewable: seconds == nil)
+        do throws(CofferError) {
+            for (protection, key) in keys {
+                let timeout = protection.dropsOnLock ? seconds ?? inactivity : nil
+                try KernelHeldKey.store(
+                    key.key, name: Self.name(protection, vaultID: vaultID), timeout: timeout,
+                    isRenewable: seconds == nil)
+            }
+        } catch {
+            remove(all: true)
+            throw error
         }
     }
 

@@ -30,7 +30,8 @@ public final class TokenVault: Sendable {
     ///   - attributes: The caller's own attributes.
     ///   - ifVersion: Store only when this is the version now stored; 0 means that there must be none.
     /// - Returns: The new version, one more than the one before.
-    /// - Throws: `conflict` with the current version; `locked`, `wiped`, `busy`, `noSpace`.
+    /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes or attributes,
+    ///   for 64 KiB of them or an expiry centuries away; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -54,6 +55,7 @@ public final class TokenVault: Sendable {
                     id: id, version: version + 1, protection: protection,
                     stored: Date(nanosecondsSince1970: core.time.wall().nanoseconds), expires: expires,
                     scopes: scopes, attributes: attributes)
+                try info.checkLimits()
                 contents.envelopes[name] = try TokenEnvelope.seal(
                     token, info: info, name: name, under: classKey, vaultID: core.device.vaultID
                 ).encoded

@@ -45,6 +45,30 @@ import Testing
         #expect(failure { _ = try TokenID(service: "s", account: long + "x") } == .invalidInput)
     }
 
+    /// Each of these once ended the process or was stored as something else.
+    @Test func metadataHasBounds() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let id = try id("s")
+        let token = try Token(copying: [1])
+        let many = [String](repeating: "x", count: 70_000)
+        let pairs = Dictionary(uniqueKeysWithValues: (0..<70_000).map { ("\($0)", "") })
+        let long = String(repeating: "x", count: TokenInfo.longestTexts + 1)
+        let refusals = [
+            await refusal { try await session.tokens.put(token, for: id, scopes: many) },
+            await refusal { try await session.tokens.put(token, for: id, attributes: pairs) },
+            await refusal { try await session.tokens.put(token, for: id, scopes: [long]) },
+            await refusal {
+                try await session.tokens.put(token, for: id, expires: Date(timeIntervalSince1970: 1e12))
+            },
+        ]
+        #expect(refusals.map { $0?.code } == [.invalidInput, .invalidInput, .invalidInput, .invalidInput])
+        #expect(try await session.tokens.count() == 0)
+        let most = [String](repeating: "x", count: TokenInfo.mostEntries)
+        try await session.tokens.put(token, for: id, scopes: most)
+        #expect(try await session.tokens.info(for: id)?.scopes.count == TokenInfo.mostEntries)
+    }
+
     @Test func whatIsAbsentIsNil() async throws {
         let home = try TestHome()
         let session = try await home.create()

@@ -11,11 +11,12 @@ struct ViewTests {
         return (home, try home.add(try home.file("letter.txt", Array("a private letter\n".utf8))))
     }
 
-    /// A running view: the command, the process that views, and the path of the copy.
+    /// A running view: the command, the process that views, and the path of the copy. `preparation` has run
+    /// when this returns.
     private func start(
-        _ home: CommandHome, _ id: String, _ script: String = "exec sleep 100"
+        _ home: CommandHome, _ id: String, preparation: String = "", _ script: String = "exec sleep 100"
     ) throws -> (helper: Helper, viewer: Int32, copy: String) {
-        let report = "echo ready; echo $$; echo \"$1\"; "
+        let report = "\(preparation)echo ready; echo $$; echo \"$1\"; "
         let helper = try #require(
             Helper([
                 CommandRun.cofferPath, "file", "view", id, "--home", home.path, "--", "sh", "-c",
@@ -76,7 +77,8 @@ struct ViewTests {
     @Test("A command that does not heed the signal is killed, and the copy goes")
     func stubborn() throws {
         let (home, id) = try make()
-        let (helper, viewer, copy) = try start(home, id, "trap '' TERM; while :; do sleep 0.1; done")
+        let (helper, viewer, copy) = try start(
+            home, id, preparation: "trap '' TERM; ", "while :; do sleep 0.1; done")
         kill(helper.identifier, SIGTERM)
         #expect(helper.end() == 128 + SIGKILL)
         #expect(!isThere(copy) && !isThere("/proc/\(viewer)"))

@@ -17,6 +17,7 @@ let package = Package(
     name: "coffer",
     products: [
         .library(name: "Coffer", targets: ["Coffer"]),
+        .library(name: "CofferDatabase", targets: ["CofferDatabase"]),
         .library(name: "CofferCrypto", targets: ["CofferCrypto"]),
         .library(name: "CofferTesting", targets: ["CofferTesting"]),
         .executable(name: "coffer", targets: ["CofferCLI"]),
@@ -30,6 +31,7 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // Cellar: module maps, no logic.
@@ -37,6 +39,7 @@ let package = Package(
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(
             name: "CSecretService", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLinux"),
         // SHA-256 by the processor's instructions: C, because Swift has no function attribute for them.
         .target(name: "CSHA2", publicHeadersPath: "."),
@@ -54,6 +57,15 @@ let package = Package(
             ],
             swiftSettings: shared),
 
+        // Its annex, for CofferDatabase alone: the token vault needs no SQLite.
+        .target(
+            name: "CofferEngineSQLite",
+            dependencies: [
+                "CofferBase", "CofferEngine", "CSQLite",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+
         // Floor 1: cryptography in safe Swift.
         .target(name: "CofferCrypto", dependencies: ["CofferBase", "CofferEngine"], swiftSettings: shared),
 
@@ -62,6 +74,14 @@ let package = Package(
             name: "Coffer",
             dependencies: [
                 "CofferBase", "CofferCrypto", "CofferEngine",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .target(
+            name: "CofferDatabase",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngineSQLite",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
@@ -128,6 +148,15 @@ let package = Package(
             dependencies: [
                 "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferTesting", "TestAgent",
                 "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .testTarget(
+            name: "CofferDatabaseTests",
+            dependencies: [
+                "CofferDatabase", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
+                "CofferEngineSQLite", "CofferTesting", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),

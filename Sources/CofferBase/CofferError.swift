@@ -22,6 +22,9 @@ public struct CofferError: Error, Sendable {
     /// How long to wait before trying again; set with ``Code/attemptDelayed``.
     public let retryAfter: Duration?
 
+    /// What of several entries is meant cannot be told: where each of them is; set with ``Code/ambiguous``.
+    public let entries: [String]
+
     /// Creates an error.
     ///
     /// - Parameters:
@@ -31,9 +34,10 @@ public struct CofferError: Error, Sendable {
     ///   - attemptsLeft: Attempts left before everything is erased.
     ///   - currentVersion: The version now stored.
     ///   - retryAfter: How long to wait before trying again.
+    ///   - entries: Where each of several entries is.
     public init(
         _ code: Code, _ message: String, systemError: Int32? = nil, attemptsLeft: Int? = nil,
-        currentVersion: UInt64? = nil, retryAfter: Duration? = nil
+        currentVersion: UInt64? = nil, retryAfter: Duration? = nil, entries: [String] = []
     ) {
         self.code = code
         self.message = message
@@ -41,6 +45,7 @@ public struct CofferError: Error, Sendable {
         self.attemptsLeft = attemptsLeft
         self.currentVersion = currentVersion
         self.retryAfter = retryAfter
+        self.entries = entries
     }
 }
 
@@ -52,6 +57,8 @@ extension CofferError {
             case keyringUnavailable, timedOut, conflict, refused, attemptDelayed, notInitialised
             case alreadyExists, invalidInput, busy, noSpace, readOnly, permissionDenied, cancelled
             case inputOutput, outOfMemory, unsupported, internalFailure
+            case noSessionBus, noSecretService, noDefaultCollection, keyringLocked, noPrompter
+            case promptDismissed, interrupted, ambiguous
         }
 
         private let kind: Kind
@@ -77,6 +84,22 @@ extension CofferError {
         public static let unsupportedVersion = Code(kind: .unsupportedVersion)
         /// The keyring that this home uses cannot be reached.
         public static let keyringUnavailable = Code(kind: .keyringUnavailable)
+        /// There is no session bus to reach the Secret Service by.
+        public static let noSessionBus = Code(kind: .noSessionBus)
+        /// There is a session bus and no Secret Service on it.
+        public static let noSecretService = Code(kind: .noSecretService)
+        /// The Secret Service has no default collection, and none is made for the user.
+        public static let noDefaultCollection = Code(kind: .noDefaultCollection)
+        /// The user's keyring is locked. Not to be confused with ``locked``, which is the vault.
+        public static let keyringLocked = Code(kind: .keyringLocked)
+        /// The keyring would have to ask the user, and there is nothing to ask with.
+        public static let noPrompter = Code(kind: .noPrompter)
+        /// The user closed the keyring's question without an answer.
+        public static let promptDismissed = Code(kind: .promptDismissed)
+        /// The Secret Service went away in the middle of a call: whether it was done is not known.
+        public static let interrupted = Code(kind: .interrupted)
+        /// Several entries of the keyring answer to one name; see ``CofferError/entries``.
+        public static let ambiguous = Code(kind: .ambiguous)
         /// A deadline passed.
         public static let timedOut = Code(kind: .timedOut)
         /// The stored version is not the expected one; see ``CofferError/currentVersion``.

@@ -62,7 +62,7 @@ extension Home {
             keybag.encoded, vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault)
         try Attempts.record.create(
             Attempts().encoded, vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
-        try FileKeyring.create(device: device, in: vault)
+        try TokenFile.create(device: device, in: vault)
         try vault.makeDirectory(filesName)
         try vault.sync()
         return keys

@@ -11,12 +11,15 @@ final class SessionCore: Sendable {
     let time: TimeSource
     let keys: KeyRoom
     let heldKeys: HeldKeys
+    /// Where the sealed tokens are.
+    let keyring: any Keyring
 
     init(home: Home, device: DeviceRecord, time: TimeSource) throws(CofferError) {
         let home = try home.bound(to: device.vaultID)
         self.home = home
         self.device = device
         self.time = time
+        keyring = FileKeyring(home: home, device: device)
         let vault = try home.openVault()
         let keybag = try home.checkingState { () throws(CofferError) in
             try Self.readKeybag(device: device, in: vault)

@@ -1,128 +1,43 @@
 import CofferBase
-import CofferCrypto
-import CofferEngine
-import SystemPackage
+import Synchronization
 
-/// The embedded keyring: every envelope in one sealed file, which each change replaces whole.
+/// The embedded keyring: the sealed file of ``TokenFile`` in the home. Works with nothing running.
 ///
-/// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
-/// with the first 32 bytes as associated data. Inside: generation (8), number of items (4), then for each its
-/// keyed name (32), length (4) and envelope, in the order of names. The key is derived from the device key:
-/// the file hides names and numbers; the values have their own keys.
-struct FileKeyring {
-    static let fileName: FilePath = "tokens"
-    private static let headerSize = 32
-    private static let nameSize = 32
-    /// More than this is no token file: 4 GiB.
-    private static let sizeLimit = 1 << 32
+/// Several changes together are made as one.
+final class FileKeyring: Keyring {
+    private let home: Home
+    private let file: TokenFile
+    /// The items last read.
+    private let cache = Mutex<TokenFile.Snapshot?>(nil)
 
-    /// The items at one moment, by keyed name.
-    struct Contents: Sendable {
-        var generation: UInt64
-        var envelopes: [[UInt8]: [UInt8]]
+    init(home: Home, device: DeviceRecord) {
+        self.home = home
+        file = TokenFile(device: device)
     }
 
-    /// Contents with the file they were read from. While that is open its inode stays its own, so that
-    /// ``isCurrent(_:in:)`` can tell by it.
-    final class Snapshot: Sendable {
-        let contents: Contents
-        fileprivate let status: FileStatus
-        private let file: Descriptor
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { try current().envelopes[name] }
 
-        fileprivate init(_ contents: Contents, status: FileStatus, file: consuming Descriptor) {
-            self.contents = contents
-            self.status = status
-            self.file = file
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] { try current().envelopes }
+
+    func count() throws(CofferError) -> Int { try current().envelopes.count }
+
+    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+        var contents = try current()
+        guard changes.contains(where: { $1 != .remove || contents.envelopes[$0] != nil }) else { return }
+        contents.envelopes = contents.envelopes.applying(changes)
+        try file.write(contents, in: home.openVault())
+    }
+
+    /// The items as they are on the disk now, read anew only when somebody changed them.
+    private func current() throws(CofferError) -> TokenFile.Contents {
+        let vault = try home.openVault()
+        if let cached = cache.withLock({ $0 }), try file.isCurrent(cached, in: vault) {
+            return cached.contents
         }
-    }
-
-    let device: DeviceRecord
-
-    /// Makes an empty file. Only `init` of a home calls this: a file that is missing later is an error.
-    static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
-        let keyring = FileKeyring(device: device)
-        let empty = try keyring.seal(Contents(generation: 1, envelopes: [:]))
-        let file = try vault.open(fileName, [.readWrite, .exclusive])
-        try file.write(empty.span, at: 0)
-        try file.sync()
-    }
-
-    /// Reads the file as it is now; changes replace it whole, so no lock is needed.
-    func read(in vault: borrowing Descriptor) throws(CofferError) -> Snapshot {
-        let file = try vault.open(Self.fileName, .read)
-        let status = try file.status()
-        guard status.kind == .regular else { throw damaged }
-        let contents = try open(file.readAll(limit: Self.sizeLimit))
-        return Snapshot(contents, status: status, file: file)
-    }
-
-    /// Whether `snapshot` is what the vault holds now.
-    func isCurrent(_ snapshot: Snapshot, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
-        try vault.status(of: Self.fileName)?.isSameFile(as: snapshot.status) ?? false
-    }
-
-    /// Replaces the file. Only under the home's lock, with contents read under it.
-    func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
-        var next = contents
-        next.generation += 1
-        let sealed = try seal(next)
-        try vault.removeTemporaries()
-        try vault.replace(Self.fileName, with: sealed.span)
-    }
-
-    private var damaged: CofferError { CofferError(.corrupt, "The token file is damaged.") }
-
-    private var header: [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.tokens.utf8))
-        writer.append(UInt16(1))
-        writer.pad(to: 16)
-        writer.append(device.vaultID.bytes)
-        return writer.bytes
-    }
-
-    private func seal(_ contents: Contents) throws(CofferError) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.append(contents.generation)
-        writer.append(UInt32(contents.envelopes.count))
-        for (name, envelope) in contents.envelopes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
-            writer.append(name)
-            writer.appendCounted(envelope)
+        return try home.checkingState { () throws(CofferError) in
+            let snapshot = try file.read(in: vault)
+            cache.withLock { $0 = snapshot }
+            return snapshot.contents
         }
-        let header = header
-        let key = try device.key(Label.tokenFile)
-        return header + (try XChaCha20Poly1305.seal(writer.bytes.span, key: key, associatedData: header.span))
-    }
-
-    private func open(_ bytes: [UInt8]) throws(CofferError) -> Contents {
-        var head = ByteReader(bytes, what: "token file")
-        guard try head.take(8) == Array(Magic.tokens.utf8) else { throw damaged }
-        guard try head.number(UInt16.self) == 1 else {
-            throw CofferError(.unsupportedVersion, "The token file was written by a newer release.")
-        }
-        try head.skip(6)
-        guard try head.take(16) == device.vaultID.bytes else {
-            throw CofferError(.foreign, "The token file belongs to another vault.")
-        }
-        let key = try device.key(Label.tokenFile)
-        let plaintext: [UInt8]
-        do throws(CofferError) {
-            plaintext = try XChaCha20Poly1305.openToArray(
-                bytes.span.extracting(Self.headerSize...), key: key,
-                associatedData: bytes.span.extracting(..<Self.headerSize))
-        } catch {
-            guard error.code == .notAuthentic else { throw error }
-            throw damaged
-        }
-        var reader = ByteReader(plaintext, what: "token file")
-        var contents = Contents(generation: try reader.number(), envelopes: [:])
-        let count = Int(try reader.number(UInt32.self))
-        contents.envelopes.reserveCapacity(min(count, reader.remaining / Self.nameSize))
-        for _ in 0..<count {
-            let name = try reader.take(Self.nameSize)
-            contents.envelopes[name] = try reader.counted()
-        }
-        guard reader.remaining == 0, contents.envelopes.count == count else { throw damaged }
-        return contents
     }
 }

@@ -2,7 +2,6 @@ public import CofferBase
 import CofferCrypto
 import CofferEngine
 public import FoundationEssentials
-import Synchronization
 
 /// The tokens of one vault.
 ///
@@ -10,14 +9,11 @@ import Synchronization
 /// are sealed too. Several processes may use one vault: changes are serialised and none is lost.
 public final class TokenVault: Sendable {
     private let core: SessionCore
-    private let keyring: FileKeyring
-    /// The items last read.
-    private let cache = Mutex<FileKeyring.Snapshot?>(nil)
 
-    init(core: SessionCore) {
-        self.core = core
-        keyring = FileKeyring(device: core.device)
-    }
+    init(core: SessionCore) { self.core = core }
+
+    /// Where the envelopes are.
+    private var keyring: any Keyring { core.keyring }
 
     /// Stores a token, replacing the one of that name.
     ///
@@ -40,10 +36,10 @@ public final class TokenVault: Sendable {
     ) async throws(CofferError) -> UInt64 {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            return try changing { (contents) throws(CofferError) in
+            return try core.home.changingVault { (_) throws(CofferError) in
                 let classKey = try core.keys.key(protection)
                 var version: UInt64 = 0
-                if let old = contents.envelopes[name] {
+                if let old = try keyring.envelope(name) {
                     version = try open(old, name: name, withValue: false).info.version
                 }
                 if let ifVersion, ifVersion != version {
@@ -56,9 +52,9 @@ public final class TokenVault: Sendable {
                     stored: Date(nanosecondsSince1970: core.time.wall().nanoseconds), expires: expires,
                     scopes: scopes, attributes: attributes)
                 try info.checkLimits()
-                contents.envelopes[name] = try TokenEnvelope.seal(
-                    token, info: info, name: name, under: classKey, vaultID: core.device.vaultID
-                ).encoded
+                let envelope = try TokenEnvelope.seal(
+                    token, info: info, name: name, under: classKey, vaultID: core.device.vaultID)
+                try keyring.put(envelope.encoded, for: name)
                 return info.version
             }
         }
@@ -78,7 +74,7 @@ public final class TokenVault: Sendable {
     ) async throws(CofferError) -> Result? {
         let found = try await BlockingWork.run { [self] _ throws(CofferError) -> Opened? in
             let name = try name(of: id)
-            guard let envelope = try current().envelopes[name] else { return nil }
+            guard let envelope = try keyring.envelope(name) else { return nil }
             let (info, token) = try open(envelope, name: name, withValue: true)
             guard let token else { return nil }
             return Opened(token: token, info: info)
@@ -98,7 +94,7 @@ public final class TokenVault: Sendable {
     public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            guard let envelope = try current().envelopes[name] else { return nil }
+            guard let envelope = try keyring.envelope(name) else { return nil }
             return try open(envelope, name: name, withValue: false).info
         }
     }
@@ -109,7 +105,7 @@ public final class TokenVault: Sendable {
     public func list() async throws(CofferError) -> [TokenInfo] {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             var infos: [TokenInfo] = []
-            for (name, envelope) in try current().envelopes {
+            for (name, envelope) in try keyring.envelopes() {
                 infos.append(try open(envelope, name: name, withValue: false).info)
             }
             return infos.sorted {
@@ -131,16 +127,18 @@ public final class TokenVault: Sendable {
     public func remove(_ id: TokenID, ifVersion: UInt64? = nil) async throws(CofferError) -> Bool {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            guard try current().envelopes[name] != nil else { return false }
-            return try changing { (contents) throws(CofferError) in
-                guard let envelope = contents.envelopes.removeValue(forKey: name) else { return false }
-                guard let ifVersion else { return true }
-                let version = try open(envelope, name: name, withValue: false).info.version
-                guard version == ifVersion else {
-                    throw CofferError(
-                        .conflict, "The token has version \(version), not \(ifVersion).",
-                        currentVersion: version)
+            guard try keyring.envelope(name) != nil else { return false }
+            return try core.home.changingVault { (_) throws(CofferError) in
+                guard let envelope = try keyring.envelope(name) else { return false }
+                if let ifVersion {
+                    let version = try open(envelope, name: name, withValue: false).info.version
+                    guard version == ifVersion else {
+                        throw CofferError(
+                            .conflict, "The token has version \(version), not \(ifVersion).",
+                            currentVersion: version)
+                    }
                 }
+                try keyring.remove(name)
                 return true
             }
         }
@@ -150,7 +148,7 @@ public final class TokenVault: Sendable {
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func count() async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in try current().envelopes.count }
+        try await BlockingWork.run { [self] _ throws(CofferError) in try keyring.count() }
     }
 
     private func name(of id: TokenID) throws(CofferError) -> [UInt8] {
@@ -165,30 +163,5 @@ public final class TokenVault: Sendable {
         return try envelope.open(
             name: name, under: core.keys.key(envelope.protection), vaultID: core.device.vaultID,
             withValue: withValue)
-    }
-
-    /// The items as they are on the disk now, read anew only when somebody changed them.
-    private func current() throws(CofferError) -> FileKeyring.Contents {
-        let vault = try core.home.openVault()
-        if let cached = cache.withLock({ $0 }), try keyring.isCurrent(cached, in: vault) {
-            return cached.contents
-        }
-        return try core.home.checkingState { () throws(CofferError) in
-            let snapshot = try keyring.read(in: vault)
-            cache.withLock { $0 = snapshot }
-            return snapshot.contents
-        }
-    }
-
-    /// Changes the items under the home's lock.
-    private func changing<Result>(
-        _ body: (inout FileKeyring.Contents) throws(CofferError) -> Result
-    ) throws(CofferError) -> Result {
-        try core.home.changingVault { (vault) throws(CofferError) in
-            var contents = try current()
-            let result = try body(&contents)
-            try keyring.write(contents, in: vault)
-            return result
-        }
     }
 }

@@ -115,7 +115,7 @@ struct Wiper {
         for name in try vault.names() {
             switch name {
             case Home.filesName: break
-            case FileKeyring.fileName: removed["tokenFiles", default: 0] += 1
+            case TokenFile.fileName: removed["tokenFiles", default: 0] += 1
             default: removed["others", default: 0] += 1
             }
             try vault.removeTree(name)

@@ -6,13 +6,13 @@ extension CofferError.Code {
     var exitCode: Int32 {
         switch self {
         case .absent: 3
-        case .locked: 4
+        case .locked, .keyringLocked, .noPrompter, .promptDismissed: 4
         case .wrongPasscode: 5
         case .wiped: 6
         case .corrupt, .notAuthentic, .foreign, .unsupportedVersion: 7
-        case .keyringUnavailable: 8
+        case .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection, .interrupted: 8
         case .timedOut: 9
-        case .conflict: 10
+        case .conflict, .ambiguous: 10
         case .refused, .attemptDelayed: 11
         case .notInitialised: 12
         case .alreadyExists: 13

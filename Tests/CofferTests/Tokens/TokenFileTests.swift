@@ -9,11 +9,11 @@ import Testing
 
 /// What is done to the token file behind the vault's back.
 @Suite struct TokenFileTests {
-    private func filled() async throws -> (home: TestHome, session: Session, keyring: FileKeyring) {
+    private func filled() async throws -> (home: TestHome, session: Session, keyring: TokenFile) {
         let home = try TestHome()
         let session = try await home.create()
         try await session.tokens.put(Token(copying: "value"), for: TokenID(service: "s", account: "a"))
-        return (home, session, FileKeyring(device: session.core.device))
+        return (home, session, TokenFile(device: session.core.device))
     }
 
     @Test func everyFlippedByteIsRefused() async throws {

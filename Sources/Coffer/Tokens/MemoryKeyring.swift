@@ -1,0 +1,17 @@
+import CofferBase
+import Synchronization
+
+/// A keyring in the memory of this process, for what is never stored. Gone with its owner.
+final class MemoryKeyring: Keyring {
+    private let items = Mutex<[[UInt8]: [UInt8]]>([:])
+
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { items.withLock { $0[name] } }
+
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] { items.withLock { $0 } }
+
+    func count() throws(CofferError) -> Int { items.withLock { $0.count } }
+
+    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+        items.withLock { $0 = $0.applying(changes) }
+    }
+}

@@ -25,6 +25,7 @@ from cases import (
     mac,
     pbes2,
     pbkdf2,
+    xaes,
 )
 from external import manifest
 from readme import readme
@@ -37,6 +38,7 @@ FAMILIES = (
     cbc,
     gcm,
     chacha,
+    xaes,
     keywrap,
     mac,
     hkdf,

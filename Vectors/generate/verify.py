@@ -64,6 +64,7 @@ def aead(algorithm, group, t):
         "AES-GCM": (library.gcm_encrypt, library.gcm_decrypt),
         "CHACHA20-POLY1305": (library.seal, library.open_),
         "XCHACHA20-POLY1305": (library.xseal, library.xopen),
+        "XAES-256-GCM": (library.xaes_encrypt, library.xaes_decrypt),
     }[algorithm]
     need(open_(t["key"], t["iv"], t["aad"], t["ct"], t["tag"]) == t["msg"])
     need(seal(t["key"], t["iv"], t["aad"], t["msg"]) == (t["ct"], t["tag"]))
@@ -143,6 +144,12 @@ SMALL_ORDER = {
         "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
     )
+}
+
+# The accumulated tests of c2sp.org/XAES-256-GCM: the number of messages and the digest of what they seal to.
+XAES_ACCUMULATED = {
+    10000: "e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939",
+    1000000: "2163ae1445985a30b60585ee67daa55674df06901b890593e824b8a7c885ab15",
 }
 
 # For each test type: the check, the fields in hex, and the field that is spoiled to see that it notices.
@@ -230,6 +237,9 @@ def main(arguments):
     sets = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))["sets"]
     entries = {entry["file"]: entry for group in sets for entry in group["files"]}
     problems, total = [], Counter()
+    for count, digest in XAES_ACCUMULATED.items():
+        if (slow or count < 100000) and library.xaes_accumulated(count) != digest:
+            problems.append(f"XAES-256-GCM: the accumulated test over {count} messages differs")
     for path in files:
         if path.name == "manifest.json":
             continue

@@ -8,9 +8,10 @@ import CofferEngine
 /// plaintext is released before the tag has been checked.
 ///
 /// Limits: with the 12-byte nonces of AES-GCM and ChaCha20-Poly1305, seal at most 2^32 messages under one key
-/// (NIST SP 800-38D section 8.3); this type counts and refuses more. XChaCha20-Poly1305 has no such limit.
+/// (NIST SP 800-38D section 8.3); this type counts and refuses more. XChaCha20-Poly1305 and XAES-256-GCM have
+/// no such limit. For many messages whose nonces share their first half see ``XAES256GCM``.
 ///
-/// Sources: NIST SP 800-38D, RFC 8439, draft-irtf-cfrg-xchacha-03.
+/// Sources: NIST SP 800-38D, RFC 8439, draft-irtf-cfrg-xchacha-03, C2SP XAES-256-GCM.
 public struct AEAD: ~Copyable, Sendable {
     /// The algorithms on offer.
     public enum Algorithm: Sendable, CaseIterable {
@@ -25,19 +26,23 @@ public struct AEAD: ~Copyable, Sendable {
         /// XChaCha20-Poly1305: 24-byte nonces, safe to draw at random without limit.
         case xChaCha20Poly1305
 
+        /// XAES-256-GCM: 24-byte nonces, safe to draw at random without limit.
+        case xaes256GCM
+
         /// The key's size in bytes.
-        public var keySize: Int { engine?.keySize ?? XChaChaBinding.keySize }
+        public var keySize: Int { engine?.keySize ?? 32 }
 
-        /// The nonce's size in bytes: 24 for XChaCha20-Poly1305, else 12.
-        public var nonceSize: Int { engine == nil ? XChaChaBinding.nonceSize : AEADCipher.nonceSize }
+        /// The nonce's size in bytes: 24 for the two whose names begin with X, else 12.
+        public var nonceSize: Int { engine == nil ? 24 : AEADCipher.nonceSize }
 
+        /// `nil` where the nonce is longer than the cipher's own.
         var engine: AEADCipher.Algorithm? {
             switch self {
             case .aes128GCM: .aes128GCM
             case .aes192GCM: .aes192GCM
             case .aes256GCM: .aes256GCM
             case .chaCha20Poly1305: .chaCha20Poly1305
-            case .xChaCha20Poly1305: nil
+            case .xChaCha20Poly1305, .xaes256GCM: nil
             }
         }
     }
@@ -54,12 +59,17 @@ public struct AEAD: ~Copyable, Sendable {
     /// The algorithm.
     public let algorithm: Algorithm
     private var cipher: AEADCipher?
+    private var xaes: XAESCipher?
     private let extended: ExtendedKey?
     private var randomNonces: UInt64 = 0
 
-    private init(_ algorithm: Algorithm, cipher: consuming AEADCipher?, extended: ExtendedKey?) {
+    private init(
+        _ algorithm: Algorithm, cipher: consuming AEADCipher? = nil, xaes: consuming XAESCipher? = nil,
+        extended: ExtendedKey? = nil
+    ) {
         self.algorithm = algorithm
         self.cipher = cipher
+        self.xaes = xaes
         self.extended = extended
     }
 
@@ -69,9 +79,12 @@ public struct AEAD: ~Copyable, Sendable {
     public static func make(_ algorithm: Algorithm, key: borrowing SymmetricKey) throws(CofferError) -> AEAD {
         guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
         if let engine = algorithm.engine {
-            return AEAD(algorithm, cipher: try AEADCipher.make(engine, key: key.secret.span), extended: nil)
+            return AEAD(algorithm, cipher: try AEADCipher.make(engine, key: key.secret.span))
         }
-        return AEAD(algorithm, cipher: nil, extended: ExtendedKey(try SymmetricKey.copying(key.secret.span)))
+        if algorithm == .xaes256GCM {
+            return AEAD(algorithm, xaes: try XAESCipher.make(key: key.secret.span))
+        }
+        return AEAD(algorithm, extended: ExtendedKey(try SymmetricKey.copying(key.secret.span)))
     }
 
     /// How many bytes a sealed message with its nonce is longer than the plaintext.
@@ -83,7 +96,7 @@ public struct AEAD: ~Copyable, Sendable {
     public mutating func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {
-        guard algorithm == .xChaCha20Poly1305 || randomNonces < 1 << 32 else {
+        guard algorithm.engine == nil || randomNonces < 1 << 32 else {
             throw CofferError(.refused, "This key has sealed 2^32 messages; use a new one.")
         }
         randomNonces += 1
@@ -129,6 +142,7 @@ public struct AEAD: ~Copyable, Sendable {
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
         guard let extended else {
+            try xaes?.seal(plaintext, nonce: choosingNonce, associatedData: associatedData, into: &output)
             try cipher?.seal(plaintext, nonce: choosingNonce, associatedData: associatedData, into: &output)
             return
         }
@@ -151,6 +165,7 @@ public struct AEAD: ~Copyable, Sendable {
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
         guard let extended else {
+            try xaes?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
             try cipher?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
             return
         }
@@ -166,6 +181,7 @@ public struct AEAD: ~Copyable, Sendable {
         _ buffer: inout MutableSpan<UInt8>, choosingNonce: Span<UInt8>
     ) throws(CofferError) {
         guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        try xaes?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
         try cipher?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
     }
 
@@ -175,6 +191,7 @@ public struct AEAD: ~Copyable, Sendable {
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {
         guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        try xaes?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
         try cipher?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
     }
 }

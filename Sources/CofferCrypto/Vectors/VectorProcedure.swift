@@ -48,7 +48,8 @@ struct VectorProcedure: Sendable {
         var all: [String: VectorProcedure] = [
             "AES-CBC-PKCS5": blockCipher, "AES-GCM": gcm, "AES-WRAP": keyWrap, "AES-KWP": keyWrapPadded,
             "CHACHA20-POLY1305": aead(.chaCha20Poly1305), "XCHACHA20-POLY1305": aead(.xChaCha20Poly1305),
-            "EDDSA": signature, "DOCUMENTED-KEY": documentedKey, "DOCUMENTED-CBC": documentedCBC,
+            "XAES-256-GCM": aead(.xaes256GCM), "EDDSA": signature, "DOCUMENTED-KEY": documentedKey,
+            "DOCUMENTED-CBC": documentedCBC,
             "PBKDF2-CBC": pbkdf2CBC, "CBC-HMAC": authenticatedCBC,
         ]
         for digest in Digest.allCases {

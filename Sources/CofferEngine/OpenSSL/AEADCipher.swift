@@ -56,7 +56,9 @@ package struct AEADCipher: ~Copyable, Sendable {
         try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
         let context = context
         let done = unsafe output.withPointer { output in
-            unsafe plaintext.withUnsafeBytes { unsafe Self.finishSealing($0, into: output, context) }
+            unsafe plaintext.withUnsafeBytes {
+                unsafe Self.finishSealing($0, into: output, tag: output + $0.count, context)
+            }
         }
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
@@ -71,7 +73,7 @@ package struct AEADCipher: ~Copyable, Sendable {
         let context = context
         let done = unsafe buffer.withPointer { start in
             unsafe Self.finishSealing(
-                UnsafeRawBufferPointer(start: start, count: count), into: start, context)
+                UnsafeRawBufferPointer(start: start, count: count), into: start, tag: start + count, context)
         }
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
@@ -85,11 +87,15 @@ package struct AEADCipher: ~Copyable, Sendable {
             output.clear()
             throw CofferError.notAuthentic
         }
-        guard output.count == sealed.count - Self.tagSize else { throw CofferError.wrongOutputSize }
+        let count = sealed.count - Self.tagSize
+        guard output.count == count else { throw CofferError.wrongOutputSize }
         try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
         let context = context
         let done = unsafe output.withPointer { output in
-            unsafe sealed.withUnsafeBytes { unsafe Self.finishOpening($0, into: output, context) }
+            unsafe sealed.withPointer { sealed in
+                let body = unsafe UnsafeRawBufferPointer(start: sealed, count: count)
+                return unsafe Self.finishOpening(body, tag: sealed + count, into: output, context)
+            }
         }
         guard done else { throw Self.refusal(clearing: &output) }
     }
@@ -99,36 +105,35 @@ package struct AEADCipher: ~Copyable, Sendable {
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
-        let count = buffer.count
-        guard count >= Self.tagSize else { throw CofferError.notAuthentic }
+        let count = buffer.count - Self.tagSize
+        guard count >= 0 else { throw CofferError.notAuthentic }
         try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
         let context = context
         let done = unsafe buffer.withPointer { start in
             unsafe Self.finishOpening(
-                UnsafeRawBufferPointer(start: start, count: count), into: start, context)
+                UnsafeRawBufferPointer(start: start, count: count), tag: start + count, into: start, context)
         }
         guard done else { throw Self.refusal(clearing: &buffer) }
     }
 
     private static func finishSealing(
         _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>,
-        _ context: CipherContext
+        tag: UnsafeMutablePointer<UInt8>, _ context: CipherContext
     ) -> Bool {
         guard unsafe context.update(input: plaintext, output: output) == plaintext.count else { return false }
-        let tag = unsafe output + plaintext.count
         var extra: Int32 = 0
         return unsafe EVP_CipherFinal_ex(context.pointer, tag, &extra) == 1
             && EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(tagSize), tag) == 1
     }
 
     private static func finishOpening(
-        _ sealed: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>, _ context: CipherContext
+        _ body: UnsafeRawBufferPointer, tag: UnsafePointer<UInt8>, into output: UnsafeMutablePointer<UInt8>,
+        _ context: CipherContext
     ) -> Bool {
-        let body = unsafe UnsafeRawBufferPointer(rebasing: sealed.dropLast(tagSize))
         guard unsafe context.update(input: body, output: output) == body.count,
-            let tag = unsafe UnsafeMutableRawPointer(mutating: sealed.baseAddress),
             unsafe EVP_CIPHER_CTX_ctrl(
-                context.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(tagSize), tag + body.count) == 1
+                context.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(tagSize), UnsafeMutablePointer(mutating: tag))
+                == 1
         else { return false }
         var extra: Int32 = 0
         var none: UInt8 = 0
@@ -153,5 +158,92 @@ package struct AEADCipher: ~Copyable, Sendable {
             unsafe context.update(input: data, output: nil) != nil
         }
         guard started, fed else { throw OpenSSLFailure.unexpected("AEAD start") }
+    }
+}
+
+/// Formats that keep the tag apart from the ciphertext, and keys that change from message to message.
+extension AEADCipher {
+    /// Writes the ciphertext, as many bytes as the plaintext has, and the tag of 16 bytes.
+    package mutating func seal(
+        _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>, tag: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard output.count == plaintext.count, tag.count == Self.tagSize else {
+            throw CofferError.wrongOutputSize
+        }
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
+        let context = context
+        let done = unsafe tag.withPointer { tag in
+            unsafe output.withPointer { output in
+                unsafe plaintext.withUnsafeBytes {
+                    unsafe Self.finishSealing($0, into: output, tag: tag, context)
+                }
+            }
+        }
+        guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
+    }
+
+    /// Replaces the plaintext, all of `buffer`, by its ciphertext and writes the tag of 16 bytes.
+    package mutating func sealInPlace(
+        _ buffer: inout MutableSpan<UInt8>, tag: inout MutableSpan<UInt8>, nonce: Span<UInt8>,
+        associatedData: Span<UInt8>
+    ) throws(CofferError) {
+        guard tag.count == Self.tagSize else { throw CofferError.wrongOutputSize }
+        let count = buffer.count
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
+        let context = context
+        let done = unsafe tag.withPointer { tag in
+            unsafe buffer.withPointer { start in
+                unsafe Self.finishSealing(
+                    UnsafeRawBufferPointer(start: start, count: count), into: start, tag: tag, context)
+            }
+        }
+        guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
+    }
+
+    /// Writes the plaintext, as many bytes as the ciphertext has, when the tag holds; otherwise clears
+    /// `output` and throws `notAuthentic`.
+    package mutating func open(
+        _ ciphertext: Span<UInt8>, tag: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard output.count == ciphertext.count else { throw CofferError.wrongOutputSize }
+        guard tag.count == Self.tagSize else { throw Self.refusal(clearing: &output) }
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
+        let context = context
+        let done = unsafe output.withPointer { output in
+            unsafe tag.withPointer { tag in
+                unsafe ciphertext.withUnsafeBytes {
+                    unsafe Self.finishOpening($0, tag: tag, into: output, context)
+                }
+            }
+        }
+        guard done else { throw Self.refusal(clearing: &output) }
+    }
+
+    /// Replaces the ciphertext, all of `buffer`, by the plaintext; clears it when the tag does not hold.
+    package mutating func openInPlace(
+        _ buffer: inout MutableSpan<UInt8>, tag: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
+    ) throws(CofferError) {
+        guard tag.count == Self.tagSize else { throw Self.refusal(clearing: &buffer) }
+        let count = buffer.count
+        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
+        let context = context
+        let done = unsafe buffer.withPointer { start in
+            unsafe tag.withPointer { tag in
+                unsafe Self.finishOpening(
+                    UnsafeRawBufferPointer(start: start, count: count), tag: tag, into: start, context)
+            }
+        }
+        guard done else { throw Self.refusal(clearing: &buffer) }
+    }
+
+    /// Expands another key of the same algorithm in the place of the present one.
+    mutating func replaceKey(by key: Span<UInt8>) throws(CofferError) {
+        let context = context
+        let status = unsafe key.withUnsafeBufferPointer { key in
+            unsafe EVP_CipherInit_ex(context.pointer, nil, nil, key.baseAddress, nil, 1)
+        }
+        guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_CipherInit_ex") }
     }
 }

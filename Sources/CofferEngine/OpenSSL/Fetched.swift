@@ -20,6 +20,7 @@ import COpenSSL
     static let aes192GCM = cipher("AES-192-GCM")
     static let aes256GCM = cipher("AES-256-GCM")
     static let chaCha20Poly1305 = cipher("ChaCha20-Poly1305")
+    static let aes256ECB = cipher("AES-256-ECB")
     static let aes128CBC = cipher("AES-128-CBC")
     static let aes192CBC = cipher("AES-192-CBC")
     static let aes256CBC = cipher("AES-256-CBC")

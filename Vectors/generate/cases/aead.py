@@ -1,6 +1,6 @@
 """The cases that AES-GCM, ChaCha20-Poly1305 and XChaCha20-Poly1305 have in common."""
 
-from vectorfile import SMALL_SIZES, agree, flip, refused
+from vectorfile import SMALL_SIZES, agree, fit, flip, refused
 
 HEADER = [
     "Authenticated encryption with associated data.",
@@ -179,3 +179,21 @@ class Aead:
         for bit in (0, 8 * key_size - 1):
             key, iv, aad, msg, ct, tag = fresh()
             self.bad(f"bit {bit} of the key flipped", ["WrongKey"], flip(key, bit), iv, aad, msg, ct, tag)
+
+    def wrong_sizes(self):
+        """Nonces and keys of sizes that an algorithm with a key of 32 bytes does not have."""
+        stream = self.file.stream
+        other = 24 if self.iv_size == 12 else 12
+        for size in (0, 8, 11, 13, 15, 16, 17, 23, 25, other, 32):
+            key, iv, aad, msg = stream.bytes(32), stream.bytes(size), stream.bytes(9), stream.bytes(20)
+            ct, tag = self.seal(key, fit(iv, self.iv_size), aad, msg)
+            self.bad(f"nonce of {size} bytes", ["InvalidIvSize"], key, iv, aad, msg, ct, tag)
+        for size in (0, 8, 15, 16, 17, 24, 31, 33, 64):
+            key, iv, aad, msg = (
+                stream.bytes(size),
+                stream.bytes(self.iv_size),
+                stream.bytes(9),
+                stream.bytes(20),
+            )
+            ct, tag = self.seal(fit(key, 32), iv, aad, msg)
+            self.bad(f"key of {size} bytes", ["InvalidKeySize"], key, iv, aad, msg, ct, tag)

@@ -2,7 +2,7 @@
 
 from cases import aead
 from reference import library, pure_chacha
-from vectorfile import VectorFile, fit
+from vectorfile import VectorFile
 
 MESSAGE = (
     b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, "
@@ -57,7 +57,7 @@ def build(cipher, source, known, inner):
     cipher.sizes(32, (1023, 1025, 4096) if cipher.iv_size == 24 else (1024, 4097))
     accumulator_limits(cipher, inner)
     cipher.modified(32)
-    wrong_sizes(cipher)
+    cipher.wrong_sizes()
 
 
 def accumulator_limits(cipher, inner):
@@ -109,21 +109,3 @@ def accumulator_limits(cipher, inner):
             aad,
             pure_chacha.stream(chacha_key, 1, nonce, ct),
         )
-
-
-def wrong_sizes(cipher):
-    stream = cipher.file.stream
-    other = 24 if cipher.iv_size == 12 else 12
-    for size in (0, 8, 11, 13, 15, 16, 17, 23, 25, other, 32):
-        key, iv, aad, msg = stream.bytes(32), stream.bytes(size), stream.bytes(9), stream.bytes(20)
-        ct, tag = cipher.seal(key, fit(iv, cipher.iv_size), aad, msg)
-        cipher.bad(f"nonce of {size} bytes", ["InvalidIvSize"], key, iv, aad, msg, ct, tag)
-    for size in (0, 8, 15, 16, 17, 24, 31, 33, 64):
-        key, iv, aad, msg = (
-            stream.bytes(size),
-            stream.bytes(cipher.iv_size),
-            stream.bytes(9),
-            stream.bytes(20),
-        )
-        ct, tag = cipher.seal(fit(key, 32), iv, aad, msg)
-        cipher.bad(f"key of {size} bytes", ["InvalidKeySize"], key, iv, aad, msg, ct, tag)

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.kdf.kbkdf import KBKDFCMAC, CounterLocation, Mode
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 from cryptography.hazmat.primitives.padding import PKCS7
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -103,6 +104,47 @@ def gcm_decrypt(key, iv, aad, ciphertext, tag):
         return AESGCM(key).decrypt(iv, ciphertext + tag, aad)
     except InvalidTag:
         raise ValueError("tag") from None
+
+
+def xaes_key(key, nonce):
+    if len(key) != 32 or len(nonce) != 24:
+        raise ValueError("XAES-256-GCM sizes")
+    return KBKDFCMAC(
+        algorithms.AES,
+        Mode.CounterMode,
+        length=32,
+        rlen=2,
+        llen=None,
+        location=CounterLocation.BeforeFixed,
+        label=None,
+        context=None,
+        fixed=b"X\0" + nonce[:12],
+    ).derive(key)
+
+
+def xaes_encrypt(key, nonce, aad, message):
+    return gcm_encrypt(xaes_key(key, nonce), nonce[12:], aad, message)
+
+
+def xaes_decrypt(key, nonce, aad, ciphertext, tag):
+    return gcm_decrypt(xaes_key(key, nonce), nonce[12:], aad, ciphertext, tag)
+
+
+def xaes_accumulated(count):
+    """The specification's accumulated test: a digest over `count` messages drawn from SHAKE-128."""
+    stream, position, digest = hashlib.shake_128().digest(580 * count), 0, hashlib.shake_128()
+
+    def take(size):
+        nonlocal position
+        position += size
+        return stream[position - size : position]
+
+    for _ in range(count):
+        key, nonce = take(32), take(24)
+        message = take(take(1)[0])
+        ciphertext, tag = xaes_encrypt(key, nonce, take(take(1)[0]), message)
+        digest.update(ciphertext + tag)
+    return digest.hexdigest(32)
 
 
 def wrap(key, message):

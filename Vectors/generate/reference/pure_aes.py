@@ -222,6 +222,31 @@ def gcm_decrypt(key, iv, aad, ciphertext, tag):
     return message
 
 
+# XAES-256-GCM (C2SP): GCM under a key that CMAC in counter mode (SP 800-38B, SP 800-108r1) derives
+
+
+def cmac_subkey(cipher):
+    """K1 of SP 800-38B section 6.1."""
+    doubled = number(cipher.encrypt(bytes(16))) << 1
+    return (doubled ^ (0x87 if doubled >> 128 else 0)).to_bytes(17, "big")[1:]
+
+
+def xaes_key(key, nonce):
+    if len(key) != 32 or len(nonce) != 24:
+        raise ValueError("XAES-256-GCM sizes")
+    cipher = AES(key)
+    subkey = cmac_subkey(cipher)
+    return b"".join(cipher.encrypt(xor(bytes((0, i)) + b"X\0" + nonce[:12], subkey)) for i in (1, 2))
+
+
+def xaes_encrypt(key, nonce, aad, message):
+    return gcm_encrypt(xaes_key(key, nonce), nonce[12:], aad, message)
+
+
+def xaes_decrypt(key, nonce, aad, ciphertext, tag):
+    return gcm_decrypt(xaes_key(key, nonce), nonce[12:], aad, ciphertext, tag)
+
+
 # AES key wrap (RFC 3394) and key wrap with padding (RFC 5649)
 
 WRAP_IV = b"\xa6" * 8

@@ -1,0 +1,102 @@
+public import CofferBase
+import CofferEngine
+
+/// XAES-256-GCM for many messages whose nonces share their first half.
+///
+/// A nonce of 24 bytes has two halves: from the first 12 bytes a key is derived, the last 12 are the nonce of
+/// AES-256-GCM under that key. ``derived(noncePrefix:)`` derives once for as many messages as share a prefix,
+/// such as the pages that one opening of a database writes; each then costs one plain AES-256-GCM and
+/// allocates nothing. What it seals, ``AEAD`` with `xaes256GCM` opens under the whole nonce, and the other
+/// way round.
+///
+/// Draw the prefix at random, and for each message the suffix: up to 2^32 messages under one prefix, and any
+/// number of prefixes under one key. Not guaranteed: like every GCM it does not survive a nonce used twice,
+/// and it does not commit to its key.
+///
+/// Sources: C2SP XAES-256-GCM, NIST SP 800-108r1, SP 800-38B, SP 800-38D.
+public struct XAES256GCM: ~Copyable, Sendable {
+    /// The key's size in bytes.
+    public static let keySize = XAESCipher.keySize
+    /// The nonce's size in bytes.
+    public static let nonceSize = XAESCipher.nonceSize
+    /// The size of the part of the nonce that a key is derived from.
+    public static let noncePrefixSize = XAESCipher.prefixSize
+    /// The tag's size in bytes.
+    public static let tagSize = XAESCipher.tagSize
+
+    private var cipher: XAESCipher
+
+    private init(cipher: consuming XAESCipher) { self.cipher = cipher }
+
+    /// Prepares a key of 32 bytes.
+    ///
+    /// - Throws: `invalidInput` for a key of another size.
+    public static func make(key: borrowing SymmetricKey) throws(CofferError) -> XAES256GCM {
+        XAES256GCM(cipher: try XAESCipher.make(key: key.secret.span))
+    }
+
+    /// Derives the key of the nonces that begin with `noncePrefix`.
+    ///
+    /// - Throws: `invalidInput` for a prefix that is not 12 bytes.
+    public mutating func derived(noncePrefix: Span<UInt8>) throws(CofferError) -> Derived {
+        Derived(cipher: try cipher.derived(prefix: noncePrefix))
+    }
+
+    /// The key of one nonce prefix, expanded.
+    public struct Derived: ~Copyable, Sendable {
+        private var cipher: AEADCipher
+
+        init(cipher: consuming AEADCipher) { self.cipher = cipher }
+
+        /// Seals into the caller's memory: ciphertext ‖ tag.
+        ///
+        /// - Parameters:
+        ///   - plaintext: What is encrypted; it may be empty.
+        ///   - nonceSuffix: The nonce's last 12 bytes, never twice under one prefix.
+        ///   - associatedData: What is authenticated beside it.
+        ///   - output: Exactly 16 bytes longer than the plaintext.
+        /// - Throws: `invalidInput` for a suffix or an output of another size.
+        public mutating func seal(
+            _ plaintext: Span<UInt8>, choosingNonceSuffix nonceSuffix: Span<UInt8>,
+            associatedData: Span<UInt8>, into output: inout MutableSpan<UInt8>
+        ) throws(CofferError) {
+            try cipher.seal(plaintext, nonce: nonceSuffix, associatedData: associatedData, into: &output)
+        }
+
+        /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag.
+        ///
+        /// - Throws: `invalidInput` for a suffix that is not 12 bytes or a buffer under 16.
+        public mutating func sealInPlace(
+            _ buffer: inout MutableSpan<UInt8>, choosingNonceSuffix nonceSuffix: Span<UInt8>,
+            associatedData: Span<UInt8>
+        ) throws(CofferError) {
+            try cipher.sealInPlace(&buffer, nonce: nonceSuffix, associatedData: associatedData)
+        }
+
+        /// Opens ciphertext ‖ tag into the caller's memory.
+        ///
+        /// - Parameters:
+        ///   - sealed: Ciphertext and tag.
+        ///   - nonceSuffix: The nonce's last 12 bytes.
+        ///   - associatedData: What was authenticated beside it.
+        ///   - output: Exactly 16 bytes shorter than `sealed`; cleared when opening fails.
+        /// - Throws: `notAuthentic` when the tag does not hold; `invalidInput` for sizes that cannot be.
+        public mutating func open(
+            _ sealed: Span<UInt8>, nonceSuffix: Span<UInt8>, associatedData: Span<UInt8>,
+            into output: inout MutableSpan<UInt8>
+        ) throws(CofferError) {
+            try cipher.open(sealed, nonce: nonceSuffix, associatedData: associatedData, into: &output)
+        }
+
+        /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter; clears `buffer` when the tag does
+        /// not hold.
+        ///
+        /// - Throws: `notAuthentic` when the tag does not hold; `invalidInput` for a suffix that is not 12
+        ///   bytes.
+        public mutating func openInPlace(
+            _ buffer: inout MutableSpan<UInt8>, nonceSuffix: Span<UInt8>, associatedData: Span<UInt8>
+        ) throws(CofferError) {
+            try cipher.openInPlace(&buffer, nonce: nonceSuffix, associatedData: associatedData)
+        }
+    }
+}

@@ -107,11 +107,21 @@ final class ContainerReader: Sendable {
     }
 
     /// What one thread works with.
-    struct Worker: ~Copyable {
+    struct Worker: ~Copyable, Sendable {
         fileprivate var inner: ChunkCipher
         fileprivate var outer: ChunkCipher
         fileprivate let sealed: AlignedBuffer
         fileprivate let plaintext: AlignedBuffer
+    }
+
+    /// Ciphers and buffers for runs of up to `count` chunks.
+    func worker(chunks count: Int) throws(CofferError) -> Worker {
+        let innerCipher = try inner.chunkCipher()
+        let outerCipher = try outer.chunkCipher()
+        return Worker(
+            inner: innerCipher, outer: outerCipher,
+            sealed: try AlignedBuffer.make(count: count * layout.stride),
+            plaintext: try AlignedBuffer.make(count: count * layout.chunkSize))
     }
 
     /// Opens `chunks` run by run, from several threads unless told otherwise, and gives each run's plaintext
@@ -126,30 +136,45 @@ final class ContainerReader: Sendable {
         let buffered = Int(min(runLength, Int64(chunks.count)))
         try ChunkRunner.run(chunks, runLength: runLength, threads: threads, check: check) {
             () throws(CofferError) in
-            let innerCipher = try self.inner.chunkCipher()
-            let outerCipher = try self.outer.chunkCipher()
-            return Worker(
-                inner: innerCipher, outer: outerCipher,
-                sealed: try AlignedBuffer.make(count: buffered * layout.stride),
-                plaintext: try AlignedBuffer.make(count: buffered * layout.chunkSize))
+            try self.worker(chunks: buffered)
         } work: { (worker, run) throws(CofferError) in
-            let start = run.lowerBound << Int64(layout.log)
-            let count = Int(min(layout.length, run.upperBound << Int64(layout.log)) - start)
-            let sealedCount = count + run.count * ContainerLayout.overhead
-            let read = try worker.sealed.write(0..<sealedCount) { (buffer) throws(CofferError) in
-                try self.file.read(at: layout.offset(run.lowerBound), into: &buffer)
-            }
-            guard read == sealedCount else { throw Self.damaged }
-            do throws(CofferError) {
-                for index in run { try self.open(index, of: run, worker: &worker) }
-            } catch {
-                worker.plaintext.clear()
-                throw error.code == .notAuthentic ? Self.damaged : error
-            }
+            let count = try self.open(run, worker: &worker)
             try worker.plaintext.read(0..<count) { (plaintext) throws(CofferError) in
-                try body(plaintext, start)
+                try body(plaintext, run.lowerBound << Int64(layout.log))
             }
         }
+    }
+
+    /// Reads and opens a run of chunks into the worker's buffer; gives how much plaintext there is.
+    private func open(_ run: Range<Int64>, worker: inout Worker) throws(CofferError) -> Int {
+        let start = run.lowerBound << Int64(layout.log)
+        let count = Int(min(layout.length, run.upperBound << Int64(layout.log)) - start)
+        let sealedCount = count + run.count * ContainerLayout.overhead
+        let read = try worker.sealed.write(0..<sealedCount) { (buffer) throws(CofferError) in
+            try file.read(at: layout.offset(run.lowerBound), into: &buffer)
+        }
+        guard read == sealedCount else { throw Self.damaged }
+        do throws(CofferError) {
+            for index in run { try open(index, of: run, worker: &worker) }
+        } catch {
+            worker.plaintext.clear()
+            throw error.code == .notAuthentic ? Self.damaged : error
+        }
+        return count
+    }
+
+    /// Puts the part of `wanted` that chunk `index` holds into `output`, which begins where `wanted` begins.
+    /// The worker keeps no plaintext.
+    func read(
+        _ index: Int64, of wanted: Range<Int64>, into output: inout MutableSpan<UInt8>, worker: inout Worker
+    ) throws(CofferError) {
+        let count = try open(index..<index + 1, worker: &worker)
+        let offset = index << Int64(layout.log)
+        let part = wanted.clamped(to: offset..<offset + Int64(count))
+        worker.plaintext.read(Int(part.lowerBound - offset)..<Int(part.upperBound - offset)) {
+            output.write($0, at: Int(part.lowerBound - wanted.lowerBound))
+        }
+        worker.plaintext.write(0..<count) { $0.clear() }
     }
 
     /// Both layers of one chunk, the outer in place.

@@ -1,13 +1,22 @@
 public import CofferBase
 import CofferEngine
+import Synchronization
 
 /// A stored file, open for reading at any place. Each read opens the chunks that hold the bytes and no
-/// others.
+/// others; ciphers and buffers are kept from one read to the next.
 ///
 /// It works as long as the session stays unlocked: after a lock every read throws `locked`.
+///
+/// ```swift
+/// let reader = try await session.files.reader(for: id)
+/// let page = try reader.read(at: 4096 * 7, count: 4096)
+/// for try await piece in reader.chunks { hash.update(piece) }
+/// ```
 public final class StoredFileReader: Sendable {
     private let reader: ContainerReader
     private let check: @Sendable () throws(CofferError) -> Void
+    /// What the last read worked with; a read beside another makes its own.
+    private let idle = Mutex<ContainerReader.Worker?>(nil)
 
     init(_ reader: ContainerReader, check: @escaping @Sendable () throws(CofferError) -> Void) {
         self.reader = reader
@@ -17,6 +26,55 @@ public final class StoredFileReader: Sendable {
     /// The length in bytes.
     public var length: Int64 { reader.layout.length }
 
+    /// The content from the beginning to the end, piece by piece.
+    public var chunks: StoredFileChunks { StoredFileChunks(reader: self, range: 0..<length) }
+
+    /// The bytes of `range`, cut to the file's length, piece by piece.
+    ///
+    /// - Throws: `invalidInput` for a range that begins below 0.
+    public func chunks(in range: Range<Int64>) throws(CofferError) -> StoredFileChunks {
+        StoredFileChunks(reader: self, range: try FileStore.clamp(range, to: length))
+    }
+
+    /// Fills `buffer` from `offset` on; gives how many bytes there were, fewer than asked for at the end of
+    /// the file. Blocks the calling thread.
+    ///
+    /// - Parameters:
+    ///   - offset: Where to begin; behind the end there is nothing.
+    ///   - buffer: Where to; cleared when an error is thrown.
+    /// - Returns: The number of bytes read.
+    /// - Throws: `invalidInput` for a negative offset; `locked`, `wiped`, `corrupt`.
+    public func read(
+        at offset: Int64, into buffer: inout MutableSpan<UInt8>
+    ) throws(CofferError) -> Int {
+        guard offset >= 0 else { throw CofferError(.invalidInput, "An offset is 0 or more.") }
+        try check()
+        let start = min(offset, length)
+        let wanted = start..<start + min(Int64(buffer.count), length - start)
+        guard !wanted.isEmpty else { return 0 }
+        var worker: ContainerReader.Worker
+        switch idle.withLock({ $0.take() }) {
+        case .some(let kept): worker = kept
+        case .none: worker = try reader.worker(chunks: 1)
+        }
+        do throws(CofferError) {
+            for index in reader.chunks(of: wanted) {
+                if index > wanted.lowerBound >> Int64(reader.layout.log) { try check() }
+                try reader.read(index, of: wanted, into: &buffer, worker: &worker)
+            }
+        } catch {
+            buffer.clear()
+            throw error
+        }
+        keep(worker)
+        return wanted.count
+    }
+
+    private func keep(_ worker: consuming ContainerReader.Worker) {
+        var worker: ContainerReader.Worker? = consume worker
+        idle.withLock { if let kept = worker.take() { $0 = consume kept } }
+    }
+
     /// Reads up to `count` bytes at `offset`; fewer at the end of the file. Blocks the calling thread.
     ///
     /// - Throws: `invalidInput` for a negative offset or count; `locked`, `wiped`, `corrupt`.
@@ -24,12 +82,10 @@ public final class StoredFileReader: Sendable {
         guard offset >= 0, count >= 0 else {
             throw CofferError(.invalidInput, "An offset and a count are 0 or more.")
         }
-        try check()
-        let start = min(offset, length)
-        let wanted = start..<start + min(Int64(count), length - start)
-        guard !wanted.isEmpty else { return [] }
-        let buffer = try AlignedBuffer.make(count: wanted.count)
-        try reader.read(wanted, into: buffer, threads: 1, check: check)
-        return buffer.read(0..<wanted.count) { $0.copied() }
+        let there = Int(clamping: max(0, length - offset))
+        var bytes = [UInt8](repeating: 0, count: min(count, there))
+        var span = bytes.mutableSpan
+        _ = try read(at: offset, into: &span)
+        return bytes
     }
 }

@@ -38,6 +38,25 @@ struct PasscodeTests {
         #expect(try home("token", "list").code == 0)
     }
 
+    @Test("Removing says and counts what goes with the passcode; without one the class is refused")
+    func bound() throws {
+        let home = try CommandHome()
+        let put = ["token", "put", "s", "a", "--class", "whenPasscodeSetThisDeviceOnly", "--json"]
+        #expect(try home.run(put, input: [1]).code == 0)
+        #expect(try home("token", "put", "s", "b", "--class", "whenUnlocked", input: [2]).code == 0)
+        let file = try home.file("note", [3])
+        #expect(try home("file", "add", file, "--class", "whenPasscodeSetThisDeviceOnly").code == 0)
+        let run = try home("passcode", "remove", "--json")
+        #expect(run.code == 0 && run.json["passcode"] as? Bool == false)
+        #expect(run.json["destroyedTokens"] as? Int == 1 && run.json["destroyedFiles"] as? Int == 1)
+        #expect(run.errorText.contains("1 tokens and 1 files"))
+        #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 3)
+        #expect(try home.run(["token", "get", "s", "b"], passcode: "").output == [2])
+        let refused = try home.run(put, passcode: "", input: [1])
+        #expect(refused.code == 11 && refused.errorCode == "refused")
+        #expect(try home.status()["files"] as? Int == 0)
+    }
+
     @Test("Both passcodes may be lines of standard input")
     func lines() throws {
         let home = try CommandHome()

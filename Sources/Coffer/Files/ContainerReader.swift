@@ -74,6 +74,14 @@ final class ContainerReader: Sendable {
         }
     }
 
+    /// The class of a container, without its key.
+    static func protection(
+        of file: borrowing Descriptor, device: DeviceRecord
+    ) throws(CofferError) -> ProtectionClass {
+        let kek = try device.key(Label.fileOuterKEK)
+        return try newestSlot(file, kek: kek, vaultID: device.vaultID).slot.protection
+    }
+
     /// The authentic slot with the higher generation.
     private static func newestSlot(
         _ file: borrowing Descriptor, kek: borrowing SymmetricKey, vaultID: VaultID

@@ -10,8 +10,13 @@ public import SystemPackage
 /// and leaves nothing behind.
 public final class FileStore: Sendable {
     let core: SessionCore
+    /// What a lock takes back.
+    let openViews: OpenViews
 
-    init(core: SessionCore) { self.core = core }
+    init(core: SessionCore) {
+        self.core = core
+        openViews = OpenViews(core.hub)
+    }
 
     /// Seals a copy of the file at `path`. The original stays unless you ask otherwise.
     ///
@@ -35,7 +40,7 @@ public final class FileStore: Sendable {
                 throw CofferError(.refused, "\(path) names no file.")
             }
             let check = try stopping(cancellation)
-            let classKey = try core.keys.key(protection)
+            let classKey = try core.keyForStoring(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {
                 throw CofferError(.refused, "\(path) is not a regular file.")
@@ -44,7 +49,7 @@ public final class FileStore: Sendable {
             let id = try FileID.random()
             let writer = ContainerWriter(
                 id: id, device: core.device, classKey: classKey, protection: protection, suite: outerSuite)
-            try addContainer(id) { (target) throws(CofferError) in
+            try addContainer(id, protection) { (target) throws(CofferError) in
                 try writer.seal(
                     source, name: name.bytes, into: target, check: check, progress: progress)
             }
@@ -161,16 +166,21 @@ public final class FileStore: Sendable {
             try core.home.changingVault { (vault) throws(CofferError) in
                 let directory = try vault.open(Home.filesName, [.read, .directory])
                 guard try directory.status(of: id.fileName) != nil else { return false }
-                // Out of sight by one rename, so that a crash leaves the file whole or gone; then destroyed.
-                let doomed = try Descriptor.temporaryName()
-                try directory.rename(id.fileName, to: doomed)
-                try directory.sync()
-                try Self.destroyHeader(of: doomed, in: directory)
-                try directory.remove(doomed)
-                try directory.sync()
+                try Self.destroy(id.fileName, in: directory)
                 return true
             }
         }
+    }
+
+    /// Removes a container, under the home's lock.
+    static func destroy(_ name: FilePath, in directory: borrowing Descriptor) throws(CofferError) {
+        // Out of sight by one rename, so that a crash leaves the file whole or gone; then destroyed.
+        let doomed = try Descriptor.temporaryName()
+        try directory.rename(name, to: doomed)
+        try directory.sync()
+        try destroyHeader(of: doomed, in: directory)
+        try directory.remove(doomed)
+        try directory.sync()
     }
 }
 
@@ -204,7 +214,8 @@ extension FileStore {
 
     /// Creates a container under a temporary name, lets `fill` write it, flushes it and gives it its name.
     private func addContainer(
-        _ id: FileID, _ fill: (borrowing Descriptor) throws(CofferError) -> Void
+        _ id: FileID, _ protection: ProtectionClass,
+        _ fill: (borrowing Descriptor) throws(CofferError) -> Void
     ) throws(CofferError) {
         let directory = try openDirectory()
         let temporary = try Descriptor.temporaryName()
@@ -220,6 +231,8 @@ extension FileStore {
             try fill(file)
             try file.sync()
             try core.home.changingVault { (_) throws(CofferError) in
+                // While a long file was sealed, the passcode may have gone and its class with it.
+                if protection.needsPasscode { _ = try core.keyForStoring(protection) }
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
                 try directory.sync()
             }

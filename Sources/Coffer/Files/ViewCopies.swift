@@ -1,11 +1,12 @@
 public import CofferBase
 import CofferEngine
 public import SystemPackage
+import Synchronization
 
 extension FileStore {
     /// Gives `body` the path of a decrypted copy under the original name, readable by this user alone. The
-    /// copy lies in memory and is gone when `body` ends, throws or is cancelled; after a crash, the next open
-    /// removes it.
+    /// copy lies in memory and is gone when `body` ends, throws or is cancelled, and when the session locks
+    /// meanwhile; after a crash, the next open removes it.
     ///
     /// Not guaranteed: other programs of the same user can read the copy while it is there; memory may be
     /// written to swap (see ``isSwapActive``); what a viewer copies elsewhere (recent files, thumbnails) is
@@ -21,6 +22,7 @@ extension FileStore {
         of id: FileID, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
         let copy = try await makeViewCopy(of: id)
+        defer { openViews.forget(copy.number) }
         do {
             let result = try await body(copy.path)
             try copy.remove()
@@ -50,7 +52,7 @@ extension FileStore {
             }
             let name = try reader.info.name
             let view = try ViewRoots.makeView(in: root, vaultID: core.device.vaultID)
-            let copy = ViewCopy(root: root, view: view, name)
+            let copy = ViewCopy(root: root, view: view, name, in: openViews)
             do throws(CofferError) {
                 let file = try copy.makeFile()
                 try file.truncate(to: reader.layout.length)
@@ -58,8 +60,11 @@ extension FileStore {
                     in: 0..<reader.layout.chunkCount, check: check
                 ) { (plaintext, offset) throws(CofferError) in try file.write(plaintext, at: offset) }
                 try file.setPermissions(0o400)
+                // A lock after the last chunk found nothing to remove, or a part of it.
+                try check()
                 return copy
             } catch {
+                openViews.forget(copy.number)
                 try? copy.remove()
                 throw error
             }
@@ -86,12 +91,21 @@ private final class ViewCopy: Sendable {
     private let view: ViewRoots.NewView
     private let name: FilePath.Component
     private static let holder: FilePath = "file"
+    private let registration = Mutex(0)
 
-    init(root: consuming Descriptor, view: consuming ViewRoots.NewView, _ name: FilePath.Component) {
+    /// What the session forgets it by.
+    var number: Int { registration.withLock { $0 } }
+
+    init(
+        root: consuming Descriptor, view: consuming ViewRoots.NewView, _ name: FilePath.Component,
+        in openViews: OpenViews
+    ) {
         path = view.directory.path.pushing(Self.holder).appending(name)
         self.root = root
         self.view = view
         self.name = name
+        let number = openViews.add { [weak self] in try? self?.remove() }
+        registration.withLock { $0 = number }
     }
 
     /// The copy, empty.

@@ -1,5 +1,6 @@
 import CofferBase
 import CofferCrypto
+import CofferEngine
 
 /// The unwrapped key of one protection class, with the two keys that stores derive from it.
 final class ClassKey: Sendable {
@@ -22,5 +23,28 @@ final class ClassKey: Sendable {
         self.generation = generation
         self.tokenKEK = tokenKEK
         self.fileKEK = fileKEK
+    }
+
+    /// A new random key for each of `classes`.
+    static func make(
+        for classes: [ProtectionClass], vaultID: VaultID
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        var keys: [ProtectionClass: ClassKey] = [:]
+        for protection in classes {
+            keys[protection] = try ClassKey(
+                SymmetricKey.random(), id: SecureRandom.bytes(16), generation: 1, vaultID: vaultID)
+        }
+        return keys
+    }
+
+    /// The X25519 secret key that opens what was sealed to this class while it was locked.
+    func inboxKey(vaultID: VaultID) throws(CofferError) -> SymmetricKey {
+        let context = vaultID.bytes
+        return try HKDF.deriveKey(from: key, info: Label.classInbox, context: context.span)
+    }
+
+    /// The public key to which a locked vault seals new values of this class.
+    func publicKey(vaultID: VaultID) throws(CofferError) -> [UInt8] {
+        try SealedBox.publicKey(of: inboxKey(vaultID: vaultID))
     }
 }

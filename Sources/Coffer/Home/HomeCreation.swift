@@ -48,11 +48,8 @@ extension Home {
     private static func fill(
         _ vault: borrowing Descriptor, device: DeviceRecord, options: HomeOptions, passcode: Passcode?
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
-        var keys: [ProtectionClass: ClassKey] = [:]
-        for protection in ProtectionClass.allCases {
-            keys[protection] = try ClassKey(
-                SymmetricKey.random(), id: SecureRandom.bytes(16), generation: 1, vaultID: device.vaultID)
-        }
+        let keys = try ClassKey.make(
+            for: ProtectionClass.all(hasPasscode: passcode != nil), vaultID: device.vaultID)
         var keybag = Keybag(
             passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
             inactivity: options.inactivity.map { Int($0.components.seconds) },
@@ -116,11 +113,13 @@ extension Home {
 }
 
 extension Keybag {
-    /// Wraps the class keys under a passcode, or under the device key alone.
+    /// Wraps the class keys under a passcode, or under the device key alone. These are then all the keys.
     mutating func protect(
         _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
         device: DeviceRecord
     ) throws(CofferError) {
+        publicKeys = [:]
+        for (protection, key) in keys { publicKeys[protection] = try key.publicKey(vaultID: device.vaultID) }
         guard let passcode else {
             self.passcode = nil
             return try wrap(keys, under: Keybag.wrappingKey(device: device), vaultID: device.vaultID)

@@ -6,9 +6,11 @@ import SystemPackage
 /// The wrapped class keys of a vault, with what deriving their wrapping key costs, and the lock's settings.
 ///
 /// Payload of a ``SlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy (1),
-/// attempt delays (1, 0 or 1), zero (1), inactivity in seconds (4, 0: after reboot only), host binding (32),
-/// key derivation (1: 0 none, 1 Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys
-/// (2), then for each: class (2) and a ``WrappedKey`` (96).
+/// attempt delays (1, 0 or 1), whether items of a destroyed class are still to be removed (1, 0 or 1),
+/// inactivity in seconds (4, 0: after reboot only), host binding (32), key derivation (1: 0 none, 1
+/// Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each: class (2)
+/// and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2), for each
+/// class (2) and X25519 key (32); number of recovery slots (2), for each class (2) and a ``WrappedKey``.
 struct Keybag {
     static let record = SlotRecord(name: "keybag", magic: Magic.keybag, slotSize: 4096, what: "keybag")
 
@@ -29,6 +31,22 @@ struct Keybag {
     /// Which machine and user made the vault: see ``HostBinding``.
     var hostBinding: [UInt8]
     var keys: [ProtectionClass: WrappedKey]
+    /// What new values are sealed to while the vault is locked.
+    var publicKeys: [ProtectionClass: [UInt8]] = [:]
+    /// The keys of classes that may move, wrapped under the recovery key.
+    var recovery: [ProtectionClass: WrappedKey] = [:]
+    /// Items of a class whose key was destroyed are still to be removed.
+    var hasOrphans = false
+
+    /// More of anything is no keybag.
+    private static let mostKeys = 16
+
+    /// Whether every class that the vault should have is there. A keybag of an earlier release has fewer.
+    var isComplete: Bool {
+        ProtectionClass.all(hasPasscode: passcode != nil).allSatisfy {
+            keys[$0] != nil && publicKeys[$0] != nil
+        }
+    }
 
     /// The key that wraps the class keys: from the passcode and the device key, or the device key alone.
     static func wrappingKey(
@@ -68,33 +86,72 @@ struct Keybag {
         for (protection, wrapped) in keys {
             let context = Self.context(protection, vaultID: vaultID)
             let key = try wrapped.unwrap(under: kek, context: context.span)
-            unwrapped[protection] = try ClassKey(
+            let classKey = try ClassKey(
                 key, id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
+            if let publicKey = publicKeys[protection], try classKey.publicKey(vaultID: vaultID) != publicKey {
+                throw CofferError(.corrupt, "A public key in the keybag belongs to another class key.")
+            }
+            unwrapped[protection] = classKey
         }
         return unwrapped
     }
 
     var encoded: [UInt8] {
         var writer = ByteWriter()
-        writer.append([passcode == nil ? 0 : 1, policy.rawValue, delaysAttempts ? 1 : 0, 0])
+        writer.append([passcode == nil ? 0 : 1, policy.rawValue, delaysAttempts ? 1 : 0, hasOrphans ? 1 : 0])
         writer.append(UInt32(inactivity ?? 0))
         writer.append(hostBinding)
         writer.append([passcode == nil ? 0 : 1, 0, 0, 0])
         writer.append(UInt32(passcode?.cost.memoryKiB ?? 0))
         writer.append(UInt32(passcode?.cost.passes ?? 0))
         writer.append(passcode?.salt ?? [UInt8](repeating: 0, count: Argon2id.saltSize))
+        Self.append(keys.mapValues(\.encoded), to: &writer)
+        Self.append(publicKeys, to: &writer)
+        Self.append(recovery.mapValues(\.encoded), to: &writer)
+        return writer.bytes
+    }
+
+    private static func append(_ keys: [ProtectionClass: [UInt8]], to writer: inout ByteWriter) {
         writer.append(UInt16(keys.count))
         for (protection, key) in keys.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             writer.append(protection.rawValue)
-            writer.append(key.encoded)
+            writer.append(key)
         }
-        return writer.bytes
+    }
+
+    /// A number of keys of `size` bytes, each of another class.
+    private static func keys(
+        of size: Int, from reader: inout ByteReader
+    ) throws(CofferError) -> [ProtectionClass: [UInt8]] {
+        let count = Int(try reader.number(UInt16.self))
+        guard count <= mostKeys else { throw reader.damaged }
+        var keys: [ProtectionClass: [UInt8]] = [:]
+        for _ in 0..<count {
+            let rawClass = try reader.number(UInt16.self)
+            let key = try reader.take(size)
+            guard let protection = ProtectionClass(rawValue: rawClass) else {
+                throw CofferError(
+                    .unsupportedVersion, "The keybag names a protection class of a newer release.")
+            }
+            guard keys.updateValue(key, forKey: protection) == nil else { throw reader.damaged }
+        }
+        return keys
+    }
+
+    private static func wrappedKeys(
+        from reader: inout ByteReader
+    ) throws(CofferError) -> [ProtectionClass: WrappedKey] {
+        var wrapped: [ProtectionClass: WrappedKey] = [:]
+        for (protection, bytes) in try keys(of: WrappedKey.encodedSize, from: &reader) {
+            wrapped[protection] = try WrappedKey.decode(bytes.span)
+        }
+        return wrapped
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
         var reader = ByteReader(payload, what: record.what)
         let head = try reader.take(4)
-        guard head[0] <= 1, head[2] <= 1, let policy = PasscodePolicy(rawValue: head[1]) else {
+        guard head[0] <= 1, head[2] <= 1, head[3] <= 1, let policy = PasscodePolicy(rawValue: head[1]) else {
             throw reader.damaged
         }
         let inactivity = Int(try reader.number(UInt32.self))
@@ -112,18 +169,16 @@ struct Keybag {
             passcode = PasscodeParameters(
                 cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
         }
-        var keys: [ProtectionClass: WrappedKey] = [:]
-        for _ in 0..<(try reader.number(UInt16.self)) {
-            let rawClass = try reader.number(UInt16.self)
-            let wrapped = try reader.take(WrappedKey.encodedSize)
-            guard let protection = ProtectionClass(rawValue: rawClass) else {
-                throw CofferError(
-                    .unsupportedVersion, "The keybag names a protection class of a newer release.")
-            }
-            keys[protection] = try WrappedKey.decode(wrapped.span)
-        }
-        return Keybag(
+        var keybag = Keybag(
             passcode: passcode, policy: policy, delaysAttempts: head[2] == 1,
-            inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding, keys: keys)
+            inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
+            keys: try wrappedKeys(from: &reader))
+        keybag.hasOrphans = head[3] == 1
+        // An earlier release wrote nothing more.
+        guard reader.remaining > 0 else { return keybag }
+        keybag.publicKeys = try keys(of: SealedBox.keySize, from: &reader)
+        keybag.recovery = try wrappedKeys(from: &reader)
+        guard reader.remaining == 0 else { throw reader.damaged }
+        return keybag
     }
 }

@@ -62,6 +62,11 @@ final class HeldKeys: Sendable {
         renewal.withLock { $0 = nil }
     }
 
+    /// Takes back the key of one class.
+    func remove(_ protection: ProtectionClass) {
+        _ = try? KernelKeyring.remove(Self.name(protection, vaultID: vaultID))
+    }
+
     static func remove(vaultID: VaultID, all: Bool) {
         for protection in ProtectionClass.allCases where all || protection.dropsOnLock {
             _ = try? KernelKeyring.remove(name(protection, vaultID: vaultID))

@@ -97,14 +97,12 @@ public final class Session: Sendable {
 
     /// Drops the keys of every class that a lock drops, also those lent to the kernel keyring.
     public func lock() {
-        core.keys.lock()
-        core.heldKeys.remove(all: false)
+        core.lock(.asked)
     }
 
     /// Drops every key, as a logout does.
     public func close() {
-        core.keys.dropAll(wiped: false)
-        core.heldKeys.remove(all: true)
+        core.close(.asked)
     }
 
     /// Sets, replaces or removes the passcode: the class keys are wrapped anew, nothing else is encrypted
@@ -113,10 +111,15 @@ public final class Session: Sendable {
     /// - Parameters:
     ///   - new: The new passcode; `nil` removes it.
     ///   - current: The passcode now set, `nil` when there is none. Counted like an attempt to unlock.
+    /// - Returns: What removing the passcode destroyed: every item of the class
+    ///   ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. Ask ``passcodeBoundItems()`` beforehand.
     /// - Throws: As ``unlock(with:)``; `refused` by the policy.
-    public func changePasscode(to new: Passcode?, current: Passcode?) async throws(CofferError) {
+    @discardableResult
+    public func changePasscode(
+        to new: Passcode?, current: Passcode?
+    ) async throws(CofferError) -> PasscodeBoundItems {
         let core = core
-        try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingWork.run { _ throws(CofferError) in
             try core.changePasscode(to: new, current: current)
         }
     }

@@ -13,6 +13,8 @@ final class SessionCore: Sendable {
     let heldKeys: HeldKeys
     /// Where the sealed tokens are.
     let keyring: any Keyring
+    /// Who is told of locks.
+    let hub: EventHub
 
     init(home: Home, device: DeviceRecord, time: TimeSource) throws(CofferError) {
         let home = try home.bound(to: device.vaultID)
@@ -26,7 +28,23 @@ final class SessionCore: Sendable {
         }
         let heldKeys = HeldKeys(vaultID: device.vaultID, inactivity: keybag.inactivity)
         self.heldKeys = heldKeys
-        keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }) { heldKeys.noteUse() }
+        let hub = EventHub()
+        self.hub = hub
+        keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
+            heldKeys.noteUse()
+        }
+    }
+
+    /// Drops what a lock drops, from memory and from the kernel keyring.
+    func lock(_ reason: LockReason) {
+        keys.lock(reason)
+        heldKeys.remove(all: false)
+    }
+
+    /// Drops every key, as a logout does.
+    func close(_ reason: LockReason) {
+        keys.dropAll(wiped: false, reason)
+        heldKeys.remove(all: true)
     }
 
     /// Drops every key from memory, for good.
@@ -59,23 +77,76 @@ final class SessionCore: Sendable {
     }
 
     func unlock(with passcode: Passcode?) throws(CofferError) {
-        let unwrapped = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
+        let unwrapped = try evaluating(passcode) { (keys, contents, vault) throws(CofferError) in
+            let keybag = try Keybag.decode(contents.payload)
+            if keybag.hasOrphans { _ = try removeOrphans(in: vault) }
+            guard !keybag.isComplete else { return keys }
+            return try complete(keybag, keys, with: passcode, in: vault)
+        }
         keys.admit(unwrapped)
     }
 
-    func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) {
-        let unwrapped = try evaluating(current) { (keys, keybag, vault) throws(CofferError) in
-            var changed = try Keybag.decode(keybag.payload)
-            if let new { try changed.policy.check(new) }
-            // A passcode that was set keeps its cost; a first one gets the standard.
-            let cost = changed.passcode?.cost ?? .standard
-            try changed.protect(keys, with: new, cost: cost, device: device)
-            try Keybag.record.update(
-                keybag, to: changed.encoded, vaultID: device.vaultID, key: device.key(Label.keybagMAC),
-                in: vault)
-            return keys
+    /// Adds what a keybag of an earlier release never had. No item can have been stored under it.
+    private func complete(
+        _ keybag: Keybag, _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?,
+        in vault: borrowing Descriptor
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        let wanted = ProtectionClass.all(hasPasscode: keybag.passcode != nil)
+        let missing = wanted.filter { keys[$0] == nil }
+        let all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
+        // Where none is set, one that was given is ignored.
+        let passcode = keybag.passcode == nil ? nil : passcode
+        try updateKeybag(in: vault) { (changed) throws(CofferError) in
+            try changed.protect(
+                all, with: passcode, cost: keybag.passcode?.cost ?? .standard, device: device)
         }
-        keys.admit(unwrapped)
+        return all
+    }
+
+    func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) -> PasscodeBoundItems {
+        var destroyed = PasscodeBoundItems(tokens: 0, files: 0)
+        let unwrapped = try evaluating(current) { (keys, contents, vault) throws(CofferError) in
+            let old = try Keybag.decode(contents.payload)
+            if let new { try old.policy.check(new) }
+            let wanted = ProtectionClass.all(hasPasscode: new != nil)
+            let missing = wanted.filter { keys[$0] == nil }
+            var all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
+            all = all.filter { wanted.contains($0.key) }
+            try updateKeybag(in: vault) { (changed) throws(CofferError) in
+                // A passcode that was set keeps its cost; a first one gets the standard.
+                let cost = old.passcode?.cost ?? .standard
+                try changed.protect(all, with: new, cost: cost, device: device)
+                changed.hasOrphans = all.count < keys.count
+            }
+            // From here the class's items are noise; what is left of them is removed, now or at the next
+            // unlock.
+            if all.count < keys.count { destroyed = try removeOrphans(in: vault) }
+            return all
+        }
+        keys.replace(with: unwrapped)
+        if new == nil { heldKeys.remove(.whenPasscodeSetThisDeviceOnly) }
+        return destroyed
+    }
+
+    /// Changes the keybag, under the home's lock.
+    func updateKeybag(
+        in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        let key = try device.key(Label.keybagMAC)
+        let contents = try Keybag.record.read(vaultID: device.vaultID, key: key, in: vault)
+        var keybag = try Keybag.decode(contents.payload)
+        try change(&keybag)
+        try Keybag.record.update(
+            contents, to: keybag.encoded, vaultID: device.vaultID, key: key, in: vault)
+    }
+
+    /// The key to store a new item under. Of the class that needs a passcode only the key that the keybag has
+    /// now will do: another session may have removed the passcode.
+    func keyForStoring(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
+        let key = try keys.key(protection)
+        guard protection.needsPasscode else { return key }
+        guard try readKeybag().keys[protection]?.id == key.id else { throw CofferError.needsPasscode }
+        return key
     }
 
     /// Unwraps the class keys with `passcode`, under the home's lock and the rules of ``Attempts``, and hands

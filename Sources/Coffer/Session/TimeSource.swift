@@ -23,5 +23,8 @@ public struct TimeSource: Sendable {
     /// CLOCK_BOOTTIME, CLOCK_REALTIME and the kernel's boot identifier.
     public static let system = TimeSource(
         sinceBoot: { Clock.sinceBoot }, wall: { Clock.wall },
-        bootIdentifier: { (try? Clock.bootIdentifier()) ?? "unknown" })
+        bootIdentifier: { boot })
+
+    /// Read once: no process outlives a reboot.
+    private static let boot = (try? Clock.bootIdentifier()) ?? "unknown"
 }

@@ -37,7 +37,7 @@ public final class TokenVault: Sendable {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             return try core.home.changingVault { (_) throws(CofferError) in
-                let classKey = try core.keys.key(protection)
+                let classKey = try core.keyForStoring(protection)
                 var version: UInt64 = 0
                 if let old = try keyring.envelope(name) {
                     version = try open(old, name: name, withValue: false).info.version

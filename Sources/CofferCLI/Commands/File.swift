@@ -34,7 +34,7 @@ struct FileAdd: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "When it can be read: while unlocked, or from the first unlock until reboot.")
+        help: "When it can be read, and whether it may be exported.")
     var protection = ClassWord.whenUnlockedThisDeviceOnly
 
     @Flag(

@@ -52,17 +52,30 @@ struct PasscodeCommand: ParsableCommand {
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Remove the passcode: from then on, whoever can read the home can open it.")
+            abstract: "Remove the passcode: from then on, whoever can read the home can open it.",
+            discussion: "Destroys every item of the class whenPasscodeSetThisDeviceOnly, and says how many.")
 
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
             let session = try await PasscodeCommand.withPasscode(global)
             let current = try Opening.currentPasscode(global)
-            try await Opening.waitingForDelay { () async throws(CofferError) in
-                try await session.changePasscode(to: nil, current: current)
+            let doomed = try await session.passcodeBoundItems()
+            if doomed.tokens + doomed.files > 0 {
+                Output.message(
+                    "coffer: with the passcode go \(doomed.tokens) tokens and \(doomed.files) files of the "
+                        + "class whenPasscodeSetThisDeviceOnly, for good.")
             }
-            try global.confirm(hasPasscode: false)
+            var destroyed: PasscodeBoundItems?
+            try await Opening.waitingForDelay { () async throws(CofferError) in
+                destroyed = try await session.changePasscode(to: nil, current: current)
+            }
+            guard global.json else { return }
+            try Output.json(
+                .object([
+                    ("passcode", .flag(false)), ("destroyedTokens", .number(destroyed?.tokens ?? 0)),
+                    ("destroyedFiles", .number(destroyed?.files ?? 0)),
+                ]))
         }
     }
 

@@ -16,7 +16,7 @@ struct TokenPut: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "When it can be read: while unlocked, or from the first unlock until reboot.")
+        help: "When it can be read, and whether it may be exported.")
     var protection = ClassWord.whenUnlockedThisDeviceOnly
 
     @Option(

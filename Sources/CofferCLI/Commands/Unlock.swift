@@ -9,8 +9,8 @@ struct UnlockCommand: AsyncParsableCommand {
         abstract: "Keep the class keys in the kernel keyring for later commands of this user.",
         discussion: """
             They stay until `coffer lock`, a reboot, or the home's inactivity time without use; with --for \
-            exactly so long. The key of the class afterFirstUnlockThisDeviceOnly stays until a reboot. Where \
-            there is no kernel keyring, every command asks for the passcode.
+            exactly so long. The keys of the two afterFirstUnlock classes stay until a reboot. Where there \
+            is no kernel keyring, every command asks for the passcode.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -42,7 +42,7 @@ struct LockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock", abstract: "Take back the keys that `unlock` left in the kernel keyring.",
         discussion:
-            "All but that of the class afterFirstUnlockThisDeviceOnly, which a reboot or a wipe takes.")
+            "All but those of the two afterFirstUnlock classes, which a reboot or a wipe takes.")
 
     @OptionGroup var global: GlobalOptions
 

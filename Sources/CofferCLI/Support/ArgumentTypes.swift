@@ -17,12 +17,16 @@ enum KindWord: String, CaseIterable, ExpressibleByArgument {
 
 /// The protection classes, as words on the command line.
 enum ClassWord: String, CaseIterable, ExpressibleByArgument {
-    case whenUnlockedThisDeviceOnly, afterFirstUnlockThisDeviceOnly
+    case whenUnlockedThisDeviceOnly, afterFirstUnlockThisDeviceOnly, whenPasscodeSetThisDeviceOnly
+    case whenUnlocked, afterFirstUnlock
 
     var protection: ProtectionClass {
         switch self {
         case .whenUnlockedThisDeviceOnly: .whenUnlockedThisDeviceOnly
         case .afterFirstUnlockThisDeviceOnly: .afterFirstUnlockThisDeviceOnly
+        case .whenPasscodeSetThisDeviceOnly: .whenPasscodeSetThisDeviceOnly
+        case .whenUnlocked: .whenUnlocked
+        case .afterFirstUnlock: .afterFirstUnlock
         }
     }
 }

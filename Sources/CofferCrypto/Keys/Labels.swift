@@ -5,6 +5,8 @@
 package enum Label {
     package static let deviceMAC = "coffer/device-mac/v1"
     package static let classKeyWrapping = "coffer/class-key-wrap/v1"
+    package static let classInbox = "coffer/class-inbox/v1"
+    package static let inboxMAC = "coffer/inbox-mac/v1"
     package static let keybagMAC = "coffer/keybag-mac/v1"
     package static let attemptsMAC = "coffer/attempts-mac/v1"
     package static let attemptTag = "coffer/attempt-tag/v1"

@@ -65,6 +65,35 @@ struct ViewCopyTests {
         extendLifetime(home)
     }
 
+    /// Whatever locks: the copies that this session handed out go at once, those of another session stay.
+    @Test(arguments: ["lock", "close", "idle"])
+    func aLockTakesTheCopyBack(_ way: String) async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        let session = try await home.create(time: clock.source)
+        let other = try await home.unlocked()
+        try home.scratch.write("letter.txt", Array("shown content".utf8))
+        let id = try await session.files.add(contentsOf: home.scratch.path.appending("letter.txt"))
+        try await other.files.withViewCopy(of: id) { kept in
+            try await session.files.withViewCopy(of: id) { path in
+                let opened = try Descriptor.open(path, .read)
+                switch way {
+                case "lock": session.lock()
+                case "close": session.close()
+                default:
+                    clock.advance(.seconds(601))
+                    #expect(!session.isUnlocked)
+                }
+                #expect(!exists(path.removingLastComponent().removingLastComponent()))
+                // A viewer that has it open sees zeros: it was overwritten first.
+                #expect(try opened.readAll(limit: 100).allSatisfy { $0 == 0 })
+            }
+            #expect(exists(kept))
+        }
+        #expect(await refusal { try await session.files.withViewCopy(of: id) { _ in } }?.code == .locked)
+        _ = try await session.wipe()
+    }
+
     @Test func aCancelledViewerLeavesNothing() async throws {
         let (home, session, id) = try await home()
         let (paths, continuation) = AsyncStream.makeStream(of: FilePath.self)

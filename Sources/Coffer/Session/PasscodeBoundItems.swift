@@ -1,0 +1,67 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// How many items exist only as long as a passcode is set:
+/// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``.
+public struct PasscodeBoundItems: Sendable, Equatable {
+    /// Tokens.
+    public let tokens: Int
+    /// Files.
+    public let files: Int
+}
+
+extension Session {
+    /// What removing the passcode would destroy; known also while locked.
+    ///
+    /// - Throws: `wiped`, `corrupt`, `busy`.
+    public func passcodeBoundItems() async throws(CofferError) -> PasscodeBoundItems {
+        let core = core
+        return try await BlockingWork.run { _ throws(CofferError) in
+            try core.home.changingVault { (vault) throws(CofferError) in
+                PasscodeBoundItems(
+                    tokens: try core.passcodeBoundTokens().count,
+                    files: try core.passcodeBoundFiles(in: vault).count)
+            }
+        }
+    }
+}
+
+extension SessionCore {
+    /// The names of tokens of the class that needs a passcode.
+    fileprivate func passcodeBoundTokens() throws(CofferError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        for (name, envelope) in try keyring.envelopes() {
+            guard let envelope = try? TokenEnvelope.decode(envelope) else { continue }
+            if envelope.protection.needsPasscode { names.append(name) }
+        }
+        return names
+    }
+
+    /// The files of that class. One that is damaged says no class and stays.
+    fileprivate func passcodeBoundFiles(in vault: borrowing Descriptor) throws(CofferError) -> [FileID] {
+        let directory = try vault.open(Home.filesName, [.read, .directory])
+        var files: [FileID] = []
+        for name in try directory.names() {
+            guard let id = FileID(fileName: name), let file = try? directory.open(name, .read),
+                let protection = try? ContainerReader.protection(of: file, device: device)
+            else { continue }
+            if protection.needsPasscode { files.append(id) }
+        }
+        return files
+    }
+
+    /// Removes the items of the class whose key was destroyed with the passcode, under the home's lock.
+    func removeOrphans(in vault: borrowing Descriptor) throws(CofferError) -> PasscodeBoundItems {
+        let names = try passcodeBoundTokens()
+        if !names.isEmpty {
+            try keyring.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
+        }
+        let files = try passcodeBoundFiles(in: vault)
+        let directory = try vault.open(Home.filesName, [.read, .directory])
+        for id in files { try FileStore.destroy(id.fileName, in: directory) }
+        try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
+        return PasscodeBoundItems(tokens: names.count, files: files.count)
+    }
+}

@@ -1,0 +1,54 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Session events") struct SessionEventTests {
+    @Test func eachChangeIsToldOnceAndAfterIt() async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        let session = try await home.create("correct horse", time: clock.source)
+        var events = session.events.makeAsyncIterator()
+        session.lock()
+        session.lock()
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        clock.advance(.seconds(601))
+        #expect(!session.isUnlocked)
+        #expect(!session.isUnlocked)
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        session.close()
+        _ = try await session.wipe()
+        let expected = [
+            SessionEvent(.locked, .asked), SessionEvent(.unlocked), SessionEvent(.locked, .idle),
+            SessionEvent(.unlocked), SessionEvent(.closed, .asked), SessionEvent(.wiped),
+        ]
+        for event in expected { #expect(await events.next() == event) }
+    }
+
+    @Test func everyListenerHasAStreamThatEndsWithTheSession() async throws {
+        let home = try TestHome()
+        var session: Session? = try await home.create("correct horse")
+        let streams = try (0..<3).map { _ in try #require(session?.events) }
+        session?.lock()
+        session = nil
+        for stream in streams {
+            var heard: [SessionEvent] = []
+            for await event in stream { heard.append(event) }
+            #expect(heard == [SessionEvent(.locked, .asked)])
+        }
+    }
+
+    @Test func whoDoesNotReadKeepsTheNewest() async throws {
+        let hub = EventHub()
+        let stream = hub.stream()
+        for _ in 0..<100 { hub.post(SessionEvent(.unlocked)) }
+        hub.post(SessionEvent(.locked, .sleep))
+        var events = stream.makeAsyncIterator()
+        var last: SessionEvent?
+        for _ in 0..<64 { last = await events.next() }
+        #expect(last == SessionEvent(.locked, .sleep))
+    }
+}

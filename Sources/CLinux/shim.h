@@ -86,3 +86,10 @@ static inline void clinux_disable_suspend(struct termios *settings) {
 static inline int clinux_exit_code(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : -1;
 }
+
+// pipe2 hides behind _GNU_SOURCE.
+static inline int clinux_pipe(int *ends) { return (int)syscall(SYS_pipe2, ends, O_CLOEXEC); }
+
+// si_pid is a macro that reaches into a union.
+static inline void clinux_clear_process(siginfo_t *information) { information->si_pid = 0; }
+static inline int clinux_process(const siginfo_t *information) { return information->si_pid; }

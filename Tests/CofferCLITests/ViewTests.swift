@@ -49,7 +49,10 @@ struct ViewTests {
             #expect(run.errorText.contains("noise"))
         }
         #expect(try home("file", "view", id, "--", "sh", "-c", "kill -9 $$").code == 137)
-        #expect(try home("file", "view", id, "--json", "--", "/no/such/program").errorCode == "absent")
+        for program in ["/no/such/program", "/", "/etc/passwd"] {
+            let run = try home("file", "view", id, "--json", "--", program)
+            #expect(run.code == 64 && run.errorCode == "invalidInput")
+        }
         #expect(try home("file", "view", id, "--json").code == 64)
     }
 

@@ -13,6 +13,7 @@ enum Agent {
         let location = HomeLocation(path: FilePath(arguments[1]))
         switch arguments[0] {
         case "put": try await put(location, prefix: arguments[2], count: Int(arguments[3]) ?? 0)
+        case "refresh": try await refresh(location)
         case "view-and-wait": try await viewAndWait(location, FileID(arguments[2]))
         case "guess-read-only": try await guessReadOnly(location)
         case "memory": try await MemoryScene.play(location)
@@ -36,6 +37,20 @@ enum Agent {
             try await session.tokens.put(Token(copying: "value of \(prefix) \(number)"), for: id)
         }
         say("done")
+    }
+
+    /// Refreshes the token of `s` and `a`: says so, and goes on when it is told to.
+    private static func refresh(_ location: HomeLocation) async throws {
+        let session = try await Session.open(at: location)
+        try await session.unlock()
+        say("ready")
+        let id = try TokenID(service: "s", account: "a")
+        let fresh = try await session.tokens.refresh(id) { (_, _) throws(CofferError) in
+            say("refreshing")
+            _ = readLine()
+            return TokenRenewal(try Token(copying: "from the agent"))
+        }
+        say(fresh?.isOwn == true ? "refreshed" : "waited")
     }
 
     /// Holds a view copy until it is killed or told to end.

@@ -14,9 +14,11 @@ import SystemPackage
 ///         attempts     count of wrong passcodes
 ///         tokens       the sealed token file
 ///         files/       sealed file containers
+///         leases/      empty files that are locked while their tokens are refreshed
 final class Home: Sendable {
     static let vaultName: FilePath = "vault"
     static let filesName: FilePath = "files"
+    static let leasesName: FilePath = "leases"
     private static let lockName: FilePath = "lock"
     /// How long a change waits for another process's change.
     static let lockDeadline = Duration.seconds(10)

@@ -1,4 +1,4 @@
-import CofferBase
+package import CofferBase
 import Dispatch
 import Synchronization
 
@@ -7,21 +7,25 @@ import Synchronization
 /// On Linux, `DispatchQueue.global()` is that pool: as many threads as processors, shared with every task.
 /// Work that blocks there can leave tasks without a thread for good. A serial queue of its own gets a thread
 /// of its own.
-enum BlockingWork {
+package enum BlockingWork {
     /// Whether the task that waits for the work was cancelled; long work looks at it between steps.
-    final class Cancellation: Sendable {
+    package final class Cancellation: Sendable {
         private let flag = Atomic(false)
 
         func cancel() { flag.store(true, ordering: .relaxed) }
 
+        /// Whether it was.
+        package var isCancelled: Bool { flag.load(ordering: .relaxed) }
+
         func check() throws(CofferError) {
-            guard !flag.load(ordering: .relaxed) else {
+            guard !isCancelled else {
                 throw CofferError(.cancelled, "Cancelled; nothing was left behind.")
             }
         }
     }
 
-    static func run<Result: Sendable>(
+    /// Runs `body` on a thread of its own and waits for it, cancelled or not.
+    package static func run<Result: Sendable>(
         _ body: @escaping @Sendable (Cancellation) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
         let cancellation = Cancellation()

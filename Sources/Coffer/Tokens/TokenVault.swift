@@ -8,7 +8,7 @@ public import FoundationEssentials
 /// Every token is sealed under its own key, that key under its protection class's; names, accounts and expiry
 /// are sealed too. Several processes may use one vault: changes are serialised and none is lost.
 public final class TokenVault: Sendable {
-    private let core: SessionCore
+    let core: SessionCore
 
     init(core: SessionCore) { self.core = core }
 
@@ -151,7 +151,7 @@ public final class TokenVault: Sendable {
         try await BlockingWork.run { [self] _ throws(CofferError) in try keyring.count() }
     }
 
-    private func name(of id: TokenID) throws(CofferError) -> [UInt8] {
+    func name(of id: TokenID) throws(CofferError) -> [UInt8] {
         let key = try core.device.key(Label.tokenName)
         return try id.keyedHash(key)
     }

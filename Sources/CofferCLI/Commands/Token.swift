@@ -3,6 +3,8 @@ import ArgumentParser
 /// `coffer token`
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Keep tokens: put, get, list, remove.",
-        subcommands: [TokenPut.self, TokenGet.self, TokenList.self, TokenRemove.self])
+        commandName: "token", abstract: "Keep tokens: put, get, list, remove, refresh.",
+        subcommands: [
+            TokenPut.self, TokenGet.self, TokenList.self, TokenRemove.self, TokenRefresh.self,
+        ])
 }

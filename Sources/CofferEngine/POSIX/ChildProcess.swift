@@ -11,10 +11,22 @@ package enum ChildProcess {
     ///   - arguments: The name and the arguments.
     ///   - outputToErrors: Whether its standard output goes to standard error.
     /// - Returns: The exit code.
-    /// - Throws: `invalidInput` for what is no command; what hinders starting it.
+    /// - Throws: `invalidInput` for what is no command or names none; what hinders starting it.
     package static func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false
     ) throws(CofferError) -> Int32 {
+        let process = unsafe try start(arguments) { actions in
+            guard outputToErrors else { return }
+            unsafe posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO)
+        }
+        EndSignals.hand(to: process)
+        return try end(of: process)
+    }
+
+    /// Starts the program; `prepare` says what becomes of its descriptors.
+    static func start(
+        _ arguments: [[UInt8]], _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
+    ) throws(CofferError) -> pid_t {
         guard !arguments.isEmpty, arguments.allSatisfy({ !$0.contains(0) }) else {
             throw CofferError(.invalidInput, "A command needs a name and arguments without NUL.")
         }
@@ -25,26 +37,34 @@ package enum ChildProcess {
         }
         defer { unsafe vector.forEach { unsafe free($0) } }
         unsafe vector.append(nil)
-        var process: pid_t = 0
         guard let name = unsafe vector.first ?? nil else {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        if outputToErrors {
-            unsafe posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
-        }
+        unsafe prepare(&actions)
+        var process: pid_t = 0
         let status = unsafe withSignalsUnblocked { attributes in
             unsafe posix_spawnp(&process, name, &actions, attributes, vector, environ)
         }
-        guard status == 0 else { throw Errno.failure("run the command", nil, errno: status) }
-        EndSignals.hand(to: process)
-        return try end(of: process)
+        guard status == 0 else { throw notStarted(status) }
+        return process
+    }
+
+    /// What names no program that can be run is a wrong argument, whatever the system calls it: nothing of
+    /// the vault is absent.
+    private static func notStarted(_ number: Int32) -> CofferError {
+        let failure = Errno.failure("run the command", nil, errno: number)
+        switch number {
+        case ENOENT, EACCES, EPERM, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENOEXEC:
+            return CofferError(.invalidInput, failure.message, systemError: number)
+        default: return failure
+        }
     }
 
     /// Waits. The process keeps its number until no signal can go to it any more.
-    private static func end(of process: pid_t) throws(CofferError) -> Int32 {
+    static func end(of process: pid_t) throws(CofferError) -> Int32 {
         defer { EndSignals.handToNobody() }
         var information = unsafe siginfo_t()
         while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 {

@@ -8,6 +8,19 @@ extension Descriptor {
     package func lock() throws(CofferError) {
         guard flock(raw, LOCK_EX | LOCK_NB) == 0 else { throw Errno.failure("lock", path) }
     }
+
+    /// Locks this open file, for as long as it is open, unless somebody else has it locked; gives whether it
+    /// did.
+    package func tryLock() throws(CofferError) -> Bool {
+        while flock(raw, LOCK_EX | LOCK_NB) != 0 {
+            switch Errno.current {
+            case EINTR: continue
+            case EWOULDBLOCK: return false
+            default: throw Errno.failure("lock", path)
+            }
+        }
+        return true
+    }
 }
 
 /// An advisory lock on a file (`flock`), which the kernel drops when its owner dies.

@@ -40,29 +40,8 @@ package enum SecretInput {
     package static func all(
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {
-        guard limit >= 0, limit < Int.max else { throw CofferError(.invalidInput, "No such limit.") }
-        var capacity = min(4096, limit + 1)
-        var buffer = try GuardedBytes.zeroed(count: capacity)
-        var count = 0
-        while true {
-            if count == capacity {
-                guard count <= limit else {
-                    throw CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
-                }
-                capacity = min(capacity * 4, limit + 1)
-                let filled = buffer
-                buffer = try GuardedBytes.filled(count: capacity) {
-                    $0.write(filled.span.extracting(0..<count), at: 0)
-                }
-            }
-            var span = buffer.mutableSpan
-            var rest = span._mutatingExtracting(count..<capacity)
-            guard let more = try descriptor.readSome(into: &rest) else { break }
-            count += more
-        }
-        guard count <= limit else {
-            throw CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
-        }
-        return try GuardedBytes.copying(buffer.span.extracting(0..<count))
+        var collector = try GuardedCollector.make(limit: limit)
+        while try collector.append({ (span) throws(CofferError) in try descriptor.readSome(into: &span) }) {}
+        return try collector.finish()
     }
 }

@@ -1,0 +1,124 @@
+public import CofferBase
+import CofferEngine
+import Synchronization
+
+extension TokenVault {
+    /// Replaces a token by a new one that `renew` obtains with it, once: of all who ask for it at the same
+    /// time, in whatever task, thread or process, one runs `renew`, and the others wait and get its result.
+    ///
+    /// Servers that rotate refresh tokens take a second use of the same one for theft. The right to refresh
+    /// is a lease that the kernel drops when its owner dies; then the next one runs `renew`. The old token
+    /// stays until the new one is stored and read back, and whatever `renew` fails with changes nothing. The
+    /// class of the token stays, too.
+    ///
+    /// ```swift
+    /// let fresh = try await session.tokens.refresh(id) { current, _ throws(CofferError) in
+    ///     TokenRenewal(try await exchange(current))
+    /// }
+    /// ```
+    ///
+    /// At the deadline, or when the calling task is cancelled, the task of `renew` is cancelled and waited
+    /// for: a token that it gives nevertheless is stored. Not guaranteed: a token that the server gave to a
+    /// process which died before it was stored is lost with it.
+    ///
+    /// - Parameters:
+    ///   - id: What the token is found by.
+    ///   - deadline: How long to wait for somebody else's refresh, and then how long `renew` may take.
+    ///   - renew: Obtains the new token from the current one.
+    /// - Returns: The token now stored; `nil` when there is none of that name.
+    /// - Throws: `timedOut`, `cancelled`; `conflict` when the token was replaced or removed by other means
+    ///   meanwhile, which then stands; `locked`, `wiped`, `busy`, `noSpace`; what `renew` throws.
+    public func refresh(
+        _ id: TokenID, deadline: Duration = .seconds(60),
+        _ renew:
+            @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
+            TokenRenewal
+    ) async throws(CofferError) -> RefreshedToken? {
+        guard let before = try await stored(id) else { return nil }
+        let lease = try await RefreshLease.acquire(name(of: id), home: core.home, deadline: deadline)
+        do throws(CofferError) {
+            let result = try await refreshed(id, since: before.info.version, deadline: deadline, renew)
+            await lease.release()
+            return result
+        } catch {
+            await lease.release()
+            throw error
+        }
+    }
+
+    /// Refreshes under the lease, unless somebody did since `version`.
+    private func refreshed(
+        _ id: TokenID, since version: UInt64, deadline: Duration,
+        _ renew:
+            @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
+            TokenRenewal
+    ) async throws(CofferError) -> RefreshedToken? {
+        guard let current = try await stored(id) else { return nil }
+        guard current.info.version == version else { return current }
+        let renewal = try await Deadline(deadline).bound { () async throws(CofferError) in
+            try await renew(current.token, current.info)
+        }
+        let new = try await put(
+            renewal.token, for: id, class: current.info.protection, expires: renewal.expires,
+            scopes: renewal.scopes ?? current.info.scopes,
+            attributes: renewal.attributes ?? current.info.attributes, ifVersion: version)
+        guard let stored = try await stored(id) else { return nil }
+        guard stored.info.version != new || stored.token.secret.isEqual(to: renewal.token.secret) else {
+            throw CofferError(.corrupt, "The new token does not read back as it was stored.")
+        }
+        return RefreshedToken(token: stored.token, info: stored.info, isOwn: stored.info.version == new)
+    }
+
+    private func stored(_ id: TokenID) async throws(CofferError) -> RefreshedToken? {
+        try await withToken(for: id) { token, info in
+            RefreshedToken(token: token, info: info, isOwn: false)
+        }
+    }
+}
+
+/// A time that work may take before its task is cancelled.
+private struct Deadline {
+    private let duration: Duration
+
+    init(_ duration: Duration) { self.duration = duration }
+
+    /// Runs `work` in a task of its own and waits for its end, cancelled or not.
+    func bound<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws(CofferError) -> Value
+    ) async throws(CofferError) -> Value {
+        let hasPassed = Flag()
+        let task = Task { () async -> Result<Value, CofferError> in
+            do throws(CofferError) {
+                return .success(try await work())
+            } catch {
+                return .failure(error)
+            }
+        }
+        let timer = Task { [duration] in
+            try? await Task.sleep(for: duration, clock: .continuous)
+            guard !Task.isCancelled else { return }
+            hasPassed.raise()
+            task.cancel()
+        }
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        timer.cancel()
+        do throws(CofferError) {
+            return try result.get()
+        } catch {
+            guard hasPassed.isRaised else { throw error }
+            throw CofferError(.timedOut, "Refreshing the token took too long; the old one is unchanged.")
+        }
+    }
+
+    private final class Flag: Sendable {
+        private let flag = Atomic(false)
+
+        var isRaised: Bool { flag.load(ordering: .sequentiallyConsistent) }
+
+        func raise() { flag.store(true, ordering: .sequentiallyConsistent) }
+    }
+}

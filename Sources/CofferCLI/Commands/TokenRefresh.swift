@@ -1,0 +1,89 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+
+/// `coffer token refresh`
+struct TokenRefresh: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refresh",
+        abstract: "Replace a token by what a command makes of it, once for all who ask at the same time.",
+        discussion: """
+            The command gets the current token on standard input and gives the new one on standard output, \
+            byte for byte. Of several processes that refresh the same token at the same time, one runs its \
+            command; the others wait and end without running theirs. When the command fails, gives nothing \
+            or takes too long, the token stays as it is. Prints the version now stored; with --json also \
+            whether this process refreshed it.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var name: TokenName
+
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for another process, and then how long the command may take.",
+            valueName: "seconds"))
+    var deadline = 60
+
+    @Option(help: ArgumentHelp("When the new token stops being valid, from now on.", valueName: "seconds"))
+    var expiresIn: Int?
+
+    @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
+    var command: [String]
+
+    func run() async throws {
+        let id = try name.id()
+        guard !command.isEmpty else { throw CofferError(.invalidInput, "A command is needed after --.") }
+        guard (1...86_400).contains(deadline), expiresIn.map({ (0...3_153_600_000).contains($0) }) ?? true
+        else {
+            throw CofferError(
+                .invalidInput, "--deadline takes 1 to 86400 seconds, --expires-in up to a century of them.")
+        }
+        let session = try await Opening.unlocked(global)
+        let signals = EndSignals.hold()
+        let result = await Task { try await refresh(id, session) }.result
+        signals.release()
+        guard let refreshed = try result.get() else {
+            throw CofferError(.absent, "There is no such token.")
+        }
+        let version = Int(refreshed.info.version)
+        guard global.json else { return try Output.line(String(version)) }
+        try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.isOwn))]))
+    }
+
+    private func refresh(_ id: TokenID, _ session: Session) async throws(CofferError) -> RefreshedToken? {
+        let arguments = command.map { ProgramArguments.bytes($0) }
+        let limit = Duration.seconds(deadline)
+        let life = expiresIn.map { TimeInterval($0) }
+        return try await session.tokens.refresh(id, deadline: limit) {
+            (current, _) async throws(CofferError) in
+            let token = try await BlockingWork.run { cancellation throws(CofferError) in
+                try Self.renew(current, arguments, limit) { cancellation.isCancelled }
+            }
+            return TokenRenewal(token, expires: life.map { Date() + $0 })
+        }
+    }
+
+    /// Runs the command; gives the token that it gave.
+    private static func renew(
+        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, isCancelled: () -> Bool
+    ) throws(CofferError) -> Token {
+        // A signal that came while this process waited for its turn.
+        guard EndSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
+        let outcome = try current.exposing { (bytes) throws(CofferError) in
+            try ChildFilter.run(
+                arguments, input: bytes, limit: Token.longest, deadline: deadline, isCancelled: isCancelled)
+        }
+        guard outcome.code == 0 else {
+            throw CofferError(
+                .inputOutput, "The command ended with \(outcome.code); the token is unchanged.")
+        }
+        let output = outcome.takeOutput()
+        guard output.count > 0 else {
+            throw CofferError(.inputOutput, "The command gave no token; the old one is unchanged.")
+        }
+        return try Token(SecretBytes(output))
+    }
+}

@@ -1,0 +1,190 @@
+package import CofferBase
+import CLinux
+import Glibc
+import SystemPackage
+
+/// A program that is given a secret on its standard input and gives one on its standard output.
+package enum ChildFilter {
+    /// What a program left.
+    package struct Outcome: ~Copyable {
+        /// Its exit code; 128 + number when a signal ended it.
+        package let code: Int32
+        /// What it wrote.
+        package let output: GuardedBytes
+
+        /// What it wrote, alone.
+        package consuming func takeOutput() -> GuardedBytes { output }
+    }
+
+    /// How long a program that was asked to end has before it is killed.
+    private static let grace = Duration.seconds(1)
+
+    /// Runs `arguments[0]`, looked up in PATH, with `input` on its standard input. Both secrets stay in
+    /// guarded memory and the pipes. What ``EndSignals`` holds goes to the program meanwhile.
+    ///
+    /// - Parameters:
+    ///   - arguments: The name and the arguments.
+    ///   - input: What it reads.
+    ///   - limit: The most bytes that it may write.
+    ///   - deadline: How long it may run; then it is ended.
+    ///   - isCancelled: Asked now and then; once true, the program is ended.
+    /// - Returns: What it left.
+    /// - Throws: `timedOut`, `cancelled`, `invalidInput` for too long an output or what is no command.
+    package static func run(
+        _ arguments: [[UInt8]], input: Span<UInt8>, limit: Int, deadline: Duration,
+        isCancelled: () -> Bool = { false }
+    ) throws(CofferError) -> Outcome {
+        let incoming = try Pipe.make()
+        let outgoing = try Pipe.make()
+        let process = unsafe try ChildProcess.start(arguments) { actions in
+            unsafe posix_spawn_file_actions_adddup2(actions, incoming.reader.raw, STDIN_FILENO)
+            unsafe posix_spawn_file_actions_adddup2(actions, outgoing.writer.raw, STDOUT_FILENO)
+        }
+        EndSignals.hand(to: process)
+        var exchange = Exchange(
+            process: process, reader: outgoing.takeReader(), writer: incoming.takeWriter(),
+            collector: try GuardedCollector.make(limit: limit), end: Clock.sinceBoot + deadline)
+        do throws(CofferError) {
+            try exchange.run(input, isCancelled: isCancelled)
+        } catch {
+            kill(process, SIGKILL)
+            _ = try? ChildProcess.end(of: process)
+            throw error
+        }
+        let code = try ChildProcess.end(of: process)
+        return Outcome(code: code, output: try exchange.takeOutput())
+    }
+
+    /// The two ends of a pipe.
+    private struct Pipe: ~Copyable {
+        let reader: Descriptor
+        let writer: Descriptor
+
+        static func make() throws(CofferError) -> Pipe {
+            var ends: [CInt] = [-1, -1]
+            guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe clinux_pipe($0.baseAddress) }) == 0
+            else { throw Errno.failure("make a pipe", nil) }
+            return Pipe(
+                reader: Descriptor(raw: ends[0], path: "pipe"), writer: Descriptor(raw: ends[1], path: "pipe")
+            )
+        }
+
+        /// The end to read from; the other is closed.
+        consuming func takeReader() -> Descriptor { reader }
+
+        /// The end to write to; the other is closed.
+        consuming func takeWriter() -> Descriptor { writer }
+    }
+
+    /// The talk with a program that runs.
+    private struct Exchange: ~Copyable {
+        let process: pid_t
+        let reader: Descriptor
+        var writer: Descriptor?
+        var collector: GuardedCollector
+        let end: Duration
+        var written = 0
+        var hasEnded = false
+        var stopped: (at: Duration, why: CofferError)?
+
+        /// Writes and reads until the program has ended. A program of its own that it left behind with its
+        /// output is not waited for.
+        mutating func run(_ input: Span<UInt8>, isCancelled: () -> Bool) throws(CofferError) {
+            while try !hasExited() {
+                try transfer(input, wait: hasEnded ? 2 : 50)
+                try stopWhenDue(isCancelled)
+            }
+            while !hasEnded, try transfer(input, wait: 0) {}
+            if let stopped { throw stopped.why }
+        }
+
+        consuming func takeOutput() throws(CofferError) -> GuardedBytes { try collector.finish() }
+
+        /// One step; gives whether there was something to read.
+        @discardableResult
+        private mutating func transfer(_ input: Span<UInt8>, wait: CInt) throws(CofferError) -> Bool {
+            if written == input.count { writer = nil }
+            var target: CInt = -1
+            switch writer {
+            case .some(let writer): target = writer.raw
+            case .none: break
+            }
+            var polls = [
+                pollfd(fd: hasEnded ? -1 : reader.raw, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: target, events: Int16(POLLOUT), revents: 0),
+            ]
+            let ready = unsafe polls.withUnsafeMutableBufferPointer { buffer in
+                unsafe poll(buffer.baseAddress, nfds_t(buffer.count), wait)
+            }
+            guard ready >= 0 || Errno.current == EINTR else { throw Errno.failure("wait for", "pipe") }
+            guard ready > 0 else { return false }
+            if polls[1].revents != 0 { try writeSome(input, to: target) }
+            guard polls[0].revents != 0 else { return false }
+            hasEnded = try !collector.append { (span) throws(CofferError) in
+                try reader.readSome(into: &span)
+            }
+            return !hasEnded
+        }
+
+        /// Writes what a pipe that can be written takes without waiting. A program that reads no more is not
+        /// an error: its exit code says what it thinks of it.
+        private mutating func writeSome(_ input: Span<UInt8>, to target: CInt) throws(CofferError) {
+            let piece = input.extracting(written..<min(input.count, written + Int(PIPE_BUF)))
+            let count = BrokenPipe.ignoring {
+                unsafe piece.withUnsafeBytes { unsafe Glibc.write(target, $0.baseAddress, $0.count) }
+            }
+            if count >= 0 {
+                written += count
+            } else if Errno.current == EPIPE {
+                writer = nil
+                written = input.count
+            } else if Errno.current != EINTR {
+                throw Errno.failure("write to", "pipe")
+            }
+        }
+
+        private mutating func stopWhenDue(_ isCancelled: () -> Bool) throws(CofferError) {
+            let now = Clock.sinceBoot
+            if let stopped {
+                if now >= stopped.at + grace { kill(process, SIGKILL) }
+            } else if isCancelled() {
+                stopped = (now, CofferError(.cancelled, "Cancelled; the command was ended."))
+                kill(process, SIGTERM)
+            } else if now >= end {
+                stopped = (now, CofferError(.timedOut, "The command did not end in time."))
+                kill(process, SIGTERM)
+            }
+        }
+
+        /// Whether the program has ended; it keeps its number until it is waited for.
+        private func hasExited() throws(CofferError) -> Bool {
+            var information = unsafe siginfo_t()
+            unsafe clinux_clear_process(&information)
+            while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT | WNOHANG) < 0 {
+                guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }
+            }
+            return unsafe clinux_process(&information) != 0
+        }
+    }
+}
+
+/// Writing to a pipe that nobody reads, without the signal that would end this process.
+enum BrokenPipe {
+    /// Runs `write`; `errno` is as it left it.
+    static func ignoring(_ write: () -> Int) -> Int {
+        var signals = sigset_t()
+        var former = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, &former)
+        let result = write()
+        let number = Errno.current
+        if result < 0, number == EPIPE {
+            var none = timespec()
+            unsafe sigtimedwait(&signals, nil, &none)
+        }
+        unsafe pthread_sigmask(SIG_SETMASK, &former, nil)
+        Glibc.errno = number
+        return result
+    }
+}

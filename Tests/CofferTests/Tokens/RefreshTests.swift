@@ -1,0 +1,267 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct RefreshTests {
+    /// A home with the token `1` of service s and account a.
+    private func make() async throws -> (home: TestHome, session: Session, id: TokenID) {
+        let home = try TestHome()
+        let session = try await home.create()
+        let id = try TokenID(service: "s", account: "a")
+        try await session.tokens.put(Token(copying: "1"), for: id)
+        return (home, session, id)
+    }
+
+    private func text(_ token: Token) -> String {
+        token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
+    }
+
+    private func value(_ session: Session, _ id: TokenID) async throws -> String? {
+        try await session.tokens.withToken(for: id) { token, _ in text(token) }
+    }
+
+    /// How many descriptors of this process are open leases of the home.
+    private func waiting(_ home: TestHome) -> Int {
+        let folder = home.path("leases").string + "/"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return names.count { name in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)
+            return target?.hasPrefix(folder) ?? false
+        }
+    }
+
+    /// Waits until so many are waiting for a lease or have it.
+    private func untilWaiting(_ count: Int, _ home: TestHome) async throws {
+        for _ in 0..<2000 where waiting(home) < count { try await Task.sleep(for: .milliseconds(5)) }
+        try #require(waiting(home) >= count)
+    }
+
+    @Test func replacesAndReadsBack() async throws {
+        let (home, session, id) = try await make()
+        let date = Date(timeIntervalSince1970: 2_000_000_000)
+        try await session.tokens.put(
+            Token(copying: "2"), for: id, class: .afterFirstUnlockThisDeviceOnly, scopes: ["read"],
+            attributes: ["issuer": "x"])
+        let fresh = try await session.tokens.refresh(id) { current, info throws(CofferError) in
+            #expect(text(current) == "2" && info.version == 2)
+            return TokenRenewal(try Token(copying: "3"), expires: date)
+        }
+        #expect(fresh?.isOwn == true && fresh?.info.version == 3)
+        #expect(fresh.map { text($0.token) } == "3")
+        let info = try #require(try await home.unlocked().tokens.info(for: id))
+        #expect(info == fresh?.info)
+        #expect(info.protection == .afterFirstUnlockThisDeviceOnly && info.expires == date)
+        #expect(info.scopes == ["read"] && info.attributes == ["issuer": "x"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path("leases").string).isEmpty)
+        let none = try await session.tokens.refresh(TokenID(service: "t", account: "a")) {
+            (_, _) throws(CofferError) in
+            Issue.record("There is nothing to refresh.")
+            return TokenRenewal(try Token(copying: "x"))
+        }
+        #expect(none == nil)
+    }
+
+    @Test func whoWaitsGetsTheResult() async throws {
+        let (home, session, id) = try await make()
+        let gate = Gate()
+        let first = Task {
+            try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                await gate.wait()
+                return TokenRenewal(try Token(copying: "2"))
+            }
+        }
+        try await untilWaiting(1, home)
+        let others = [session, try await home.unlocked()].map { session in
+            Task {
+                try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                    TokenRenewal(try Token(copying: "3"))
+                }
+            }
+        }
+        try await untilWaiting(3, home)
+        #expect(try await value(session, id) == "1")
+        gate.open()
+        #expect(try await first.value?.isOwn == true)
+        for other in others {
+            let result = try #require(try await other.value)
+            #expect(!result.isOwn && result.info.version == 2 && text(result.token) == "2")
+        }
+        #expect(try await value(session, id) == "2")
+        #expect(waiting(home) == 0)
+    }
+
+    @Test func runsAreAsManyAsChanges() async throws {
+        let (home, session, id) = try await make()
+        let sessions = [session, try await home.unlocked()]
+        let runs = Counter()
+        let own = try await withThrowingTaskGroup(of: Int.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    var own = 0
+                    for _ in 0..<10 {
+                        let result = try await sessions[task % 2].tokens.refresh(id) {
+                            current, _ throws(CofferError) in
+                            runs.increment()
+                            let number = (Int(text(current)) ?? 0) + 1
+                            return TokenRenewal(try Token(copying: String(number)))
+                        }
+                        own += result?.isOwn == true ? 1 : 0
+                    }
+                    return own
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(own == runs.value)
+        #expect(try await value(session, id) == String(runs.value + 1))
+        #expect(try await session.tokens.info(for: id)?.version == UInt64(runs.value + 1))
+    }
+
+    @Test func aFailureChangesNothingAndTheNextOneTakesOver() async throws {
+        let (home, session, id) = try await make()
+        let gate = Gate()
+        let first = Task {
+            try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                await gate.wait()
+                throw CofferError(.refused, "The server says no.")
+            }
+        }
+        try await untilWaiting(1, home)
+        let second = Task {
+            try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                TokenRenewal(try Token(copying: "2"))
+            }
+        }
+        try await untilWaiting(2, home)
+        gate.open()
+        #expect(await refusal { _ = try await first.value }?.code == .refused)
+        #expect(try await second.value?.isOwn == true)
+        #expect(try await value(session, id) == "2")
+    }
+
+    @Test func deadlines() async throws {
+        let (home, session, id) = try await make()
+        let slow = await refusal {
+            _ = try await session.tokens.refresh(id, deadline: .milliseconds(50)) {
+                _, _ throws(CofferError) in
+                try? await Task.sleep(for: .seconds(1000))
+                throw CofferError(.cancelled, "Stopped.")
+            }
+        }
+        #expect(slow?.code == .timedOut)
+        #expect(try await value(session, id) == "1")
+        let gate = Gate()
+        let holder = Task {
+            try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                await gate.wait()
+                return TokenRenewal(try Token(copying: "2"))
+            }
+        }
+        try await untilWaiting(1, home)
+        let waiter = await refusal {
+            _ = try await session.tokens.refresh(id, deadline: .milliseconds(50)) {
+                _, _ throws(CofferError) in
+                TokenRenewal(try Token(copying: "3"))
+            }
+        }
+        #expect(waiter?.code == .timedOut)
+        gate.open()
+        _ = try await holder.value
+        #expect(try await value(session, id) == "2")
+    }
+
+    /// The server has used the old token up: a new one that comes too late is better than none.
+    @Test func aTokenThatComesTooLateIsStored() async throws {
+        let (home, session, id) = try await make()
+        defer { extendLifetime(home) }
+        let late = try await session.tokens.refresh(id, deadline: .milliseconds(50)) {
+            _, _ throws(CofferError) in
+            try? await Task.sleep(for: .seconds(1000))
+            return TokenRenewal(try Token(copying: "2"))
+        }
+        #expect(late?.isOwn == true)
+        #expect(try await value(session, id) == "2")
+    }
+
+    @Test func cancellation() async throws {
+        let (home, session, id) = try await make()
+        let renewing = Task {
+            try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                try? await Task.sleep(for: .seconds(1000))
+                throw CofferError(.cancelled, "Stopped.")
+            }
+        }
+        try await untilWaiting(1, home)
+        let waiting = Task {
+            try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                TokenRenewal(try Token(copying: "3"))
+            }
+        }
+        try await untilWaiting(2, home)
+        waiting.cancel()
+        #expect(await refusal { _ = try await waiting.value }?.code == .cancelled)
+        renewing.cancel()
+        #expect(await refusal { _ = try await renewing.value }?.code == .cancelled)
+        #expect(try await value(session, id) == "1")
+    }
+
+    /// Whoever signs in again or out meanwhile means it.
+    @Test func whatWasPutOrRemovedMeanwhileStands() async throws {
+        let (home, session, id) = try await make()
+        defer { extendLifetime(home) }
+        let put = await refusal {
+            _ = try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                try await session.tokens.put(Token(copying: "signed in again"), for: id)
+                return TokenRenewal(try Token(copying: "2"))
+            }
+        }
+        #expect(put?.code == .conflict && put?.currentVersion == 2)
+        #expect(try await value(session, id) == "signed in again")
+        let removed = await refusal {
+            _ = try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                try await session.tokens.remove(id)
+                return TokenRenewal(try Token(copying: "2"))
+            }
+        }
+        #expect(removed?.code == .conflict && removed?.currentVersion == 0)
+        #expect(try await value(session, id) == nil)
+    }
+
+    @Test func wipedMeanwhile() async throws {
+        let (home, session, id) = try await make()
+        defer { extendLifetime(home) }
+        let error = await refusal {
+            _ = try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                _ = try await session.wipe()
+                return TokenRenewal(try Token(copying: "2"))
+            }
+        }
+        #expect(error?.code == .wiped)
+    }
+
+    @Test(arguments: [false, true]) func anotherProcessRefreshes(isKilled: Bool) async throws {
+        let (home, session, id) = try await make()
+        let agent = try #require(Agent.start(["refresh", home.location.path.string]))
+        #expect(agent.line() == "refreshing")
+        let own = Task {
+            try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+                TokenRenewal(try Token(copying: "our own"))
+            }
+        }
+        try await untilWaiting(1, home)
+        #expect(try await value(session, id) == "1")
+        if isKilled {
+            agent.kill()
+        } else {
+            agent.send("go on")
+            #expect(agent.line() == "refreshed")
+        }
+        let result = try #require(try await own.value)
+        #expect(result.isOwn == isKilled && result.info.version == 2)
+        #expect(text(result.token) == (isKilled ? "our own" : "from the agent"))
+    }
+}

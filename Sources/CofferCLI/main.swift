@@ -9,5 +9,5 @@ do {
 } catch {
     CofferCommand.exit(withError: Failure.reported(error, asJSON: false))
 }
-Task { await CofferCommand.start(ProgramArguments.all) }
+Task { await CofferCommand.start(CalledName.arguments) }
 dispatchMain()

@@ -65,6 +65,17 @@ struct ErrorTests {
         #expect(run.text.contains("OVERVIEW: ") && run.text.contains("USAGE: "))
     }
 
+    @Test("Completion is there for every shell and knows every command", arguments: ["bash", "zsh", "fish"])
+    func completion(_ shell: String) throws {
+        let run = try CommandRun.coffer("--generate-completion-script", shell)
+        #expect(run.code == 0 && run.errors.isEmpty)
+        for word in ["unlock", "refresh", "if-version", "passcode-fd", "git-credential"] {
+            #expect(run.text.contains(word), "\(word)")
+        }
+        guard shell == "bash" else { return }
+        #expect(try CommandRun.run("bash", ["-n"], input: run.output).code == 0)
+    }
+
     @Test("A secret is in no error")
     func secrets() throws {
         let secret = "5ecre7-5ecre7-not-hexadecimal"

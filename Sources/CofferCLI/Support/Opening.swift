@@ -37,6 +37,16 @@ enum Opening {
         return session
     }
 
+    /// The same for the helpers of other programs, whose users see nothing but the message.
+    static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Session {
+        do throws(CofferError) {
+            return try await unlocked(global)
+        } catch {
+            guard error.code == .locked else { throw error }
+            throw CofferError(.locked, "The vault is locked: run coffer unlock first.")
+        }
+    }
+
     /// The passcode on `--passcode-fd`; `nil` when the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
         try wrap(PasscodeInput.given(global))

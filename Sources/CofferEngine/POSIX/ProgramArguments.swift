@@ -9,12 +9,18 @@ package enum ProgramArguments {
     private static let base: UInt32 = 0x10_FF00
 
     /// All of them but the program's name.
-    package static var all: [String] {
-        (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-            unsafe CommandLine.unsafeArgv[index].map { argument in
-                let bytes = unsafe UnsafeBufferPointer(start: argument, count: strlen(argument))
-                return text(unsafe bytes.map { UInt8(bitPattern: $0) })
-            }
+    package static var all: [String] { (1..<max(1, Int(CommandLine.argc))).compactMap(argument) }
+
+    /// The name under which the program was called, without its folder; empty when there is none.
+    package static var programName: String {
+        guard CommandLine.argc > 0, let name = argument(0) else { return "" }
+        return String(name.split(separator: "/").last ?? "")
+    }
+
+    private static func argument(_ index: Int) -> String? {
+        unsafe CommandLine.unsafeArgv[index].map { argument in
+            let bytes = unsafe UnsafeBufferPointer(start: argument, count: strlen(argument))
+            return text(unsafe bytes.map { UInt8(bitPattern: $0) })
         }
     }
 

@@ -1,0 +1,118 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// `coffer docker-credential`, also called as `docker-credential-coffer`
+struct DockerCredential: AsyncParsableCommand {
+    static let name = "docker-credential"
+    static let configuration = CommandConfiguration(
+        commandName: name, abstract: "Keep the passwords of registries: a credential helper for Docker.",
+        discussion: """
+            Link this program as docker-credential-coffer into a folder of PATH and put "credsStore": \
+            "coffer" into Docker's config.json. It takes list, get, store, erase or version; as Docker wants \
+            it, errors are told on standard output and end with 1. Passwords are kept as tokens of the \
+            service docker:URL. Unlock the home before.
+            """)
+
+    private static let prefix = "docker:"
+    private static let longestURL = 1 << 16
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "list, get, store, erase or version.")
+    var action: String
+
+    func run() async throws {
+        do throws(CofferError) {
+            switch action {
+            case "list": try await list()
+            case "get": try await get()
+            case "store": try await store()
+            case "erase": try await erase()
+            case "version": try Output.line("\(CalledName.docker) (coffer) unreleased")
+            default: throw CofferError(.invalidInput, "Unknown credential action `\(action)`")
+            }
+        } catch {
+            try Output.line(error.message.printable)
+            throw ExitCode(1)
+        }
+    }
+
+    private func list() async throws(CofferError) {
+        let infos = try await tokens().list().filter(Self.isOurs)
+        try Output.json(
+            .object(infos.map { (String($0.id.service.dropFirst(Self.prefix.count)), .text($0.id.account)) }))
+    }
+
+    private func get() async throws(CofferError) {
+        let url = try Self.serverURL()
+        let tokens = try await tokens()
+        guard let info = try await Self.stored(url, in: tokens).last,
+            let secret = try await tokens.withToken(for: info.id, { token, _ in token })
+        else { throw CofferError(.absent, "credentials not found in native keychain") }
+        let line = try SecretJSON.line([
+            ("ServerURL", try Token(copying: url)), ("Username", try Token(copying: info.id.account)),
+            ("Secret", secret),
+        ])
+        try Output.bytes(line.span)
+    }
+
+    /// There is one user for each registry: one that was there before goes.
+    private func store() async throws(CofferError) {
+        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.longest)
+        let members = try SecretJSON.members(of: input.span)
+        let url = try Self.text(members["ServerURL"])
+        guard !url.isEmpty else { throw Self.noURL }
+        let username = try Self.text(members["Username"])
+        guard !username.isEmpty else { throw CofferError(.invalidInput, "no credentials username") }
+        let id = try TokenID(service: Self.prefix + url, account: username)
+        let secret = if let secret = members["Secret"] { secret } else { try Token(copying: "") }
+        let tokens = try await tokens()
+        try await tokens.put(secret, for: id)
+        for info in try await Self.stored(url, in: tokens) where info.id != id {
+            try await tokens.remove(info.id)
+        }
+    }
+
+    private func erase() async throws(CofferError) {
+        let url = try Self.serverURL()
+        let tokens = try await tokens()
+        for info in try await Self.stored(url, in: tokens) { try await tokens.remove(info.id) }
+    }
+
+    private func tokens() async throws(CofferError) -> TokenVault {
+        try await Opening.unlockedForHelper(global).tokens
+    }
+
+    private static func isOurs(_ info: TokenInfo) -> Bool {
+        info.id.kind == .access && info.id.service.hasPrefix(prefix)
+    }
+
+    private static func stored(_ url: String, in tokens: TokenVault) async throws(CofferError) -> [TokenInfo]
+    {
+        try await tokens.list().filter { isOurs($0) && $0.id.service == prefix + url }
+    }
+
+    /// The registry on standard input, without the space around it.
+    private static func serverURL() throws(CofferError) -> String {
+        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: longestURL)
+        guard let text = String(validating: input.span.copied(), as: UTF8.self) else {
+            throw CofferError(.invalidInput, "The server URL is not UTF-8.")
+        }
+        let url = text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()
+        guard !url.isEmpty else { throw noURL }
+        return String(url)
+    }
+
+    private static func text(_ token: Token?) throws(CofferError) -> String {
+        guard let bytes = token?.exposing({ $0.copied() }) else { return "" }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CofferError(.invalidInput, "A server URL and a username are UTF-8.")
+        }
+        return text
+    }
+
+    private static var noURL: CofferError { CofferError(.invalidInput, "no credentials server URL") }
+}

@@ -1,0 +1,150 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+
+/// The credentials of git in a token vault.
+struct GitCredentials {
+    private static let longest = 4 << 20
+    private static let authtype = "authtype"
+    private static let capability = "capability[]"
+    private static let expiry = "password_expiry_utc"
+    private static let refreshToken = "oauth_refresh_token"
+
+    let tokens: TokenVault
+
+    /// The lines that answer `request`; empty when nothing is known. An expired password is not given, but
+    /// what renews it is.
+    func answer(to request: GitRequest) async throws(CofferError) -> GuardedBytes {
+        guard let target = try GitTarget(request) else { return try GuardedBytes.zeroed(count: 0) }
+        let takesSchemes = try request.texts(Self.capability).contains(Self.authtype)
+        let all = try await matches(target)
+        let now = Date()
+        let usable = all.filter { info in
+            !info.isExpired(at: now)
+                && (info.id.kind == .access || (info.id.kind == .other && takesSchemes))
+        }
+        let best = usable.first ?? all.first { $0.id.kind == .access }
+        guard let best else { return try GuardedBytes.zeroed(count: 0) }
+        let isUsable = !usable.isEmpty
+        let secret = isUsable ? try await token(best.id) : nil
+        let renewing = try await token(
+            TokenID(
+                service: best.id.service, account: best.id.account, kind: .refresh))
+        guard secret != nil || renewing != nil else { return try GuardedBytes.zeroed(count: 0) }
+        return try lines(best, secret, renewing)
+    }
+
+    private func lines(
+        _ info: TokenInfo, _ secret: Token?, _ renewing: Token?
+    ) throws(CofferError) -> GuardedBytes {
+        var lines = try GuardedCollector.make(limit: Self.longest)
+        if !info.id.account.isEmpty { try Self.add("username", info.id.account, to: &lines) }
+        if let secret {
+            if let scheme = info.attributes[GitTarget.scheme] {
+                try Self.add(Self.capability, Self.authtype, to: &lines)
+                try Self.add(Self.authtype, scheme, to: &lines)
+            }
+            let isScheme = info.attributes[GitTarget.scheme] != nil
+            try Self.add(isScheme ? "credential" : "password", secret, to: &lines)
+            if let expires = info.expires {
+                try Self.add(Self.expiry, String(Int(expires.timeIntervalSince1970)), to: &lines)
+            }
+        }
+        if let renewing { try Self.add(Self.refreshToken, renewing, to: &lines) }
+        return try lines.finish()
+    }
+
+    private static func add(
+        _ key: String, _ value: String, to lines: inout GuardedCollector
+    ) throws(CofferError) {
+        try add(key, Token(copying: value), to: &lines)
+    }
+
+    /// A newline in a value would be another line, with which a token could pretend to be for another server.
+    private static func add(
+        _ key: String, _ value: Token, to lines: inout GuardedCollector
+    ) throws(CofferError) {
+        try lines.append(key + "=")
+        try value.exposing { (bytes) throws(CofferError) in
+            for index in bytes.indices where bytes[index] == 0 || bytes[index] == UInt8(ascii: "\n") {
+                throw CofferError(.refused, "The stored \(key) has a newline or NUL, which git cannot take.")
+            }
+            try lines.append(bytes)
+        }
+        try lines.append("\n")
+    }
+
+    /// Keeps what `request` brings, if it is whole, not to be forgotten at once, and not there already.
+    func store(_ request: GitRequest) async throws(CofferError) {
+        guard let target = try GitTarget(request), !(try isTrue("ephemeral", request)) else { return }
+        let expires = try request.text(Self.expiry).flatMap { Int64($0) }
+            .map { Date(timeIntervalSince1970: TimeInterval($0)) }
+        guard expires.map({ $0 > Date() }) ?? true else { return }
+        if let scheme = try request.text(Self.authtype), let credential = try request.token("credential") {
+            let id = try TokenID(service: target.service, account: target.username ?? "", kind: .other)
+            try await put(credential, id, expires, [GitTarget.scheme: scheme])
+        } else if let username = target.username, let password = try request.token("password") {
+            let id = try TokenID(service: target.service, account: username, kind: .access)
+            try await put(password, id, expires, [:])
+        } else {
+            return
+        }
+        guard let renewing = try request.token(Self.refreshToken) else { return }
+        let id = try TokenID(service: target.service, account: target.username ?? "", kind: .refresh)
+        try await put(renewing, id, nil, [:])
+    }
+
+    /// Git approves a credential after each use: what is there already is not written again.
+    private func put(
+        _ token: Token, _ id: TokenID, _ expires: Date?, _ attributes: [String: String]
+    ) async throws(CofferError) {
+        let isThere = try await tokens.withToken(for: id) { stored, info in
+            Self.isSame(stored, token) && info.expires == expires && info.attributes == attributes
+        }
+        guard isThere != true else { return }
+        try await tokens.put(token, for: id, expires: expires, attributes: attributes)
+    }
+
+    /// Removes what `request` names; where it has the secret that was refused, only what is that one.
+    func erase(_ request: GitRequest) async throws(CofferError) {
+        guard let target = try GitTarget(request) else { return }
+        var refused = try request.token("password")
+        if refused == nil { refused = try request.token("credential") }
+        for info in try await matches(target) where info.id.kind != .refresh {
+            if let refused {
+                let isRefused = try await tokens.withToken(for: info.id) { stored, _ in
+                    Self.isSame(stored, refused)
+                }
+                guard isRefused == true else { continue }
+            }
+            try await tokens.remove(info.id)
+            let renewing = try TokenID(
+                service: info.id.service, account: info.id.account, kind: .refresh)
+            try await tokens.remove(renewing)
+        }
+    }
+
+    /// The stored tokens of a target: those for its very path first, then the newest.
+    private func matches(_ target: GitTarget) async throws(CofferError) -> [TokenInfo] {
+        try await tokens.list().filter { target.matches($0.id) }.sorted { left, right in
+            let isLeft = left.id.service == target.service
+            guard isLeft == (right.id.service == target.service) else { return isLeft }
+            return left.stored > right.stored
+        }
+    }
+
+    private func token(_ id: TokenID) async throws(CofferError) -> Token? {
+        try await tokens.withToken(for: id) { token, _ in token }
+    }
+
+    private func isTrue(_ key: String, _ request: GitRequest) throws(CofferError) -> Bool {
+        ["1", "true", "yes", "on"].contains(try request.text(key)?.lowercased() ?? "")
+    }
+
+    /// In time that depends on the lengths alone.
+    private static func isSame(_ left: Token, _ right: Token) -> Bool {
+        left.exposing { left in right.exposing { right in ConstantTime.equal(left, right) } }
+    }
+}

@@ -1,0 +1,85 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// What git asks a credential helper: lines of `key=value` up to an empty one. Some values are secret, so all
+/// of it stays in guarded memory.
+final class GitRequest: Sendable {
+    private static let longest = 4 << 20
+    private let bytes: SecretBytes
+    /// Where the values of each key are, in their order.
+    private let values: [String: [Range<Int>]]
+
+    private init(bytes: consuming SecretBytes, values: [String: [Range<Int>]]) {
+        self.bytes = bytes
+        self.values = values
+    }
+
+    /// Reads a request from standard input.
+    static func read() throws(CofferError) -> GitRequest {
+        let bytes = SecretBytes(try SecretInput.all(from: Descriptor.standardInput(), limit: longest))
+        let values = try bytes.exposing { (bytes) throws(CofferError) in try parse(bytes) }
+        return GitRequest(bytes: bytes, values: values)
+    }
+
+    private static func parse(_ bytes: Span<UInt8>) throws(CofferError) -> [String: [Range<Int>]] {
+        var values: [String: [Range<Int>]] = [:]
+        var start = 0
+        while start < bytes.count {
+            var end = start
+            var equals: Int?
+            while end < bytes.count, bytes[end] != UInt8(ascii: "\n") {
+                guard bytes[end] != 0 else { throw malformed("NUL") }
+                if equals == nil, bytes[end] == UInt8(ascii: "=") { equals = end }
+                end += 1
+            }
+            guard end > start else { break }
+            guard let equals else { throw malformed("a line without =") }
+            let key = String(decoding: bytes.extracting(start..<equals).copied(), as: UTF8.self)
+            let value = equals + 1..<end
+            if !key.hasSuffix("[]") {
+                values[key] = [value]
+            } else if value.isEmpty {
+                values[key] = nil
+            } else {
+                values[key, default: []].append(value)
+            }
+            start = end + 1
+        }
+        return values
+    }
+
+    private static func malformed(_ what: String) -> CofferError {
+        CofferError(.invalidInput, "A credential request has \(what).")
+    }
+
+    /// A value that is not secret; `nil` when it is not there.
+    func text(_ key: String) throws(CofferError) -> String? {
+        guard let range = values[key]?.last else { return nil }
+        return try text(range)
+    }
+
+    /// The values of a key that may have several; `key` with its brackets.
+    func texts(_ key: String) throws(CofferError) -> [String] {
+        var texts: [String] = []
+        for range in values[key] ?? [] { texts.append(try text(range)) }
+        return texts
+    }
+
+    /// A secret value; `nil` when it is not there.
+    func token(_ key: String) throws(CofferError) -> Token? {
+        guard let range = values[key]?.last else { return nil }
+        return try bytes.exposing { (bytes) throws(CofferError) in
+            try Token(SecretBytes.copying(bytes.extracting(range)))
+        }
+    }
+
+    private func text(_ range: Range<Int>) throws(CofferError) -> String {
+        let value = bytes.exposing { $0.extracting(range).copied() }
+        guard let text = String(validating: value, as: UTF8.self) else {
+            throw Self.malformed("a value that is not UTF-8")
+        }
+        return text
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("coffer aws-credential-process")
+struct AWSCredentialProcessTests {
+    private func put(_ home: CommandHome, _ arguments: String..., value: String) throws {
+        #expect(try home.run(["token", "put"] + arguments, input: Array(value.utf8)).code == 0)
+    }
+
+    @Test("The document has what the profile has")
+    func document() throws {
+        let home = try CommandHome(passcode: nil)
+        try put(home, "aws:default", "AKIAEXAMPLE", value: "abc/+\"\\=")
+        let lasting = try home("aws-credential-process")
+        #expect(lasting.code == 0 && lasting.json.count == 3 && lasting.json["Version"] as? Int == 1)
+        #expect(lasting.json["AccessKeyId"] as? String == "AKIAEXAMPLE")
+        #expect(lasting.json["SecretAccessKey"] as? String == "abc/+\"\\=")
+        try put(home, "aws:test", "ASIAEXAMPLE", "--expires", "2099-01-31T12:00:00Z", value: "secret")
+        try put(home, "aws:test", "ASIAEXAMPLE", "--kind", "other", value: "session")
+        let passing = try home("aws-credential-process", "test").json
+        #expect(passing.count == 5 && passing["SessionToken"] as? String == "session")
+        #expect(passing["Expiration"] as? String == "2099-01-31T12:00:00Z")
+    }
+
+    @Test("No keys, expired ones, several, no text, a locked home")
+    func errors() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("aws-credential-process").code == 3)
+        try put(home, "aws:old", "A", "--expires", "2001-01-01T00:00:00Z", value: "secret")
+        let expired = try home("aws-credential-process", "old")
+        #expect(expired.code == 3 && expired.output.isEmpty && expired.errorText.contains("expired"))
+        try put(home, "aws:two", "A", value: "secret of A")
+        try put(home, "aws:two", "B", value: "secret of B")
+        #expect(try home("aws-credential-process", "two").code == 64)
+        let named = try home("aws-credential-process", "two", "--access-key-id", "B")
+        #expect(named.json["SecretAccessKey"] as? String == "secret of B")
+        #expect(try home.run(["token", "put", "aws:bytes", "A"], input: [0xff]).code == 0)
+        let bytes = try home("aws-credential-process", "bytes")
+        #expect(bytes.code == 11 && bytes.output.isEmpty)
+        let locked = try CommandHome()
+        let run = try locked.run(["aws-credential-process"], passcode: "")
+        #expect(run.code == 4 && run.output.isEmpty && run.errorText.contains("coffer unlock"))
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("git-credential-coffer")
+struct GitCredentialTests {
+    private static let server = "protocol=https\nhost=git.example.org\n"
+
+    private func make(passcode: String? = nil) throws -> LinkedHelper {
+        try LinkedHelper("git-credential-coffer", passcode: passcode)
+    }
+
+    /// `git credential` with this helper alone.
+    private func git(
+        _ helper: LinkedHelper, _ action: String, _ input: String, options: [String] = []
+    ) throws -> CommandRun {
+        let own = ["-c", "credential.helper=", "-c", "credential.helper=coffer"]
+        return try helper.run("git", own + options + ["credential", action], input: input)
+    }
+
+    /// The lines `key=value` as a dictionary.
+    private func values(_ run: CommandRun) -> [String: String] {
+        Dictionary(
+            run.text.split(separator: "\n").map { line in
+                let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+            }, uniquingKeysWith: { $1 })
+    }
+
+    @Test(
+        "git approve, fill and reject keep a password exactly",
+        arguments: [
+            "correct horse 100% battery=staple", " leading and trailing ", "%20%0A%00", "pässwörd ✓ 𝄞", "=",
+            "\\n\"'$(id)",
+        ])
+    func git(_ password: String) throws {
+        let helper = try make()
+        let credential = Self.server + "username=ada lovelace\npassword=\(password)\n"
+        #expect(try git(helper, "fill", Self.server).code != 0)
+        #expect(try git(helper, "approve", credential).code == 0)
+        let filled = values(try git(helper, "fill", Self.server))
+        #expect(filled["username"] == "ada lovelace" && filled["password"] == password)
+        // Approved once more after its use, it is not written again.
+        #expect(try git(helper, "approve", credential).code == 0)
+        let list = try helper.home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        #expect(list?.count == 1 && list?.first?["version"] as? Int == 1)
+        #expect(list?.first?["service"] as? String == "git:https://git.example.org")
+        #expect(try git(helper, "reject", credential).code == 0)
+        #expect(try git(helper, "fill", Self.server).code != 0)
+        #expect(try helper.home.status()["tokens"] as? Int == 0)
+    }
+
+    @Test("Users and paths of one host are apart")
+    func several() throws {
+        let helper = try make()
+        for user in ["ada", "bob"] {
+            let credential = Self.server + "username=\(user)\npassword=of \(user)\n"
+            #expect(try git(helper, "approve", credential).code == 0)
+        }
+        for user in ["ada", "bob"] {
+            let filled = values(try git(helper, "fill", Self.server + "username=\(user)\n"))
+            #expect(filled["password"] == "of \(user)")
+        }
+        #expect(try git(helper, "fill", Self.server + "username=eve\n").code != 0)
+        #expect(try git(helper, "fill", "protocol=http\nhost=git.example.org\n").code != 0)
+        #expect(try git(helper, "fill", "protocol=https\nhost=git.example.org:8443\n").code != 0)
+        let byPath = ["-c", "credential.useHttpPath=true"]
+        for path in ["one.git", "two.git"] {
+            let credential = Self.server + "path=\(path)\nusername=ada\npassword=of \(path)\n"
+            #expect(try git(helper, "approve", credential, options: byPath).code == 0)
+        }
+        for path in ["one.git", "two.git"] {
+            let run = try git(helper, "fill", Self.server + "path=\(path)\n", options: byPath)
+            #expect(values(run)["password"] == "of \(path)")
+        }
+        #expect(try git(helper, "fill", Self.server + "path=three.git\n", options: byPath).code != 0)
+    }
+
+    @Test("An expired password is not given; what renews it is")
+    func expiry() throws {
+        let helper = try make()
+        let credential = Self.server + "username=ada\npassword=short-lived\noauth_refresh_token=long-lived\n"
+        #expect(try helper("store", credential + "password_expiry_utc=1000000000\n").code == 0)
+        #expect(try helper("get", Self.server).output.isEmpty)
+        #expect(try helper("store", credential + "password_expiry_utc=4102444800\n").code == 0)
+        let whole = values(try helper("get", Self.server))
+        #expect(whole["password"] == "short-lived" && whole["password_expiry_utc"] == "4102444800")
+        #expect(whole["oauth_refresh_token"] == "long-lived" && whole["username"] == "ada")
+        let expired = [
+            "token", "put", "git:https://git.example.org", "ada", "--expires", "2001-01-01T00:00:00Z",
+        ]
+        #expect(try helper.home.run(expired, input: Array("short-lived".utf8)).code == 0)
+        let rest = try helper("get", Self.server)
+        #expect(values(rest) == ["username": "ada", "oauth_refresh_token": "long-lived"])
+        #expect(try helper("erase", Self.server + "username=ada\n").code == 0)
+        #expect(try helper.home.status()["tokens"] as? Int == 0)
+    }
+
+    @Test("A credential with an authentication scheme is for those who understand it")
+    func authtype() throws {
+        let helper = try make()
+        let capable = "capability[]=authtype\ncapability[]=state\n"
+        let bearer = "authtype=Bearer\ncredential=abc.def\nwwwauth[]=Basic\nwwwauth[]=\nwwwauth[]=Bearer\n"
+        #expect(try helper("store", capable + Self.server + bearer + "ephemeral=1\n").code == 0)
+        #expect(try helper("get", capable + Self.server).output.isEmpty)
+        #expect(try helper("store", capable + Self.server + bearer + "state[]=other:1\n").code == 0)
+        #expect(
+            try helper("get", capable + Self.server).text
+                == "capability[]=authtype\nauthtype=Bearer\ncredential=abc.def\n")
+        #expect(try helper("get", Self.server).output.isEmpty)
+        #expect(try helper("get", "capability[]=authtype\ncapability[]=\n" + Self.server).output.isEmpty)
+    }
+
+    @Test("Only the password that was refused is erased")
+    func erase() throws {
+        let helper = try make()
+        #expect(try helper("store", Self.server + "username=ada\npassword=new\n").code == 0)
+        #expect(try helper("erase", Self.server + "username=ada\npassword=old\n").code == 0)
+        #expect(try helper.home.status()["tokens"] as? Int == 1)
+        // What names no server could mean all of them.
+        for request in ["\n", "protocol=https\n", "username=ada\n", "protocol=\nhost=\n"] {
+            #expect(try helper("erase", request).code == 0)
+            #expect(try helper("get", request).output.isEmpty)
+        }
+        #expect(try helper.home.status()["tokens"] as? Int == 1)
+        #expect(try helper("erase", Self.server + "username=ada\npassword=new\n").code == 0)
+        #expect(try helper.home.status()["tokens"] as? Int == 0)
+    }
+
+    @Test("What is not of the protocol is refused, and none of it is repeated")
+    func malformed() throws {
+        let helper = try make()
+        for request in ["password=5ecre7\0\n", "5ecre7\n", "username=5ecre7\u{2028}\nhost=x\nprotocol=y\n"] {
+            let run = try helper("store", request)
+            #expect(run.code == 64 && !run.errorText.contains("5ecre7") && run.output.isEmpty)
+        }
+        #expect(try helper("capability", "").code == 0)
+        #expect(try helper("approve", "\0").code == 0)
+        for value in ["5ecre7\nhost=evil.example.org", "5ecre7\0"] {
+            let put = ["token", "put", "git:https://git.example.org", "ada"]
+            #expect(try helper.home.run(put, input: Array(value.utf8)).code == 0)
+            let run = try helper("get", Self.server)
+            #expect(run.code == 11 && run.output.isEmpty && !run.errorText.contains("5ecre7"))
+        }
+    }
+
+    @Test("A locked home says so and asks nobody")
+    func locked() throws {
+        let helper = try make(passcode: "2468")
+        let run = try helper("get", Self.server)
+        #expect(run.code == 4 && run.output.isEmpty && run.errorText.contains("coffer unlock"))
+        let filled = try git(helper, "fill", Self.server)
+        #expect(filled.code != 0 && filled.errorText.contains("coffer unlock"))
+        #expect(try helper("store", Self.server + "username=ada\npassword=x\n").code == 4)
+    }
+}

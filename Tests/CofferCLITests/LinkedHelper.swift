@@ -1,0 +1,40 @@
+import Foundation
+import TestSupport
+
+/// A home, and a folder of PATH in which this command has the name under which another program calls it.
+final class LinkedHelper {
+    let home: CommandHome
+    private let folder: URL
+    private let name: String
+
+    init(_ name: String, passcode: String? = nil) throws {
+        self.name = name
+        home = try CommandHome(passcode: passcode)
+        folder = home.folder.appending(path: "bin")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.appending(path: name).path(percentEncoded: false),
+            withDestinationPath: CommandRun.cofferPath)
+    }
+
+    /// What the other program sees: a user's home of its own, the folder first in PATH, and nobody to ask.
+    private var environment: [String: String] {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return [
+            "HOME": home.folder.path(percentEncoded: false), "COFFER_HOME": home.path,
+            "PATH": folder.path(percentEncoded: false) + ":" + path, "GIT_CONFIG_SYSTEM": "/dev/null",
+            "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "",
+            "SSH_ASKPASS": "",
+        ]
+    }
+
+    /// Calls the helper by its own name.
+    func callAsFunction(_ action: String, _ input: String) throws -> CommandRun {
+        try CommandRun.run(name, [action], input: Array(input.utf8), environment: environment)
+    }
+
+    /// Runs another program, which may call the helper.
+    func run(_ program: String, _ arguments: [String], input: String) throws -> CommandRun {
+        try CommandRun.run(program, arguments, input: Array(input.utf8), environment: environment)
+    }
+}

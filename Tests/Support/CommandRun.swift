@@ -83,8 +83,14 @@ package struct CommandRun: Sendable {
             seconds: seconds)
     }
 
-    /// Where that command is: the build puts it beside the test runner.
-    package static let cofferPath =
-        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-        .deletingLastPathComponent().appending(path: "coffer").path(percentEncoded: false)
+    /// Where that command is.
+    package static let cofferPath = programs + "coffer"
+
+    /// The folder of the package's programs, with a slash at its end: the build puts them beside the test
+    /// runner. COFFER_PROGRAMS names another, so that the same tests look at the release build.
+    package static let programs: String = {
+        let beside = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        return ProcessInfo.processInfo.environment["COFFER_PROGRAMS"].map { $0 + "/" }
+            ?? beside.path(percentEncoded: false)
+    }()
 }

@@ -17,6 +17,8 @@ enum Agent {
         case "view-and-wait": try await viewAndWait(location, FileID(arguments[2]))
         case "guess-read-only": try await guessReadOnly(location)
         case "memory": try await MemoryScene.play(location)
+        case "flow": try await SecretFlows.play(location, arguments[2], arguments[3])
+        case "crash": try CrashScene.play(hardened: arguments[2] == "hardened")
         default: throw CofferError(.invalidInput, "no such mode")
         }
     }

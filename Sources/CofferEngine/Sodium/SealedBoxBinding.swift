@@ -6,6 +6,8 @@ package enum SealedBoxBinding {
     package static let keySize = Int(crypto_box_SEEDBYTES)
     /// How many bytes a sealed box is longer than its message.
     package static let overhead = Int(crypto_box_PUBLICKEYBYTES + crypto_box_MACBYTES)
+    /// How deep the library's calls go, with room to spare.
+    private static let stackDepth = 16384
 
     /// The public key that belongs to the secret key `seed`.
     package static func publicKey(secretKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
@@ -47,6 +49,8 @@ package enum SealedBoxBinding {
                     }
                 }
             }
+            // The library leaves the first 32 bytes of the message in a block on the stack.
+            sodium_stackzero(stackDepth)
             guard status == 0 else { throw CofferError.notAuthentic }
         }
     }

@@ -1,11 +1,14 @@
 import CofferBase
 import CofferEngine
 import SystemPackage
+import TestSupport
 
 /// A scan of this process's own writable memory.
 enum ProcessMemory {
+    /// Whether it can be; a kernel may forbid it, and with a sanitizer there would be no end to it.
     static let isReadable =
-        (try? regions().first) != nil && (try? Descriptor.open("/proc/self/mem", .read)) != nil
+        !Sanitizer.isOn && (try? regions().first) != nil
+        && (try? Descriptor.open("/proc/self/mem", .read)) != nil
 
     /// How often the bytes whose complements are `needles`, all of one size, occur. They are never formed
     /// here, so that the scan does not find itself.

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("The command as a program: how it is linked, and what it leaves when it crashes")
+struct HardeningTests {
+    @Test("Every symbol is bound at the start, so that no later binding leaves registers on the stack")
+    func immediateBinding() throws {
+        let run = try CommandRun.run("readelf", ["-d", CommandRun.cofferPath])
+        try #require(run.code == 0, "\(run.errorText)")
+        #expect(run.text.contains("BIND_NOW"))
+        let headers = try CommandRun.run("readelf", ["-lW", CommandRun.cofferPath]).text
+        #expect(headers.contains("GNU_RELRO"))
+        // The stack is readable and writable, and nothing more.
+        let stack = headers.split(separator: "\n").first { $0.contains("GNU_STACK") }
+        #expect(stack.map { $0.contains("RW ") && !$0.contains("RWE") } == true)
+    }
+
+    @Test("The loader finds nothing left to bind while the command runs")
+    func effect() throws {
+        let run = try CommandRun.run(
+            CommandRun.cofferPath, ["--help"], environment: ["LD_DEBUG": "bindings,statistics"])
+        #expect(run.code == 0)
+        let lines = run.errorText.split(separator: "\n")
+        #expect(lines.contains { $0.contains("binding file") }, "the loader says nothing")
+        let start = lines.firstIndex {
+            $0.contains("transferring control") || $0.contains("initialize program")
+        }
+        let later = lines[(start ?? lines.startIndex)...].filter {
+            $0.contains("binding file \(CommandRun.cofferPath)")
+        }
+        #expect(start == nil || later.isEmpty, "\(later.prefix(3))")
+    }
+
+    @Test("A crash while it holds a secret prints nothing, whatever the crash handler is set to")
+    func crash() throws {
+        let home = try CommandHome()
+        let content = "content-5b0e-of-a-crash"
+        let id = try home.add(try home.file("letter.txt", Array(content.utf8)))
+        let handler = "enable=yes,color=no,interactive=no,symbolicate=off,images=none,sanitize=no,timeout=30s"
+        let run = try home.run(
+            ["file", "view", id, "--", "sh", "-c", "kill -SEGV $PPID", "sh", "{}"],
+            environment: ["SWIFT_BACKTRACE": handler])
+        #expect(run.code == 139)
+        let said = run.text + run.errorText
+        #expect(!said.contains("crashed") && !said.contains("rax") && !said.contains(content))
+    }
+}

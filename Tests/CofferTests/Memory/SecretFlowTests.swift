@@ -1,0 +1,95 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What a process still has in its memory after a secret went through it, flow by flow.
+@Suite(
+    "Nothing of a secret is left after its use",
+    .enabled(if: ProcessScan.isPossible, "the memory of another process cannot be read here"))
+struct SecretFlowTests {
+    /// The flows for which the secret is more than a value to be stored.
+    private static let asPasscode = ["unlock-lock"]
+
+    private static let flows = [
+        "unlock-lock", "wrong-passcode", "passcode-change", "token-put", "token-get", "token-remove",
+        "file-add",
+        "file-read", "file-view", "file-export", "wipe", "documented-key", "passcode-hash", "documented-cbc",
+        "pbkdf2", "argon2id", "hkdf", "hmac", "aead", "cbc-hmac", "key-wrap", "sealed-box", "signature",
+    ]
+
+    @Test("It is found while it is held, and no eight bytes of it afterwards", arguments: flows)
+    func flow(_ name: String) async throws {
+        let home = try TestHome()
+        // New for each run, and printable: it comes as a line.
+        let secret = HexText.encode(try SecureRandom.bytes(24))
+        let session = try await home.create(
+            Self.asPasscode.contains(name) ? secret : "an ordinary passcode")
+        session.close()
+        try home.scratch.write("secret.txt", Array(secret.utf8))
+        let agent = try #require(
+            Agent.start(["flow", home.location.path.string, name, home.scratch.path(of: "secret.txt")]))
+        agent.send(secret)
+        #expect(agent.line() == "holding")
+        let bytes = Array(secret.utf8)
+        let held = try ProcessScan.count(["all of it": bytes], in: agent.identifier)
+        #expect(held["all of it", default: 0] > 0, "the search is blind")
+        agent.send("go on")
+        #expect(agent.line() == "done")
+        let left = try ProcessScan.count(try needles(name, bytes), in: agent.identifier).filter {
+            $0.value > 0
+        }
+        #expect(left.isEmpty, "left after \(name): \(left.keys.sorted())")
+    }
+
+    /// Every eight bytes of the secret, and of what is derived from it.
+    private func needles(_ flow: String, _ secret: [UInt8]) throws -> [String: [UInt8]] {
+        var needles = windows("the secret", secret)
+        let held = try SecretBytes.copying(secret.span)
+        var derived: [UInt8]
+        switch flow {
+        case "documented-key":
+            let uuid = "0F8FAD5B-D9CB-469F-A165-70867728950E"
+            let passcode: SecretBytes? = try SecretBytes.copying(secret.span)
+            derived = try Documented.exposingKey(uuid: uuid, passcode: passcode).exposing { $0.copied() }
+            needles.merge(try hash(held)) { first, _ in first }
+        case "passcode-hash":
+            derived = []
+            needles.merge(try hash(held)) { first, _ in first }
+        case "pbkdf2":
+            let salt = [UInt8](repeating: 7, count: 16)
+            derived = try PBKDF2.derive(secret: secret.span, salt: salt.span, rounds: 50, count: 64).exposing
+            {
+                $0.copied()
+            }
+        case "hmac", "hkdf":
+            // HMAC keeps its key in these two forms.
+            derived = []
+            for pad in [UInt8(0x36), 0x5c] {
+                needles.merge(windows("the key under \(pad)", secret.prefix(32).map { $0 ^ pad })) {
+                    first, _ in
+                    first
+                }
+            }
+        default: derived = []
+        }
+        needles.merge(windows("the result", derived)) { first, _ in first }
+        return needles
+    }
+
+    private func hash(_ secret: borrowing SecretBytes) throws -> [String: [UInt8]] {
+        windows("the hash", try Documented.passcodeHash(of: secret).exposing { $0.copied() })
+    }
+
+    private func windows(_ name: String, _ bytes: [UInt8]) -> [String: [UInt8]] {
+        guard bytes.count >= 8 else { return [:] }
+        return Dictionary(
+            uniqueKeysWithValues: (0...bytes.count - 8).map {
+                ("\(name) from \($0)", Array(bytes[$0..<$0 + 8]))
+            })
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What the types of secrets make impossible: the compiler must refuse it, with the reason named here.
+@Suite("What cannot be written with a secret")
+struct SecretTypeTests {
+    /// Where the build puts modules, and where those of C are.
+    private static let search: [String] = {
+        let runner = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        let scratch = runner.deletingLastPathComponent().deletingLastPathComponent()
+        let sources = URL(filePath: PackageRoot.path + "Sources")
+        var folders = [
+            runner.appending(path: "Modules"),
+            scratch.appending(path: "checkouts/swift-system/Sources/CSystem/include"),
+        ]
+        folders += ["CLinux", "COpenSSL", "CSHA2", "CSodium", "CSecretService"].map {
+            sources.appending(path: $0)
+        }
+        let flags = try? CommandRun.run("pkg-config", ["--cflags", "libsecret-1"]).text
+        return folders.flatMap { ["-I", $0.path(percentEncoded: false)] }
+            + (flags ?? "").split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] }
+    }()
+
+    private func check(_ line: String) throws -> CommandRun {
+        let scratch = try ScratchDirectory.make()
+        try scratch.write("snippet.swift", Array("import Coffer\nimport CofferCrypto\n\(line)\n".utf8))
+        return try CommandRun.run(
+            "swiftc",
+            ["-typecheck", "-swift-version", "6"] + Self.search + [scratch.path(of: "snippet.swift")],
+            seconds: 120)
+    }
+
+    @Test("What compares in constant time and exposes in a closure compiles")
+    func control() throws {
+        let run = try check(
+            """
+            func a(_ a: borrowing SymmetricKey, _ b: borrowing SymmetricKey) -> Bool { a.isEqual(to: b) }
+            func b(_ a: borrowing SecretBytes, _ b: borrowing SecretBytes) -> Bool { a.isEqual(to: b) }
+            func c(_ a: Token) -> Int { a.exposing { $0.count } }
+            """)
+        #expect(run.code == 0, "\(run.errorText)")
+    }
+
+    @Test(
+        "Comparing by ==, printing, hashing and encoding do not compile",
+        arguments: [
+            (
+                "(_ a: borrowing SymmetricKey, _ b: borrowing SymmetricKey) -> Bool { a == b }",
+                "operator '=='"
+            ),
+            ("(_ a: borrowing SecretBytes, _ b: borrowing SecretBytes) -> Bool { a == b }", "operator '=='"),
+            ("(_ a: borrowing SecretBytes, _ b: borrowing SecretBytes) -> Bool { a != b }", "operator '!='"),
+            ("(_ a: Token, _ b: Token) -> Bool { a == b }", "operator '=='"),
+            ("(_ a: Passcode, _ b: Passcode) -> Bool { a == b }", "operator '=='"),
+            ("(_ a: borrowing SecretBytes) { print(a) }", "'Copyable'"),
+            ("(_ a: borrowing SymmetricKey) { debugPrint(a) }", "'Copyable'"),
+            ("(_ a: borrowing SymmetricKey) -> String { \"\\(a)\" }", "appendInterpolation"),
+            ("(_ a: borrowing SecretBytes) -> [SecretBytes] { [a] }", "'Copyable'"),
+            ("(_ a: Token) -> Int { a.hashValue }", "no member 'hashValue'"),
+            ("(_ a: Token) -> Set<Token> { [a] }", "'Hashable'"),
+            ("(_ a: Passcode) -> any Encodable { a }", "'Encodable'"),
+            ("(_ a: Token) -> any Comparable { a }", "'Comparable'"),
+            ("(_ a: borrowing SymmetricKey) -> UInt8 { a[0] }", "no subscripts"),
+            ("(_ a: borrowing SymmetricKey) -> Int { a.withSpan { $0.count } }", "inaccessible"),
+        ])
+    func refused(_ function: String, _ reason: String) throws {
+        let run = try check("func refused" + function)
+        #expect(run.code == 1)
+        #expect(run.errorText.contains("error: ") && run.errorText.contains(reason), "\(run.errorText)")
+    }
+}

@@ -13,6 +13,10 @@ let shared: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Programs bind every symbol at their start: binding at the first call leaves registers on the stack. Only
+/// programs, which no other package depends on, may have such flags.
+let immediateBinding: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
+
 let package = Package(
     name: "coffer",
     products: [
@@ -101,7 +105,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
-            swiftSettings: shared),
+            swiftSettings: shared, linkerSettings: immediateBinding),
         .executableTarget(
             name: "Bench",
             dependencies: [
@@ -130,7 +134,7 @@ let package = Package(
             dependencies: [
                 "Coffer", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
             ],
-            path: "Tests/TestAgent", swiftSettings: shared),
+            path: "Tests/TestAgent", swiftSettings: shared, linkerSettings: immediateBinding),
         .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
         .testTarget(
             name: "CofferEngineTests",
@@ -165,3 +169,23 @@ let package = Package(
             swiftSettings: shared),
     ]
 )
+
+// The fuzz targets: a program for libFuzzer where Scripts/fuzz builds them, tests that replay the kept inputs
+// everywhere else.
+let fuzzed: [Target.Dependency] = [
+    "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "TestSupport",
+    .product(name: "SystemPackage", package: "swift-system"),
+]
+if Context.environment["COFFER_FUZZ"] != nil {
+    package.targets += [
+        .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
+        .executableTarget(
+            name: "Fuzz", dependencies: fuzzed + ["CFuzzer"], path: "Tests/Fuzz",
+            exclude: ["CFuzzer", "Corpus", "ReplayTests.swift"], swiftSettings: shared),
+    ]
+} else {
+    package.targets.append(
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
+            exclude: ["CFuzzer", "Corpus", "main.swift"], swiftSettings: shared))
+}

@@ -29,7 +29,7 @@ struct ContainerLayout: Equatable {
     /// From the size of a container on the disk; a size that cannot be is `corrupt`.
     init(log: UInt8, containerSize: Int64) throws(CofferError) {
         let stride = (Int64(1) << Int64(log)) + Int64(Self.overhead)
-        let body = containerSize - Self.headerSize
+        let body = max(containerSize, 0) - Self.headerSize
         guard body >= 0, body % stride >= Int64(Self.overhead) else {
             throw CofferError(.corrupt, "The container was cut or lengthened.")
         }

@@ -91,7 +91,7 @@ struct TokenEnvelope {
 }
 
 extension TokenInfo {
-    fileprivate var encoded: [UInt8] {
+    var encoded: [UInt8] {
         var writer = ByteWriter()
         writer.append(version)
         writer.append(stored.nanosecondsSince1970)
@@ -110,7 +110,7 @@ extension TokenInfo {
         return writer.bytes
     }
 
-    fileprivate static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError)
+    static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError)
         -> TokenInfo
     {
         var reader = ByteReader(bytes, what: "stored token")

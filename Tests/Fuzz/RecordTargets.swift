@@ -1,0 +1,101 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+import TestSupport
+
+/// The records of a home. What a tag protects gets a right tag here, so that the fields behind it are read.
+extension FuzzTarget {
+    static let records = [
+        FuzzTarget("keybag") { bytes, _ in
+            let encoded = try Keybag.decode(bytes).encoded
+            try FuzzFinding.require(
+                try Keybag.decode(encoded).encoded == encoded, "a keybag changes when it is written again")
+        },
+        FuzzTarget("attempts") { bytes, _ in
+            let attempts = try Attempts.decode(bytes)
+            try FuzzFinding.require(
+                try Attempts.decode(attempts.encoded) == attempts, "a counter changes when it is written")
+            _ = attempts.remainingDelay(now: .seconds(1), bootIdentifier: "boot")
+            try FuzzFinding.require((0...Attempts.limit).contains(attempts.left), "attempts are left")
+        },
+        FuzzTarget("slots") { bytes, world in try readSlots(bytes, world) },
+        FuzzTarget("device") { bytes, world in try readDevice(bytes, world) },
+        FuzzTarget("state") { bytes, world in
+            try world.scratch.write(HomeState.fileName, bytes)
+            _ = try HomeState.read(in: world.scratch.descriptor)
+        },
+        FuzzTarget("token-file") { bytes, world in try readTokenFile(bytes, world) },
+        FuzzTarget("token-envelope") { bytes, world in
+            let envelope = try TokenEnvelope.decode(bytes)
+            let encoded = envelope.encoded
+            try FuzzFinding.require(
+                try TokenEnvelope.decode(encoded).encoded == encoded, "an envelope changes")
+            let opened = try envelope.open(
+                name: [UInt8](repeating: 1, count: 32), under: world.classKey,
+                vaultID: world.device.vaultID, withValue: true)
+            throw FuzzFinding("an envelope that nobody sealed opens: version \(opened.info.version)")
+        },
+        FuzzTarget("token-info") { bytes, _ in
+            let info = try TokenInfo.decode(bytes, protection: .whenUnlocked)
+            _ = try TokenInfo.decode(info.encoded, protection: .whenUnlocked)
+        },
+    ]
+
+    /// Two slots of the attempt counter; bit 0 and 1 of the first byte say which get a right tag.
+    private static func readSlots(_ bytes: [UInt8], _ world: FuzzWorld) throws {
+        let record = Attempts.record
+        let size = record.slotSize
+        let key = try world.device.key("fuzz")
+        let choice = bytes.first ?? 0
+        let slots = Array(bytes.dropFirst()).resized(to: size * 2)
+        var file: [UInt8] = []
+        for index in 0..<2 {
+            let slot = Array(slots[index * size..<(index + 1) * size])
+            guard choice >> UInt8(index) & 1 == 1 else {
+                file += slot
+                continue
+            }
+            let body = Array(slot.dropLast(32))
+            file += body + (try HMAC.authenticate(body.span, key: key))
+        }
+        try world.scratch.write(record.name, file)
+        let contents = try record.read(
+            vaultID: world.device.vaultID, key: key, in: world.scratch.descriptor, repairing: choice & 4 == 4)
+        try FuzzFinding.require(choice & 3 != 0, "a slot without a right tag is taken")
+        try FuzzFinding.require(contents.payload.count <= size - 76, "a payload is longer than its slot")
+    }
+
+    /// A device record; bit 0 of the first byte says whether it gets a right tag.
+    private static func readDevice(_ bytes: [UInt8], _ world: FuzzWorld) throws {
+        var record = Array(bytes.dropFirst())
+        let isSealed = (bytes.first ?? 0) & 1 == 1
+        if isSealed, record.count >= 96 {
+            let body = Array(record.prefix(96))
+            let secret = Array(body[32..<64])
+            let key = try HKDF.deriveKey(from: SymmetricKey.copying(secret.span), info: Label.deviceMAC)
+            record = body + (try HMAC.authenticate(body.span, key: key))
+        }
+        try world.scratch.write(DeviceRecord.fileName, record)
+        _ = try DeviceRecord.read(in: world.scratch.descriptor)
+        try FuzzFinding.require(isSealed, "a device record without a right tag is taken")
+    }
+
+    /// A token file; bit 0 of the first byte says whether the rest is what it holds or the file itself.
+    private static func readTokenFile(_ bytes: [UInt8], _ world: FuzzWorld) throws {
+        let rest = Array(bytes.dropFirst())
+        var file = rest
+        if (bytes.first ?? 0) & 1 == 1 {
+            let version = UInt16(1).bigEndianBytes + [UInt8](repeating: 0, count: 6)
+            let header = Array(Magic.tokens.utf8) + version + world.device.vaultID.bytes
+            let key = try world.device.key(Label.tokenFile)
+            file = header + (try XChaCha20Poly1305.seal(rest.span, key: key, associatedData: header.span))
+        }
+        try world.scratch.write(TokenFile.fileName, file)
+        let contents = try TokenFile(device: world.device).read(in: world.scratch.descriptor).contents
+        try FuzzFinding.require((bytes.first ?? 0) & 1 == 1, "a token file that nobody sealed is taken")
+        let least = 12 + contents.envelopes.values.reduce(0) { $0 + 36 + $1.count }
+        try FuzzFinding.require(least == rest.count, "a token file holds more or less than its bytes")
+    }
+}

@@ -1,0 +1,63 @@
+@testable import Coffer
+import CofferBase
+@testable import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// Text that comes from files and from the command line: JSON, hexadecimal digits and names.
+extension FuzzTarget {
+    static let texts = [
+        FuzzTarget("json") { bytes, _ in _ = JSONValue.parse(bytes) },
+        FuzzTarget("vectors") { bytes, _ in
+            guard let document = JSONValue.parse(bytes), document.largest <= 5000 else { return }
+            let report = VectorRunner().run(bytes, path: "fuzz.json")
+            try FuzzFinding.require(
+                report.accepted + report.refused + report.failures.count { $0.id > 0 } <= report.results.count
+                    || !report.problems.isEmpty, "more tests were counted than looked at")
+        },
+        FuzzTarget("manifest") { bytes, _ in
+            var manifest = VectorManifest()
+            try manifest.add(bytes)
+        },
+        FuzzTarget("hex") { bytes, _ in try readHex(bytes) },
+        FuzzTarget("names") { bytes, _ in
+            let text = String(decoding: bytes, as: UTF8.self)
+            if let id = FileID(fileName: FilePath(text)) {
+                try FuzzFinding.require(id.fileName.string == text, "a file's name is another")
+            }
+            let parts = text.split(separator: "\n", maxSplits: 1).map(String.init)
+            _ = try? TokenID(service: parts.first ?? "", account: parts.last ?? "")
+            let id = try FileID(text)
+            try FuzzFinding.require(try FileID(id.description) == id, "a file's id is another")
+        },
+    ]
+
+    /// The two decoders, one for public text and one for secrets, must agree.
+    private static func readHex(_ bytes: [UInt8]) throws {
+        let digits = bytes.filter { $0 < 0x80 }
+        let text = String(decoding: digits, as: UTF8.self)
+        let plain = HexText.decode(text)
+        var guarded: [UInt8]?
+        do throws(CofferError) {
+            let decoded = try Encoding.decodeHex(digits.span)
+            guarded = decoded.span.copied()
+        } catch {
+            guarded = nil
+        }
+        try FuzzFinding.require(plain == guarded, "the decoders of hexadecimal digits do not agree")
+        guard let plain else { return }
+        try FuzzFinding.require(HexText.encode(plain) == text.lowercased(), "the digits come back as others")
+    }
+}
+
+extension JSONValue {
+    /// The largest whole number in the document: as rounds or sizes it would cost time and not find more.
+    fileprivate var largest: Int {
+        switch self {
+        case .integer(let number): number
+        case .list(let elements): elements.map(\.largest).max() ?? 0
+        case .object(let members): members.values.map(\.largest).max() ?? 0
+        default: 0
+        }
+    }
+}

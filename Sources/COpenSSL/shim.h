@@ -1,4 +1,6 @@
 #pragma once
+// The bare compression functions of SHA-1 and SHA-2 are declared deprecated in OpenSSL 3 and have no successor.
+#define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>

@@ -20,7 +20,7 @@ package enum FastPBKDF2 {
         while block * 32 < output.count {
             let count = min(2, (output.count - block * 32 + 31) / 32)
             for lane in 0..<count {
-                try area.begin(lane, with: &mac, salt: salt, number: UInt32(block + lane + 1))
+                try area.begin(lane, with: &mac, salt: salt, number: block + lane + 1)
             }
             area.run(blocks: count, rounds: UInt32(rounds - 1))
             for lane in 0..<count { area.copy(lane, to: &output, at: (block + lane) * 32) }
@@ -59,14 +59,7 @@ package enum FastPBKDF2 {
     /// Computes the states after the key's two pads.
     func start(_ secret: Span<UInt8>) throws(CofferError) {
         var key = unsafe MutableSpan<UInt8>(_unsafeStart: pad, count: 64)
-        if secret.count > 64 {
-            var digest = try DigestContext.make(.sha256)
-            try digest.update(secret)
-            var start = key._mutatingExtracting(..<32)
-            try digest.finish(into: &start)
-        } else {
-            key.write(secret, at: 0)
-        }
+        try PBKDF2Beginning.writeKey(secret, .sha256, into: &key)
         for word in 0..<8 {
             unsafe inner[word] = Self.initial[word]
             unsafe outer[word] = Self.initial[word]
@@ -79,14 +72,10 @@ package enum FastPBKDF2 {
 
     /// The first U of block `number`: the HMAC of salt and number.
     func begin(
-        _ lane: Int, with mac: inout HMACContext, salt: Span<UInt8>, number: UInt32
+        _ lane: Int, with mac: inout HMACContext, salt: Span<UInt8>, number: Int
     ) throws(CofferError) {
-        let suffix = InlineArray<4, UInt8> { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) }
-        try mac.restart()
-        try mac.update(salt)
-        try mac.update(suffix.span)
         var tag = unsafe MutableSpan<UInt8>(_unsafeStart: pad, count: 32)
-        try mac.finish(into: &tag)
+        try PBKDF2Beginning.writeFirst(number, with: &mac, salt: salt, into: &tag)
         for word in 0..<8 {
             let value = unsafe UnsafeRawPointer(pad).load(fromByteOffset: 4 * word, as: UInt32.self)
             unsafe last[8 * lane + word] = UInt32(bigEndian: value)

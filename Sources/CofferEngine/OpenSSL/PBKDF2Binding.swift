@@ -2,10 +2,30 @@ package import CofferBase
 import COpenSSL
 
 /// PBKDF2-HMAC (RFC 8018 section 5.2): with SHA-256 by the processor's own instructions, where it has them,
-/// else by OpenSSL.
+/// else over OpenSSL's bare compression functions; a few rounds by OpenSSL alone.
 package enum PBKDF2Binding {
-    /// With fewer rounds the fast way's preparations cost more than they save.
+    /// The ways of computing it. All give the same bytes.
+    package enum Way: Sendable, CaseIterable {
+        /// Two blocks side by side by the processor's SHA-256 instructions.
+        case instructions
+        /// OpenSSL's compression function, twice a round.
+        case compression
+        /// OpenSSL's own function.
+        case library
+
+        package func isAvailable(for digest: DigestAlgorithm) -> Bool {
+            self != .instructions || (digest == .sha256 && FastPBKDF2.isAvailable)
+        }
+    }
+
+    /// With fewer rounds the preparations of the other ways cost more than they save.
     private static let fewestFastRounds = 100
+
+    /// The way that so many rounds take on this processor.
+    package static func way(_ digest: DigestAlgorithm, rounds: Int) -> Way {
+        guard rounds >= fewestFastRounds else { return .library }
+        return Way.instructions.isAvailable(for: digest) ? .instructions : .compression
+    }
 
     /// Fills `output`. Refuses what OpenSSL takes without a word: no rounds, no output.
     package static func derive(
@@ -22,14 +42,29 @@ package enum PBKDF2Binding {
             throw CofferError(
                 .invalidInput, "PBKDF2 takes a secret and a salt of at most \(Int32.max) bytes.")
         }
-        if digest == .sha256, rounds >= fewestFastRounds, FastPBKDF2.isAvailable {
-            return try FastPBKDF2.derive(secret: secret, salt: salt, rounds: rounds, into: &output)
-        }
-        try deriveByLibrary(secret: secret, salt: salt, rounds: rounds, digest: digest, into: &output)
+        try derive(
+            by: way(digest, rounds: rounds), secret: secret, salt: salt, rounds: rounds, digest: digest,
+            into: &output)
     }
 
-    /// By OpenSSL alone, with arguments that have been checked; tests compare the fast way with it.
-    package static func deriveByLibrary(
+    /// Fills `output` in one way, which must be available, from arguments that have been checked. Tests
+    /// compare the ways.
+    package static func derive(
+        by way: Way, secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        switch way {
+        case .instructions:
+            try FastPBKDF2.derive(secret: secret, salt: salt, rounds: rounds, into: &output)
+        case .compression:
+            try CompressionPBKDF2.derive(
+                secret: secret, salt: salt, rounds: rounds, digest: digest, into: &output)
+        case .library:
+            try deriveByLibrary(secret: secret, salt: salt, rounds: rounds, digest: digest, into: &output)
+        }
+    }
+
+    private static func deriveByLibrary(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {

@@ -36,6 +36,9 @@ static inline int clinux_renameat2(int directory, const char *from, const char *
     return (int)syscall(SYS_renameat2, directory, from, directory, to, flags);
 }
 
+// memfd_create hides behind _GNU_SOURCE as well; 1 is MFD_CLOEXEC.
+static inline int clinux_memfd_create(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }
+
 // glibc has no wrapper for add_key and keyctl; libkeyutils would be one more package for them.
 static inline long clinux_add_key(const char *type, const char *description, const void *payload,
                                   unsigned long size, int keyring) {

@@ -1,5 +1,5 @@
 #pragma once
-// The bare compression functions of SHA-1 and SHA-2 are declared deprecated in OpenSSL 3 and have no successor.
+// OpenSSL 3 declares the bare compression functions of SHA-1 and SHA-2 deprecated; they have no successor.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>

@@ -90,6 +90,16 @@ FLAGS = {
     "Boundary": ("FUNCTIONALITY", "The same bytes, cut at another place."),
     "WrongHash": ("AUTH_BYPASS", "The passcode hash given is not the passcode's."),
     "DeviceScheme": ("FUNCTIONALITY", "The password is utf8(deviceId || randomString)."),
+    # file containers
+    "TornWrite": ("FUNCTIONALITY", "One of the two slots was being written: the other one counts."),
+    "FileName": ("FUNCTIONALITY", "Names are bytes: empty, long, not UTF-8, not normalised."),
+    "Context": ("FUNCTIONALITY", "The caller bound a context in; nothing else opens the inner layer."),
+    "ModifiedHeader": ("AUTH_BYPASS", "The header was changed after it was authenticated."),
+    "HeaderValue": ("MALFORMED", "An authentic header holds a value that a reader must refuse."),
+    "Downgrade": ("WRONG_PRIMITIVE", "The header names another cipher than the one that was used."),
+    "Truncated": ("AUTH_BYPASS", "Bytes are missing at the end."),
+    "Appended": ("AUTH_BYPASS", "Bytes were put behind the end."),
+    "Reordered": ("AUTH_BYPASS", "Chunks, slots or headers stand where they do not belong."),
     # signatures
     "ModifiedSignature": ("AUTH_BYPASS", "The signature was changed."),
     "ModifiedMessage": ("AUTH_BYPASS", "The message was changed."),

@@ -16,6 +16,7 @@ from cases import (
     cbc,
     cbc_hmac,
     chacha,
+    container,
     documented_cbc,
     documented_key,
     ed25519,
@@ -45,6 +46,7 @@ FAMILIES = (
     pbkdf2,
     pbes2,
     ed25519,
+    container,
 )
 
 

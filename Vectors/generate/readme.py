@@ -71,6 +71,9 @@ skip. It holds no cases itself.
 * CBC-HMAC: encKey and macKey are HKDF-SHA256(`key`, no salt, info, 32 bytes) with info
   `coffer/cbc-hmac/enc/v1` and `coffer/cbc-hmac/mac/v1`; `ct` = AES-256-CBC with PKCS #5 padding;
   `tag` = HMAC-SHA256(macKey, length of `aad` as 8 bytes big-endian ‖ `aad` ‖ `iv` ‖ `ct`).
+* FILE-CONTAINER: `container` is a whole file as `FileFormat.md` of the documentation describes it;
+  `deviceKey`, `classKey`, `vaultID` and `context` open it to `msg`, `name` (bytes) and `mtime`
+  (nanoseconds). `expectError` is the code of our error; another reader has its own words.
 
 ## How far they can be trusted
 
@@ -80,6 +83,8 @@ skip. It holds no cases itself.
   from the standards (`generate/reference/pure_*.py`) and OpenSSL through pyca/cryptography and
   hashlib (`generate/reference/library.py`). PBKDF2 over 3 iterations is checked by a loop over HMAC
   instead of plain Python.
+* File containers come from `Tests/Independent/write_container.py` and are shown to
+  `read_container.py` beside it: two programs over pyca/cryptography that share no code.
 * Our own invalid cases are shown to both wherever both can express them, and both must refuse.
 * FIPS 197 has single blocks and SP 800-38A unpadded ones; here they stand as CBC with padding, and
   the generator asserts that the published blocks are where they belong.
@@ -99,6 +104,7 @@ skip. It holds no cases itself.
 | `generate/cases/mac.py`, `hkdf.py`, `pbkdf2.py`, `pbes2.py` | MACs and key derivation |
 | `generate/cases/documented_key.py`, `documented_cbc.py` | the documented schemes |
 | `generate/cases/ed25519.py` | signatures |
+| `generate/cases/container.py` | file containers |
 | `generate/reference/__init__.py`, `library.py` | the libraries behind one shape |
 | `generate/reference/pure_aes.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py` | the plain Python implementations |
 

@@ -4,8 +4,9 @@
     python3 Vectors/generate/verify.py [--slow] [FILE or FOLDER ...]
 
 Without a path: our own files. Files are matched with the manifest by name; their SHA-256 and their counts must
-be the ones expected there. It shares no code with the generator but `reference/library.py`. Every accepted case
-is also spoiled by one bit and must then fail. Exit code 1 on any difference.
+be the ones expected there. It shares no code with the generator but `reference/library.py` and the
+reader of Tests/Independent. Every accepted case is also spoiled by one bit and must then fail. Exit code 1 on
+any difference.
 """
 
 import base64
@@ -20,6 +21,10 @@ sys.dont_write_bytecode = True
 from reference import library
 
 FOLDER = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(FOLDER.parent / "Tests" / "Independent"))
+
+import read_container  # noqa: E402
+
 ITERATIONS = 1 << 31
 
 
@@ -132,6 +137,12 @@ def cbc_hmac(algorithm, group, t):
     cbc(enc_key, t["iv"], t["msg"], t["ct"])
 
 
+def file_container(algorithm, group, t):
+    keys = read_container.Keys(t["deviceKey"], t["classKey"], t["vaultID"], t["context"])
+    opened = read_container.read(t["container"], keys)
+    need((opened.plaintext, opened.inner.name, opened.inner.mtime) == (t["msg"], t["name"], t["mtime"]))
+
+
 # The first 31 bytes of the encodings of small order, that is without the byte that also holds the sign of x.
 SMALL_ORDER = {
     bytes.fromhex(text)[:31]
@@ -166,6 +177,7 @@ TYPES = {
     "DocumentedCbcTest": (documented_cbc, "key message msg", "message"),
     "Pbkdf2CbcTest": (pbkdf2_cbc, "password salt message msg", "message"),
     "CbcHmacTest": (cbc_hmac, "key aad iv msg ct tag", "tag"),
+    "FileContainerTest": (file_container, "deviceKey classKey vaultID context container msg name", "container"),
 }
 
 
@@ -174,7 +186,7 @@ def outcome(algorithm, group, test):
     try:
         TYPES[group["type"]][0](algorithm, group, test)
         return True
-    except (Refused, ValueError):
+    except (Refused, ValueError, read_container.Refused):
         return False
 
 
@@ -211,7 +223,7 @@ def check_file(path, slow, problems):
                 problems.append(f"{where}: {raw['result']} but {'accepted' if accepted else 'refused'}")
             if accepted and test.get("iterationCount", 0) < 100000:
                 value = test[spoiled]
-                test[spoiled] = bytes([value[0] ^ 1]) + value[1:]
+                test[spoiled] = value[:-1] + bytes([value[-1] ^ 1])
                 if outcome(algorithm, group, test):
                     problems.append(f"{where}: still accepted with a bit of {spoiled} flipped")
     if sum(found.values()) != document["numberOfTests"]:

@@ -10,6 +10,7 @@ struct InnerHeader {
     static let wrappedKeySize = 40
     static let longestName = 255
     private static let tagSize = 32
+    private static let paddingScheme = 781
 
     var log: UInt8
     var isContextBound = false
@@ -88,6 +89,9 @@ struct InnerHeader {
         guard typeCount <= 127, let mediaType = String(validating: try reader.take(typeCount), as: UTF8.self)
         else {
             throw reader.damaged
+        }
+        guard bytes[paddingScheme] == 0 else {
+            throw CofferError(.unsupportedVersion, "The container is padded in a newer way.")
         }
         return InnerHeader(
             log: log, isContextBound: flags == 1, id: id, salt: salt, kekID: kekID, wrappedKey: wrappedKey,

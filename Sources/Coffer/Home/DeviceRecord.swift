@@ -23,7 +23,7 @@ final class DeviceRecord: Sendable {
     let vaultID: VaultID
     private let held: Mutex<Key?>
 
-    private init(vaultID: VaultID, deviceKey: consuming SymmetricKey) {
+    init(vaultID: VaultID, deviceKey: consuming SymmetricKey) {
         self.vaultID = vaultID
         held = Mutex(Key(deviceKey))
     }

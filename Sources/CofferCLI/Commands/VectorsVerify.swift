@@ -1,4 +1,5 @@
 import ArgumentParser
+import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
@@ -39,7 +40,9 @@ struct VectorsVerify: ParsableCommand {
     func run() throws {
         let search = try VectorSearch.run(
             paths.map { FilePath($0) }, manifests: manifest.map { FilePath($0) })
-        let runner = VectorRunner(options: .init(includesSlow: slow), manifest: search.manifest)
+        let runner = VectorRunner(
+            options: .init(includesSlow: slow), manifest: search.manifest,
+            formats: [ContainerVectors.algorithm: ContainerVectors.procedure])
         var reports: [VectorReport] = []
         for file in search.files {
             reports.append(Self.report(on: file, runner))

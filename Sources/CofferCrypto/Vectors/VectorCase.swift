@@ -38,21 +38,21 @@ package struct VectorCase: Sendable {
 
 extension VectorCase {
     /// The bytes of a hexadecimal field.
-    func bytes(_ name: String) throws(VectorDamage) -> [UInt8] {
+    package func bytes(_ name: String) throws(VectorDamage) -> [UInt8] {
         guard let bytes = HexText.decode(try text(name), lowerCaseOnly: true) else {
             throw VectorDamage("field \(name) is not hexadecimal")
         }
         return bytes
     }
 
-    func text(_ name: String) throws(VectorDamage) -> String {
+    package func text(_ name: String) throws(VectorDamage) -> String {
         guard let text = fields[name]?.text else {
             throw VectorDamage("field \(name) is missing or not text")
         }
         return text
     }
 
-    func integer(_ name: String) throws(VectorDamage) -> Int {
+    package func integer(_ name: String) throws(VectorDamage) -> Int {
         guard let number = fields[name]?.integer else {
             throw VectorDamage("field \(name) is missing or not an integer")
         }
@@ -81,7 +81,7 @@ extension VectorCase {
 }
 
 /// Why a test or a file cannot be read as a vector.
-struct VectorDamage: Error {
+package struct VectorDamage: Error {
     let reason: String
-    init(_ reason: String) { self.reason = reason }
+    package init(_ reason: String) { self.reason = reason }
 }

@@ -1,8 +1,8 @@
-import CofferBase
+package import CofferBase
 import CofferEngine
 
 /// What the library did with one test.
-enum VectorObservation: Sendable {
+package enum VectorObservation: Sendable {
     /// It accepted the test and agreed with it in both directions.
     case agrees
     /// It computed a value, compared it with the file's and found another.
@@ -18,7 +18,7 @@ enum VectorObservation: Sendable {
 }
 
 /// How the tests of one algorithm are run.
-struct VectorProcedure: Sendable {
+package struct VectorProcedure: Sendable {
     /// The `type` that a group of such tests may have.
     let groupTypes: Set<String>
     /// The field whose every bit matters to a valid test: the negative control turns one.
@@ -28,7 +28,7 @@ struct VectorProcedure: Sendable {
     /// Runs one test against the library.
     let run: @Sendable (VectorCase, VectorRunner.Options) throws(VectorDamage) -> VectorObservation
 
-    init(
+    package init(
         _ groupTypes: Set<String>, fields: Set<String>, control: String,
         run: @escaping @Sendable (VectorCase, VectorRunner.Options) throws(VectorDamage) -> VectorObservation
     ) {

@@ -24,10 +24,16 @@ package struct VectorRunner: Sendable {
 
     private let options: Options
     private let manifest: VectorManifest
+    /// How the tests of formats above this module are run.
+    private let formats: [String: VectorProcedure]
 
-    package init(options: Options = Options(), manifest: VectorManifest = VectorManifest()) {
+    package init(
+        options: Options = Options(), manifest: VectorManifest = VectorManifest(),
+        formats: [String: VectorProcedure] = [:]
+    ) {
         self.options = options
         self.manifest = manifest
+        self.formats = formats
     }
 
     /// Runs the file with these contents.
@@ -57,7 +63,8 @@ package struct VectorRunner: Sendable {
         let head = try VectorFile.head(of: document)
         report.algorithm = head.algorithm
         report.declared = head.count
-        guard let document, let procedure = VectorProcedure.named(head.algorithm) else {
+        let known = formats[head.algorithm] ?? VectorProcedure.named(head.algorithm)
+        guard let document, let procedure = known else {
             report.notImplemented = head.count
             return
         }

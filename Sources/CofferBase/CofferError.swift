@@ -98,7 +98,8 @@ extension CofferError {
         public static let promptDismissed = Code(kind: .promptDismissed)
         /// The Secret Service went away in the middle of a call: whether it was done is not known.
         public static let interrupted = Code(kind: .interrupted)
-        /// Several entries of the keyring answer to one name; see ``CofferError/entries``.
+        /// Several items answer where one is meant: entries of the keyring, see ``CofferError/entries``, or
+        /// of a soup.
         public static let ambiguous = Code(kind: .ambiguous)
         /// A deadline passed.
         public static let timedOut = Code(kind: .timedOut)

@@ -1,0 +1,49 @@
+public import CofferBase
+import GRDB
+
+extension SoupStore {
+    /// Removes what a policy does not keep, in one transaction.
+    ///
+    /// An entry counts as viewed when it is put in and with every ``markViewed(_:in:)``; replacing it does not
+    /// count. An entry viewed exactly as long ago as the policy's age is kept.
+    ///
+    /// - Parameters:
+    ///   - policy: What to keep.
+    ///   - soup: The soup.
+    /// - Returns: What was removed.
+    /// - Throws: `absent` when there is no such soup; `invalidInput` for a negative age or count, and for a
+    ///   minimum above the maximum.
+    @discardableResult
+    public func retain(
+        _ policy: RetentionPolicy, in soup: String
+    ) async throws(CofferError) -> RetentionReport {
+        guard policy.maximumAge >= .zero, policy.minimumCount >= 0,
+            policy.minimumCount <= policy.maximumCount
+        else {
+            throw CofferError(.invalidInput, "A retention policy has an age and 0 ≤ minimum ≤ maximum.")
+        }
+        let (difference, overflow) = now.subtractingReportingOverflow(policy.maximumAge.wholeMilliseconds)
+        let oldest = overflow ? Int64.min : difference
+        return try await write { db in
+            let table = try SoupCatalog.require(soup, db).table
+            func count(_ filter: String, _ arguments: StatementArguments = []) throws -> Int {
+                try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM \(table) \(filter)", arguments: arguments) ?? 0
+            }
+            let total = try count("")
+            let isOld = "WHERE \(SoupField.lastViewed) < ?"
+            var purged = try count(isOld, [oldest])
+            if total - purged < policy.minimumCount { purged = 0 }
+            if purged > 0 { try db.execute(sql: "DELETE FROM \(table) \(isOld)", arguments: [oldest]) }
+            let trimmed = max(0, total - purged - policy.maximumCount)
+            try db.execute(
+                sql: """
+                    DELETE FROM \(table) WHERE \(SoupField.entryID) IN (
+                        SELECT \(SoupField.entryID) FROM \(table)
+                        ORDER BY \(SoupField.lastViewed), \(SoupField.entryID) LIMIT ?)
+                    """, arguments: [trimmed])
+            return RetentionReport(
+                purged: purged, trimmed: trimmed, remaining: total - purged - trimmed)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import CofferBase
+
+/// Reads JSON strictly by RFC 8259: one value, valid UTF-8, no key twice, bounded depth.
+struct JSONReader {
+    private let bytes: [UInt8]
+    private var at = 0
+
+    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    static func value(of bytes: [UInt8]) throws(CofferError) -> JSONValue {
+        var reader = JSONReader(bytes)
+        let value = try reader.value(depth: 0)
+        reader.skipSpace()
+        guard reader.at == bytes.count else { throw reader.malformed("text after the value") }
+        return value
+    }
+
+    /// A document that the store itself wrote.
+    static func stored(_ text: String) throws(CofferError) -> JSONValue {
+        do throws(CofferError) {
+            return try value(of: Array(text.utf8))
+        } catch {
+            throw CofferError(.corrupt, "A stored document is damaged: \(error.message)")
+        }
+    }
+
+    private func malformed(_ what: String) -> CofferError {
+        CofferError(.invalidInput, "Not JSON at byte \(at): \(what).")
+    }
+
+    private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
+
+    private mutating func skipSpace() {
+        while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { at += 1 }
+    }
+
+    private mutating func value(depth: Int) throws(CofferError) -> JSONValue {
+        skipSpace()
+        guard let next else { throw malformed("the text ends where a value should stand") }
+        switch next {
+        case UInt8(ascii: "{"): return .object(try object(depth: depth + 1))
+        case UInt8(ascii: "["): return .array(try array(depth: depth + 1))
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "t"): return try word("true", .bool(true))
+        case UInt8(ascii: "f"): return try word("false", .bool(false))
+        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+        default: throw malformed("no value begins like this")
+        }
+    }
+
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(CofferError) -> JSONValue {
+        let expected = Array(word.description.utf8)
+        guard bytes.count - at >= expected.count, bytes[at..<at + expected.count].elementsEqual(expected)
+        else { throw malformed("no such word") }
+        at += expected.count
+        return value
+    }
+
+    private mutating func enter(_ depth: Int) throws(CofferError) {
+        guard depth <= JSONValue.maximumDepth else {
+            throw malformed("nested deeper than \(JSONValue.maximumDepth)")
+        }
+        at += 1
+        skipSpace()
+    }
+
+    private mutating func object(depth: Int) throws(CofferError) -> [String: JSONValue] {
+        try enter(depth)
+        var fields: [String: JSONValue] = [:]
+        if take("}") { return fields }
+        repeat {
+            skipSpace()
+            guard next == UInt8(ascii: "\"") else { throw malformed("a key is a string") }
+            let key = try string()
+            skipSpace()
+            guard take(":") else { throw malformed("a colon should stand here") }
+            let value = try value(depth: depth)
+            guard fields.updateValue(value, forKey: key) == nil else {
+                throw malformed("a key stands twice")
+            }
+            skipSpace()
+        } while take(",")
+        guard take("}") else { throw malformed("a comma or the object's end should stand here") }
+        return fields
+    }
+
+    private mutating func array(depth: Int) throws(CofferError) -> [JSONValue] {
+        try enter(depth)
+        var elements: [JSONValue] = []
+        if take("]") { return elements }
+        repeat {
+            elements.append(try value(depth: depth))
+            skipSpace()
+        } while take(",")
+        guard take("]") else { throw malformed("a comma or the array's end should stand here") }
+        return elements
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard next == UInt8(ascii: character) else { return false }
+        at += 1
+        return true
+    }
+}
+
+extension JSONReader {
+    private mutating func string() throws(CofferError) -> String {
+        at += 1
+        var unescaped: [UInt8] = []
+        var start = at
+        while let byte = next {
+            switch byte {
+            case UInt8(ascii: "\""):
+                unescaped += bytes[start..<at]
+                guard let text = String(validating: unescaped, as: UTF8.self) else {
+                    throw malformed("the string before it is not UTF-8")
+                }
+                at += 1
+                return text
+            case UInt8(ascii: "\\"):
+                unescaped += bytes[start..<at]
+                at += 1
+                try escape(into: &unescaped)
+                start = at
+            case 0..<0x20: throw malformed("a control character in a string")
+            default: at += 1
+            }
+        }
+        throw malformed("a string without an end")
+    }
+
+    private mutating func escape(into text: inout [UInt8]) throws(CofferError) {
+        guard let byte = next else { throw malformed("a string without an end") }
+        at += 1
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "f"): text.append(0x0C)
+        case UInt8(ascii: "n"): text.append(0x0A)
+        case UInt8(ascii: "r"): text.append(0x0D)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "u"): text += String(try escapedScalar()).utf8
+        default: throw malformed("no such escape")
+        }
+    }
+
+    /// The scalar of one `\u` escape, or of the two that make a surrogate pair.
+    private mutating func escapedScalar() throws(CofferError) -> Unicode.Scalar {
+        let first = try hexadecimal()
+        if let scalar = Unicode.Scalar(first) { return scalar }
+        guard (0xD800..<0xDC00).contains(first), take("\\"), take("u") else {
+            throw malformed("half a surrogate pair")
+        }
+        let second = try hexadecimal()
+        guard (0xDC00..<0xE000).contains(second),
+            let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+        else { throw malformed("half a surrogate pair") }
+        return scalar
+    }
+
+    private mutating func hexadecimal() throws(CofferError) -> UInt32 {
+        var value: UInt32 = 0
+        for _ in 0..<4 {
+            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+                throw malformed("four hexadecimal digits should stand here")
+            }
+            value = value << 4 | UInt32(digit)
+            at += 1
+        }
+        return value
+    }
+
+    private mutating func number() throws(CofferError) -> JSONValue {
+        let start = at
+        var isWhole = true
+        _ = take("-")
+        if !take("0") { try digits() }
+        if take(".") {
+            isWhole = false
+            try digits()
+        }
+        if take("e") || take("E") {
+            isWhole = false
+            _ = take("+") || take("-")
+            try digits()
+        }
+        let text = String(decoding: bytes[start..<at], as: UTF8.self)
+        if isWhole { return Int64(text).map { .integer($0) } ?? .bigInteger(text) }
+        guard let double = Double(text), double.isFinite else { throw malformed("a number out of range") }
+        return .number(double)
+    }
+
+    private mutating func digits() throws(CofferError) {
+        let start = at
+        while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { at += 1 }
+        guard at > start else { throw malformed("a digit should stand here") }
+    }
+}

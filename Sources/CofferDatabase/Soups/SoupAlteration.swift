@@ -1,0 +1,76 @@
+public import CofferBase
+import GRDB
+
+/// Changing the indexes of a soup that has entries.
+extension SoupStore {
+    /// Gives a soup other indexes and fills them from its entries.
+    ///
+    /// Works in many short transactions: others read and write the soup meanwhile, by the old indexes. When it
+    /// is interrupted, by an error, a cancelled task or the end of the process, it goes on where it was when
+    /// the store is opened next or the soup is altered again. The new indexes count from the last transaction
+    /// on, all at once.
+    ///
+    /// - Parameters:
+    ///   - name: The soup.
+    ///   - indexSpecs: All its indexes from now on. The same as before: nothing happens.
+    /// - Throws: `absent` when there is no such soup; `invalidInput` as ``registerSoup(_:indexSpecs:)``; `busy`
+    ///   when another process begins to alter it at the same time.
+    public func alterSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
+        _ = try SoupLayout.indexes(indexSpecs)
+        try await change(name) { (layout, db) in
+            guard !layout.hasIndexes(indexSpecs) else { return nil }
+            return LongOperation(
+                soup: layout.id, kind: .alter, storage: try SoupCatalog.newStorage(db), specs: indexSpecs,
+                progress: 0)
+        }
+    }
+
+    /// Fills indexes of a soup anew from its entries. Goes on after an interruption like
+    /// ``alterSoup(_:indexSpecs:)``.
+    ///
+    /// - Parameters:
+    ///   - name: The soup.
+    ///   - paths: Which indexes; `nil` for all.
+    /// - Throws: `absent` when there is no such soup; `invalidInput` for a path that is no index of it; `busy`
+    ///   when another process begins to alter it at the same time.
+    public func reindexSoup(_ name: String, paths: [String]? = nil) async throws(CofferError) {
+        try await change(name) { (layout, _) in
+            let indexes = try paths.map { paths in try paths.map { try layout.index(on: $0) } }
+            let specs = (indexes ?? layout.indexes).map(\.spec)
+            return LongOperation(
+                soup: layout.id, kind: .reindex, storage: layout.storage, specs: specs, progress: 0)
+        }
+    }
+
+    private func change(
+        _ name: String,
+        _ make: @escaping @Sendable (SoupLayout, Database) throws -> LongOperation?
+    ) async throws(CofferError) {
+        let soup = try await read { try SoupCatalog.require(name, $0).id }
+        try await finishOperation(on: soup)
+        let isBegun = try await write { db in
+            let layout = try SoupCatalog.require(name, db)
+            guard try LongOperation.find(soup: layout.id, db) == nil else {
+                throw CofferError(.busy, "The soup \(CofferError.quoted(name)) is being altered elsewhere.")
+            }
+            guard let operation = try make(layout, db) else { return false }
+            try operation.begin(layout, db)
+            return true
+        }
+        guard isBegun else { return }
+        try checkpoint(.begun)
+        try await finishOperation(on: soup)
+    }
+
+    /// Goes on with what was interrupted.
+    func finishOperations() async throws(CofferError) {
+        for soup in try await read({ try LongOperation.all($0) }) { try await finishOperation(on: soup) }
+    }
+
+    private func finishOperation(on soup: Int64) async throws(CofferError) {
+        while let step = try await write({ try LongOperation.find(soup: soup, $0)?.step($0) }) {
+            try checkpoint(step)
+            if step == .finished { return }
+        }
+    }
+}

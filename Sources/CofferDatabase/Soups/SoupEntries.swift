@@ -1,0 +1,52 @@
+public import CofferBase
+
+/// The documents that a query finds, as a sequence: see ``SoupStore/entries(matching:in:)``.
+public struct SoupEntries: AsyncSequence, Sendable {
+    /// A document.
+    public typealias Element = JSONValue
+    /// What reading throws.
+    public typealias Failure = CofferError
+
+    let store: SoupStore
+    let spec: QuerySpec
+    let soup: String
+
+    /// Begins at the first document.
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, spec: spec, soup: soup) }
+
+    /// Walks through the documents.
+    public struct Iterator: AsyncIteratorProtocol {
+        /// A document.
+        public typealias Element = JSONValue
+        /// What reading throws.
+        public typealias Failure = CofferError
+
+        let store: SoupStore
+        let spec: QuerySpec
+        let soup: String
+        private var ids: ArraySlice<Int64>?
+        private var documents: ArraySlice<JSONValue> = []
+
+        init(store: SoupStore, spec: QuerySpec, soup: String) {
+            self.store = store
+            self.spec = spec
+            self.soup = soup
+        }
+
+        /// The next document; `nil` after the last.
+        ///
+        /// - Throws: As ``SoupStore/query(_:in:)``.
+        public mutating func next() async throws(CofferError) -> JSONValue? {
+            let (spec, soup) = (spec, soup)
+            if ids == nil {
+                try SoupQuery.spec(spec, soup: soup).checkPageSize()
+                ids = try await store.read { try SoupQuery.ids(spec, soup, $0) }[...]
+            }
+            while documents.isEmpty, let rest = ids, !rest.isEmpty {
+                documents = try await store.retrieve(Array(rest.prefix(spec.pageSize)), from: soup)[...]
+                ids = rest.dropFirst(spec.pageSize)
+            }
+            return documents.popFirst()
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import CofferBase
+import GRDB
+
+extension CofferError {
+    /// What a database operation failed with, in the terms of this package.
+    init(soups error: any Error) {
+        switch error {
+        case let error as CofferError: self = error
+        case is CancellationError: self.init(.cancelled, "Cancelled; the transaction was rolled back.")
+        case let error as DatabaseError: self.init(sqlite: error)
+        default: self.init(.internalFailure, "The database layer failed: \(type(of: error)).")
+        }
+    }
+
+    private init(sqlite error: DatabaseError) {
+        let text = error.message ?? error.resultCode.description
+        switch error.resultCode.primaryResultCode {
+        case .SQLITE_ERROR: self.init(.invalidInput, "SQLite refuses the statement: \(text).")
+        case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "Another connection holds the database.")
+        case .SQLITE_FULL: self.init(.noSpace, "The disk is full.")
+        case .SQLITE_READONLY: self.init(.readOnly, "The database cannot be written.")
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
+            self.init(.corrupt, "The database is damaged: \(text).")
+        case .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN:
+            self.init(.permissionDenied, "The database cannot be opened.")
+        case .SQLITE_NOMEM: self.init(.outOfMemory, "SQLite has no memory left.")
+        case .SQLITE_INTERRUPT, .SQLITE_ABORT: self.init(.cancelled, "The statement was interrupted.")
+        case .SQLITE_TOOBIG: self.init(.invalidInput, "A document or a statement is too large.")
+        case .SQLITE_MISMATCH, .SQLITE_RANGE:
+            self.init(.invalidInput, "SQLite refuses an argument: \(text).")
+        case .SQLITE_MISUSE: self.init(.locked, "The database is closed.")
+        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_DATA:
+            self.init(.corrupt, "A page of the database is damaged.")
+        case .SQLITE_IOERR: self.init(.inputOutput, "Reading or writing the database failed: \(text).")
+        default: self.init(.internalFailure, "SQLite failed: \(text).")
+        }
+    }
+
+    static func absentSoup(_ name: String) -> CofferError {
+        CofferError(.absent, "There is no soup \(quoted(name)).")
+    }
+
+    /// A name as messages show it: short, and without anything that could break a terminal.
+    static func quoted(_ name: String) -> String {
+        let shown = name.unicodeScalars.prefix(80).map { scalar in
+            scalar.properties.generalCategory == .control ? "?" : String(scalar)
+        }
+        return "“" + shown.joined() + (name.unicodeScalars.count > 80 ? "…" : "") + "”"
+    }
+}

@@ -1,0 +1,139 @@
+public import Coffer
+public import CofferBase
+import GRDB
+public import SystemPackage
+
+/// Large data that belongs to entries of a soup, each as a sealed file of the file store.
+///
+/// A file is attached to an entry under a name and goes when the entry goes, however it goes: removed by id
+/// or by query, cleared, retained no longer, or with its soup. Then ``reclaim()`` destroys the file.
+///
+/// Not guaranteed: a process that ends between sealing a file and noting it down leaves a file that belongs
+/// to no entry.
+public struct SoupFiles: Sendable {
+    private let store: SoupStore
+    private let files: FileStore
+
+    /// The files of `store`, kept in `files`.
+    public init(store: SoupStore, files: FileStore) {
+        self.store = store
+        self.files = files
+    }
+
+    /// Seals a copy of the file at `path` and attaches it to an entry, in place of what had the name.
+    ///
+    /// - Parameters:
+    ///   - path: A regular file, which stays.
+    ///   - name: What the entry finds it by: 1 byte or more, no control characters.
+    ///   - entry: The entry's id.
+    ///   - soup: The soup.
+    ///   - protection: When it can be read.
+    /// - Returns: The file's id.
+    /// - Throws: `absent` when there is no such entry or soup; `invalidInput` for a bad name; otherwise as
+    ///   `FileStore.add`.
+    @discardableResult
+    public func attach(
+        contentsOf path: FilePath, as name: String, to entry: Int64, in soup: String,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+    ) async throws(CofferError) -> FileID {
+        let isBad = name.unicodeScalars.contains { $0.properties.generalCategory == .control }
+        guard !name.isEmpty, !isBad else {
+            throw CofferError(.invalidInput, "An attachment's name is not empty, without control characters.")
+        }
+        _ = try await store.read { try Self.require(entry, soup, $0) }
+        let file = try await files.add(contentsOf: path, class: protection)
+        do throws(CofferError) {
+            try await store.write { db in
+                let layout = try Self.require(entry, soup, db)
+                try Self.release(name, entry, layout.id, db)
+                try db.execute(
+                    sql: "INSERT INTO coffer_soup_files (soup, entry, name, file) VALUES (?, ?, ?, ?)",
+                    arguments: [layout.id, entry, name, file.description])
+            }
+        } catch {
+            _ = try? await files.remove(file)
+            throw error
+        }
+        try await reclaim()
+        return file
+    }
+
+    /// The files of an entry by name; none when there is no such entry.
+    ///
+    /// - Throws: `absent` when there is no such soup.
+    public func attachments(of entry: Int64, in soup: String) async throws(CofferError) -> [String: FileID] {
+        try await store.read { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT name, file FROM coffer_soup_files WHERE soup = ? AND entry = ?",
+                arguments: [try SoupCatalog.require(soup, db).id, entry])
+            return Dictionary(
+                try rows.map { row in (row[0] as String, try FileID(row[1] as String)) }
+            ) { $1 }
+        }
+    }
+
+    /// Gives `body` the bytes of an attached file, in memory that is cleared afterwards; `nil` when there is
+    /// none of this name.
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - entry: The entry's id.
+    ///   - soup: The soup.
+    ///   - body: What uses the bytes.
+    /// - Returns: What `body` gives.
+    /// - Throws: `absent` when there is no such soup; otherwise as `FileStore.withDecryptedBytes`.
+    public func withBytes<Result: Sendable>(
+        of name: String, entry: Int64, in soup: String,
+        _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result? {
+        guard let file = try await attachments(of: entry, in: soup)[name] else { return nil }
+        return try await files.withDecryptedBytes(of: file, body)
+    }
+
+    /// Takes a file off its entry and destroys it; gives whether there was one.
+    ///
+    /// - Throws: `absent` when there is no such soup.
+    @discardableResult
+    public func detach(_ name: String, from entry: Int64, in soup: String) async throws(CofferError) -> Bool {
+        let isFound = try await store.write { db in
+            try Self.release(name, entry, try SoupCatalog.require(soup, db).id, db)
+        }
+        try await reclaim()
+        return isFound
+    }
+
+    /// Destroys the files whose entries are gone; gives how many there were. Works while the vault is locked.
+    @discardableResult
+    public func reclaim() async throws(CofferError) -> Int {
+        let released = try await store.read { db in
+            try String.fetchAll(db, sql: "SELECT file FROM coffer_released_files ORDER BY file")
+        }
+        for file in released {
+            try await files.remove(try FileID(file))
+            try await store.write { db in
+                try db.execute(sql: "DELETE FROM coffer_released_files WHERE file = ?", arguments: [file])
+            }
+        }
+        return released.count
+    }
+
+    private static func require(_ entry: Int64, _ soup: String, _ db: Database) throws -> SoupLayout {
+        let layout = try SoupCatalog.require(soup, db)
+        guard try EntryWriter(db, layout).created(entry) != nil else {
+            throw CofferError(.absent, "The soup \(CofferError.quoted(soup)) has no entry \(entry).")
+        }
+        return layout
+    }
+
+    @discardableResult
+    private static func release(
+        _ name: String, _ entry: Int64, _ soup: Int64, _ db: Database
+    ) throws -> Bool {
+        let own = "WHERE soup = ? AND entry = ? AND name = ?"
+        try db.execute(
+            sql: "INSERT INTO coffer_released_files (file) SELECT file FROM coffer_soup_files \(own)",
+            arguments: [soup, entry, name])
+        try db.execute(sql: "DELETE FROM coffer_soup_files \(own)", arguments: [soup, entry, name])
+        return db.changesCount > 0
+    }
+}

@@ -1,0 +1,112 @@
+import CofferBase
+import FoundationEssentials
+import GRDB
+
+/// An index of a registered soup: its specification, and where its values lie.
+struct SoupIndex: Sendable {
+    let spec: IndexSpec
+    let path: SoupPath
+    /// Counted from 1 in the order of registration.
+    let number: Int
+
+    init(_ spec: IndexSpec, number: Int) throws(CofferError) {
+        self.spec = spec
+        self.number = number
+        path = try SoupPath(spec.path)
+        if spec.kind == .json1 { _ = try path.sqlitePath() }
+    }
+
+    /// The column with the values; `json1` has none.
+    var column: String? { spec.kind == .json1 ? nil : "c\(number)" }
+
+    var columnType: String {
+        switch spec.kind {
+        case .string, .fullText, .json1: "TEXT"
+        case .integer: "INTEGER"
+        case .floating: "REAL"
+        }
+    }
+
+    /// The SQL expression of the values in `table`, a quoted name; `nil` where the columns are bare.
+    func expression(in table: String?) throws(CofferError) -> String {
+        let prefix = table.map { $0 + "." } ?? ""
+        if let column { return prefix + column }
+        let path = try path.sqlitePath().replacing("'", with: "''")
+        return "json_extract(\(prefix)\(SoupField.document), '\(path)')"
+    }
+
+    /// What the column holds for a document.
+    func columnValue(of document: JSONValue) throws(CofferError) -> DatabaseValue {
+        guard let value = path.project(document) else { return .null }
+        switch spec.kind {
+        case .string: return try Self.text(of: value).map(Self.bound) ?? .null
+        case .fullText:
+            let words = Self.words(of: value)
+            return words.isEmpty ? .null : Self.bound(words.joined(separator: "\n"))
+        case .integer: return Self.wholeNumber(of: value)
+        case .floating: return Self.number(of: value).map { $0.databaseValue } ?? .null
+        case .json1: return .null
+        }
+    }
+
+    /// What to compare the values with when `key` is looked for.
+    ///
+    /// - Throws: `invalidInput` when no value of this index could equal it.
+    func key(_ key: JSONValue) throws(CofferError) -> DatabaseValue {
+        switch (spec.kind, key) {
+        case (_, .null): return .null
+        case (.string, _), (.fullText, _): return try Self.text(of: key).map(Self.bound) ?? .null
+        case (.json1, .string), (.json1, .array), (.json1, .object):
+            return try Self.text(of: key).map(Self.bound) ?? .null
+        case (_, .integer(let number)): return number.databaseValue
+        case (_, .bool(let value)): return value.databaseValue
+        case (_, .number), (_, .bigInteger):
+            guard let number = Self.number(of: key), number.isFinite else { break }
+            return number.databaseValue
+        default: break
+        }
+        throw CofferError(
+            .invalidInput,
+            "The index on \(CofferError.quoted(spec.path)) holds numbers; the key is none.")
+    }
+
+    /// The placeholder of a key in SQL: text that was bound as bytes becomes text again.
+    var keyPlaceholder: String { spec.kind == .string || spec.kind == .fullText ? "CAST(? AS TEXT)" : "?" }
+
+    /// Text with a NUL in it would be cut there when bound as text.
+    private static func bound(_ text: String) -> DatabaseValue {
+        text.utf8.contains(0) ? Data(text.utf8).databaseValue : text.databaseValue
+    }
+
+    private static func text(of value: JSONValue) throws(CofferError) -> String? {
+        switch value {
+        case .null: nil
+        case .string(let text): text
+        default: try value.jsonText()
+        }
+    }
+
+    /// Every text and number below a value.
+    private static func words(of value: JSONValue) -> [String] {
+        switch value {
+        case .null, .bool: []
+        case .string(let text): [text]
+        case .integer(let number): [number.description]
+        case .bigInteger(let digits): [digits]
+        case .number(let number): [number.description]
+        case .array(let elements): elements.flatMap(words)
+        case .object(let fields): fields.sorted { $0.key < $1.key }.flatMap { words(of: $0.value) }
+        }
+    }
+
+    private static func wholeNumber(of value: JSONValue) -> DatabaseValue {
+        if let number = value.integer { return number.databaseValue }
+        guard let number = number(of: value) else { return .null }
+        return Int64(exactly: number.rounded(.towardZero))?.databaseValue ?? number.databaseValue
+    }
+
+    private static func number(of value: JSONValue) -> Double? {
+        if let truth = value.bool { return truth ? 1 : 0 }
+        return value.double
+    }
+}

@@ -1,0 +1,160 @@
+import CofferBase
+import GRDB
+
+/// A registered soup and the tables behind it.
+struct SoupLayout: Sendable {
+    let id: Int64
+    /// The number of its tables. Altering the soup moves it to new ones.
+    let storage: Int64
+    let name: String
+    /// Milliseconds since 1970.
+    let created: Int64
+    let indexes: [SoupIndex]
+
+    var table: String { "coffer_soup_\(storage)" }
+    var textTable: String { "\(table)_text" }
+    var specs: [IndexSpec] { indexes.map(\.spec) }
+    var textIndexes: [SoupIndex] { indexes.filter { $0.spec.kind == .fullText } }
+    /// The indexes that have a column.
+    var columns: [SoupIndex] { indexes.filter { $0.column != nil } }
+
+    /// Whether these are the soup's indexes, in whatever order.
+    func hasIndexes(_ specs: [IndexSpec]) -> Bool {
+        // Byte by byte: Swift takes paths that are composed differently for one.
+        func keys(_ specs: [IndexSpec]) -> Set<[UInt8]> {
+            Set(specs.map { Array("\($0.kind.rawValue) \($0.path)".utf8) })
+        }
+        return specs.count == indexes.count && keys(specs) == keys(self.specs)
+    }
+
+    /// The same soup in other tables.
+    func moved(to storage: Int64, indexes: [SoupIndex]) -> SoupLayout {
+        SoupLayout(id: id, storage: storage, name: name, created: created, indexes: indexes)
+    }
+
+    /// The index on `path`.
+    ///
+    /// - Throws: `invalidInput` when there is none.
+    func index(on path: String) throws(CofferError) -> SoupIndex {
+        // Byte by byte, as SQLite compares: not as Swift's strings do.
+        guard let index = indexes.first(where: { $0.spec.path.utf8.elementsEqual(path.utf8) }) else {
+            throw CofferError(
+                .invalidInput,
+                "The soup \(CofferError.quoted(name)) has no index on \(CofferError.quoted(path)).")
+        }
+        return index
+    }
+
+    /// The SQL expression of what stands at `path`: an index path or a field that every soup has.
+    func expression(of path: String, in table: String?) throws(CofferError) -> String {
+        if SoupField.columns.contains(path) { return table.map { "\($0).\(path)" } ?? path }
+        return try index(on: path).expression(in: table)
+    }
+}
+
+extension SoupLayout {
+    /// The largest number of indexes.
+    private static let maximumIndexes = 128
+    private static let maximumNameLength = 255
+
+    /// Refuses what cannot be the name of a soup.
+    static func check(name: String) throws(CofferError) {
+        guard !name.isEmpty else { throw CofferError(.invalidInput, "A soup's name is empty.") }
+        guard name.utf8.count <= maximumNameLength else {
+            throw CofferError(.invalidInput, "A soup's name has at most \(maximumNameLength) bytes.")
+        }
+        let isBad = name.unicodeScalars.contains { scalar in
+            scalar == "{" || scalar == "}" || scalar == ":"
+                || scalar.properties.generalCategory == .control
+        }
+        guard !isBad else {
+            throw CofferError(.invalidInput, "A soup's name has no braces, colons or control characters.")
+        }
+    }
+
+    /// The indexes of these specifications.
+    ///
+    /// - Throws: `invalidInput` for none, too many, a path that stands twice, and bad paths.
+    static func indexes(_ specs: [IndexSpec]) throws(CofferError) -> [SoupIndex] {
+        guard !specs.isEmpty else { throw CofferError(.invalidInput, "A soup has at least one index.") }
+        guard specs.count <= maximumIndexes else {
+            throw CofferError(.invalidInput, "A soup has at most \(maximumIndexes) indexes.")
+        }
+        var indexes: [SoupIndex] = []
+        var seen: Set<[UInt8]> = []
+        for (offset, spec) in specs.enumerated() {
+            let isOwn = SoupField.columns.contains(spec.path) || spec.path == SoupField.fullText
+            guard !isOwn else {
+                throw CofferError(.invalidInput, "Every soup is indexed on \(spec.path) already.")
+            }
+            guard seen.insert(Array(spec.path.utf8)).inserted else {
+                throw CofferError(.invalidInput, "The path \(CofferError.quoted(spec.path)) stands twice.")
+            }
+            indexes.append(try SoupIndex(spec, number: offset + 1))
+        }
+        return indexes
+    }
+}
+
+extension SoupLayout {
+    /// Makes the tables, their indexes and the triggers that keep the full-text index in step.
+    func createTables(_ db: Database) throws {
+        let columns = columns.compactMap { index in index.column.map { "\($0) \(index.columnType), " } }
+        // The document comes last: reading an index column does not walk through it.
+        try db.execute(
+            sql: """
+                CREATE TABLE \(table) (
+                    \(SoupField.entryID) INTEGER PRIMARY KEY AUTOINCREMENT,
+                    \(SoupField.created) INTEGER NOT NULL,
+                    \(SoupField.lastModified) INTEGER NOT NULL,
+                    \(SoupField.lastViewed) INTEGER NOT NULL,
+                    \(columns.joined())\(SoupField.document) TEXT NOT NULL)
+                """)
+        for index in indexes where index.spec.kind != .fullText {
+            try db.execute(
+                sql: "CREATE INDEX \(table)_i\(index.number) ON \(table) (\(index.expression(in: nil)))")
+        }
+        try createTextTable(db)
+    }
+
+    private func createTextTable(_ db: Database) throws {
+        let names = textIndexes.compactMap(\.column)
+        guard !names.isEmpty else { return }
+        let list = names.joined(separator: ", ")
+        let old = names.map { "old.\($0)" }.joined(separator: ", ")
+        let new = names.map { "new.\($0)" }.joined(separator: ", ")
+        let id = SoupField.entryID
+        let add = "INSERT INTO \(textTable) (rowid, \(list)) VALUES (new.\(id), \(new));"
+        let remove = """
+            INSERT INTO \(textTable) (\(textTable), rowid, \(list)) VALUES ('delete', old.\(id), \(old));
+            """
+        try db.execute(
+            sql: """
+                CREATE VIRTUAL TABLE \(textTable)
+                    USING fts5(\(list), content='\(table)', content_rowid='\(id)');
+                CREATE TRIGGER \(table)_text_i AFTER INSERT ON \(table) BEGIN \(add) END;
+                CREATE TRIGGER \(table)_text_d AFTER DELETE ON \(table) BEGIN \(remove) END;
+                CREATE TRIGGER \(table)_text_u AFTER UPDATE OF \(list) ON \(table)
+                    BEGIN \(remove) \(add) END;
+                """)
+    }
+
+    /// Makes files that are attached to an entry free when the entry goes, however it goes.
+    func createReleaseTrigger(_ db: Database) throws {
+        let own = "soup = \(id) AND entry = old.\(SoupField.entryID)"
+        try db.execute(
+            sql: """
+                CREATE TRIGGER \(table)_files AFTER DELETE ON \(table) BEGIN
+                    INSERT INTO coffer_released_files (file)
+                        SELECT file FROM coffer_soup_files WHERE \(own);
+                    DELETE FROM coffer_soup_files WHERE \(own);
+                END
+                """)
+    }
+
+    /// Drops the tables with all that hangs on them.
+    func dropTables(_ db: Database) throws {
+        try db.execute(sql: "DROP TABLE IF EXISTS \(textTable)")
+        try db.execute(sql: "DROP TABLE IF EXISTS \(table)")
+    }
+}

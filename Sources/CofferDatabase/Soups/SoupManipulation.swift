@@ -1,0 +1,191 @@
+public import CofferBase
+import GRDB
+
+/// Putting entries in, getting them by id, and removing them.
+extension SoupStore {
+    /// Puts documents into a soup: all of them, or after an error none.
+    ///
+    /// A document whose `_soupEntryId` is that of an entry replaces it. Any other becomes a new entry, and its
+    /// `_soupEntryId` is overwritten. With `externalIDPath`, the entry with the same value at that path is
+    /// replaced instead, where there is one. `_soupCreatedDate` and `_soupLastModifiedDate` are set by the
+    /// store, whatever the document says.
+    ///
+    /// - Parameters:
+    ///   - documents: JSON objects.
+    ///   - soup: The soup.
+    ///   - externalIDPath: An indexed path, not of full text, that holds the id that another system gave.
+    /// - Returns: The documents as they are now stored, in the same order.
+    /// - Throws: `absent` when there is no such soup; `invalidInput` for what is no object, a number that is
+    ///   not finite, too deep a document, a path without an index, and a document that has nothing or an empty
+    ///   text there; `ambiguous` when several entries have the same external id.
+    @discardableResult
+    public func upsert(
+        _ documents: [JSONValue], in soup: String, externalIDPath: String? = nil
+    ) async throws(CofferError) -> [JSONValue] {
+        let now = now
+        return try await write { db in
+            let layout = try SoupCatalog.require(soup, db)
+            let external = try externalIDPath.flatMap { path in
+                path == SoupField.entryID ? nil : try ExternalID(path, layout)
+            }
+            let writer = try EntryWriter(db, layout)
+            var last = try writer.lastID()
+            return try documents.map { document in
+                guard case .object(var fields) = document else {
+                    throw CofferError(.invalidInput, "An entry of a soup is a JSON object.")
+                }
+                let known = try external?.find(document, db) ?? (external == nil ? document.soupEntryID : nil)
+                let created = try known.flatMap { try writer.created($0) }
+                if created == nil { last += 1 }
+                let id = created == nil ? last : known ?? last
+                fields[SoupField.entryID] = .integer(id)
+                fields[SoupField.created] = .integer(created ?? now)
+                fields[SoupField.lastModified] = .integer(now)
+                let stored = JSONValue.object(fields)
+                if created == nil {
+                    let dates = EntryWriter.Dates(created: now, lastModified: now, lastViewed: now)
+                    try writer.insert(stored, id: id, dates)
+                } else {
+                    try writer.update(stored, id: id, lastModified: now)
+                }
+                return stored
+            }
+        }
+    }
+
+    /// The documents with these ids, in the order of the ids; those that do not exist are left out.
+    ///
+    /// - Throws: `absent` when there is no such soup.
+    public func retrieve(_ ids: [Int64], from soup: String) async throws(CofferError) -> [JSONValue] {
+        let texts = try await read { db in
+            let table = try SoupCatalog.require(soup, db).table
+            let statement = try db.cachedStatement(
+                sql: "SELECT \(SoupField.document) FROM \(table) WHERE \(SoupField.entryID) = ?")
+            return try ids.compactMap { try String.fetchOne(statement, arguments: [$0]) }
+        }
+        return try documents(texts)
+    }
+
+    /// The id of the entry with `value` at `path`; `nil` when there is none.
+    ///
+    /// - Parameters:
+    ///   - soup: The soup.
+    ///   - path: An indexed path, not of full text.
+    ///   - value: What stands there; `null` finds an entry where nothing does.
+    /// - Returns: The id.
+    /// - Throws: `absent` when there is no such soup; `invalidInput` for a path without an index; `ambiguous`
+    ///   when several entries have it.
+    public func lookupEntryID(
+        in soup: String, path: String, value: JSONValue
+    ) async throws(CofferError) -> Int64? {
+        try await read { db in
+            try ExternalID(path, try SoupCatalog.require(soup, db)).find(value: value, db)
+        }
+    }
+
+    /// Removes entries by id; gives how many there were.
+    ///
+    /// - Throws: `absent` when there is no such soup.
+    @discardableResult
+    public func remove(_ ids: [Int64], from soup: String) async throws(CofferError) -> Int {
+        try await write { db in
+            let table = try SoupCatalog.require(soup, db).table
+            let statement = try db.cachedStatement(
+                sql: "DELETE FROM \(table) WHERE \(SoupField.entryID) = ?")
+            var removed = 0
+            for id in ids {
+                try statement.execute(arguments: [id])
+                removed += db.changesCount
+            }
+            return removed
+        }
+    }
+
+    /// Removes all entries that a query finds, whatever its page size; gives how many there were.
+    ///
+    /// - Throws: `absent` when there is no such soup; `invalidInput` as ``query(_:in:)``.
+    @discardableResult
+    public func remove(matching spec: QuerySpec, from soup: String) async throws(CofferError) -> Int {
+        try await write { db in
+            let layout = try SoupCatalog.require(soup, db)
+            let ids = try SoupSelection(spec, layout).ids
+            try db.execute(
+                sql: "DELETE FROM \(layout.table) WHERE \(SoupField.entryID) IN (\(ids.sql))",
+                arguments: StatementArguments(ids.arguments))
+            return db.changesCount
+        }
+    }
+
+    /// Notes that entries were seen by the user, which is what ``retain(_:in:)`` goes by. The documents stay
+    /// as they are.
+    ///
+    /// - Parameters:
+    ///   - ids: The entries; those that do not exist are left out.
+    ///   - soup: The soup.
+    /// - Returns: How many there were.
+    /// - Throws: `absent` when there is no such soup.
+    @discardableResult
+    public func markViewed(_ ids: [Int64], in soup: String) async throws(CofferError) -> Int {
+        let now = now
+        return try await write { db in
+            let table = try SoupCatalog.require(soup, db).table
+            let statement = try db.cachedStatement(
+                sql: "UPDATE \(table) SET \(SoupField.lastViewed) = ? WHERE \(SoupField.entryID) = ?")
+            var marked = 0
+            for id in ids {
+                try statement.execute(arguments: [now, id])
+                marked += db.changesCount
+            }
+            return marked
+        }
+    }
+
+    func documents(_ texts: [String]) throws(CofferError) -> [JSONValue] {
+        var documents: [JSONValue] = []
+        documents.reserveCapacity(texts.count)
+        for text in texts { documents.append(try JSONReader.stored(text)) }
+        return documents
+    }
+}
+
+/// A path whose values identify the entries of a soup.
+private struct ExternalID {
+    private let layout: SoupLayout
+    private let index: SoupIndex
+
+    init(_ path: String, _ layout: SoupLayout) throws {
+        self.layout = layout
+        index = try layout.index(on: path)
+        guard index.spec.kind != .fullText else {
+            throw CofferError(.invalidInput, "An index of words does not identify entries.")
+        }
+    }
+
+    /// The entry with the external id that the document has.
+    func find(_ document: JSONValue, _ db: Database) throws -> Int64? {
+        let value = index.path.project(document, throughArrays: index.column != nil) ?? .null
+        let key = try index.column == nil ? index.key(value) : index.columnValue(of: document)
+        guard !key.isNull, value != .string("") else {
+            throw CofferError(
+                .invalidInput, "A document has no external id at \(CofferError.quoted(index.spec.path)).")
+        }
+        return try find(key: key, db)
+    }
+
+    func find(value: JSONValue, _ db: Database) throws -> Int64? { try find(key: try index.key(value), db) }
+
+    private func find(key: DatabaseValue, _ db: Database) throws -> Int64? {
+        let expression = try index.expression(in: nil)
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT \(SoupField.entryID) FROM \(layout.table)
+                WHERE \(expression) IS \(index.keyPlaceholder) LIMIT 2
+                """)
+        let found = try Int64.fetchAll(statement, arguments: [key])
+        guard found.count < 2 else {
+            throw CofferError(
+                .ambiguous, "Several entries have the same value at \(CofferError.quoted(index.spec.path)).")
+        }
+        return found.first
+    }
+}

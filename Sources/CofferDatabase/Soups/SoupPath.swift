@@ -1,0 +1,81 @@
+import CofferBase
+
+/// A path into documents, taken apart.
+struct SoupPath: Sendable, Hashable {
+    private static let maximumLength = 1024
+    private static let maximumDepth = 64
+
+    let text: String
+    let components: [String]
+
+    init(_ text: String) throws(CofferError) {
+        guard !text.isEmpty else { throw CofferError(.invalidInput, "A path is empty.") }
+        guard text.utf8.count <= Self.maximumLength else {
+            throw CofferError(.invalidInput, "A path has at most \(Self.maximumLength) bytes.")
+        }
+        guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+            throw CofferError(.invalidInput, "A path has no control characters.")
+        }
+        self.text = text
+        components = try Self.components(of: text)
+        guard components.count <= Self.maximumDepth else {
+            throw CofferError(.invalidInput, "A path has at most \(Self.maximumDepth) keys.")
+        }
+    }
+
+    /// By scalars, not by characters: a dot with a combining mark after it is a dot.
+    private static func components(of text: String) throws(CofferError) -> [String] {
+        var components: [String] = []
+        var key = ""
+        var isEscaped = false
+        for scalar in text.unicodeScalars {
+            if isEscaped {
+                guard scalar == "." || scalar == "\\" else {
+                    throw CofferError(.invalidInput, "In a path, a backslash stands before . or \\ only.")
+                }
+                key.unicodeScalars.append(scalar)
+                isEscaped = false
+            } else if scalar == "\\" {
+                isEscaped = true
+            } else if scalar == "." {
+                components.append(key)
+                key = ""
+            } else {
+                key.unicodeScalars.append(scalar)
+            }
+        }
+        components.append(key)
+        guard !isEscaped, !components.contains("") else {
+            throw CofferError(.invalidInput, "In a path, no key is empty.")
+        }
+        return components
+    }
+
+    /// What stands at the path; `nil` when nothing does. Arrays on the way give an array of what stands in
+    /// their elements.
+    func project(_ document: JSONValue, throughArrays: Bool = true) -> JSONValue? {
+        project(document, components[...], throughArrays)
+    }
+
+    private func project(
+        _ value: JSONValue, _ rest: ArraySlice<String>, _ throughArrays: Bool
+    ) -> JSONValue? {
+        guard let key = rest.first else { return value }
+        switch value {
+        case .object(let fields):
+            return fields[key].flatMap { project($0, rest.dropFirst(), throughArrays) }
+        case .array(let elements) where throughArrays:
+            let found = elements.compactMap { project($0, rest, throughArrays) }.filter { $0 != .null }
+            return found.isEmpty ? nil : .array(found)
+        default: return nil
+        }
+    }
+
+    /// The path as SQLite's JSON functions write it, which cannot name every key.
+    func sqlitePath() throws(CofferError) -> String {
+        guard !components.contains(where: { $0.contains("\"") || $0.contains("\\") }) else {
+            throw CofferError(.invalidInput, "A json1 index has no quotation mark or backslash in a key.")
+        }
+        return "$" + components.map { ".\"\($0)\"" }.joined()
+    }
+}

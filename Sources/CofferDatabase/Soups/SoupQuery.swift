@@ -1,0 +1,159 @@
+import CofferBase
+import GRDB
+
+/// What a cursor asks again and again.
+enum SoupQuery: Sendable {
+    case spec(QuerySpec, soup: String)
+    case smart(SmartQuery)
+
+    /// One page, and how many rows there are.
+    struct Page: Sendable {
+        var index: Int
+        var totalEntries: Int
+        var rows: [Row]
+
+        /// A row before its documents are read, which is not done while the database is held.
+        enum Row: Sendable {
+            case document(String)
+            case values([(value: JSONValue, isDocument: Bool)])
+
+            func value() throws(CofferError) -> JSONValue {
+                switch self {
+                case .document(let text): return try JSONReader.stored(text)
+                case .values(let columns):
+                    var values: [JSONValue] = []
+                    for column in columns { values.append(try Self.value(column)) }
+                    return .array(values)
+                }
+            }
+
+            private static func value(
+                _ column: (value: JSONValue, isDocument: Bool)
+            ) throws(CofferError) -> JSONValue {
+                guard column.isDocument, let text = column.value.string else { return column.value }
+                return try JSONReader.stored(text)
+            }
+        }
+    }
+
+    var pageSize: Int {
+        switch self {
+        case .spec(let spec, _): spec.pageSize
+        case .smart(let query): query.pageSize
+        }
+    }
+
+    func checkPageSize() throws(CofferError) {
+        guard pageSize > 0 else { throw CofferError(.invalidInput, "A page has at least one row.") }
+    }
+
+    /// The SQL of all rows, in order.
+    private func rows(_ db: Database) throws -> BoundSQL {
+        switch self {
+        case .spec(let spec, let soup):
+            return try SoupSelection(spec, try SoupCatalog.require(soup, db)).documents
+        case .smart(let query):
+            let sql = try query.template.sql { try SoupCatalog.require($0, db) }
+            return BoundSQL(sql: "SELECT * FROM (\(sql))", arguments: [])
+        }
+    }
+
+    private func countSQL(_ db: Database) throws -> BoundSQL {
+        switch self {
+        case .spec(let spec, let soup):
+            return try SoupSelection(spec, try SoupCatalog.require(soup, db)).count
+        case .smart:
+            let all = try rows(db)
+            return BoundSQL(sql: "SELECT count(*) FROM (\(all.sql))", arguments: all.arguments)
+        }
+    }
+
+    /// A statement that only reads, with its arguments.
+    private func statement(_ bound: BoundSQL, _ db: Database) throws -> Statement {
+        let statement = try db.cachedStatement(sql: bound.sql)
+        guard statement.isReadonly else { throw SmartTemplate.refusal("it writes") }
+        var arguments = StatementArguments(bound.arguments)
+        if case .smart(let query) = self {
+            for value in query.arguments { arguments += [try Self.argument(value)] }
+            for (name, value) in query.named { arguments += [name: try Self.argument(value)] }
+        }
+        do { try statement.setArguments(arguments) } catch {
+            throw SmartTemplate.refusal("its arguments are not those that it asks for")
+        }
+        return statement
+    }
+
+    private static func argument(_ value: JSONValue) throws -> DatabaseValue {
+        switch value {
+        case .null: return .null
+        case .bool(let truth): return truth.databaseValue
+        case .integer(let number): return number.databaseValue
+        case .number(let number) where number.isFinite: return number.databaseValue
+        case .string(let text) where text.utf8.contains(0):
+            throw SmartTemplate.refusal("an argument has a NUL")
+        case .string(let text): return text.databaseValue
+        default: return try value.jsonText().databaseValue
+        }
+    }
+
+    func count(_ db: Database) throws -> Int {
+        try Int.fetchOne(try statement(try countSQL(db), db)) ?? 0
+    }
+
+    /// The ids of all entries of a query over one soup.
+    static func ids(_ spec: QuerySpec, _ soup: String, _ db: Database) throws -> [Int64] {
+        let ids = try SoupSelection(spec, try SoupCatalog.require(soup, db)).ids
+        return try Int64.fetchAll(db, sql: ids.sql, arguments: StatementArguments(ids.arguments))
+    }
+
+    static func texts(_ documents: BoundSQL, _ db: Database) throws -> [String] {
+        try String.fetchAll(db, sql: documents.sql, arguments: StatementArguments(documents.arguments))
+    }
+
+    /// The page at `index`; without rows when it lies outside.
+    func page(_ index: Int, _ db: Database) throws -> Page {
+        let total = try count(db)
+        guard index < Self.pages(total, pageSize) else {
+            return Page(index: index, totalEntries: total, rows: [])
+        }
+        var bound = try rows(db)
+        bound.sql += " LIMIT \(pageSize) OFFSET \(index * pageSize)"
+        let found = try Row.fetchCursor(try statement(bound, db))
+        var rows: [Page.Row] = []
+        while let row = try found.next() { rows.append(try Self.row(row, self)) }
+        return Page(index: index, totalEntries: total, rows: rows)
+    }
+
+    static func pages(_ total: Int, _ size: Int) -> Int { total / size + (total % size > 0 ? 1 : 0) }
+
+    private static func row(_ row: Row, _ query: SoupQuery) throws -> Page.Row {
+        if case .spec = query { return .document(row[0]) }
+        return .values(
+            row.map { name, value in
+                // SQLite numbers columns of one name: _soup, _soup:1, _soup:2.
+                let isDocument = name == SoupField.document || name.hasPrefix(SoupField.document + ":")
+                return (Self.json(value), isDocument)
+            })
+    }
+
+    private static func json(_ value: DatabaseValue) -> JSONValue {
+        switch value.storage {
+        case .null: .null
+        case .int64(let number): .integer(number)
+        case .double(let number): number.isFinite ? .number(number) : .null
+        case .string(let text): .string(text)
+        case .blob(let data):
+            .string(
+                data.map { byte in
+                    (byte < 16 ? "0" : "") + String(byte, radix: 16)
+                }.joined())
+        }
+    }
+
+    /// What SQLite would do, one line a step.
+    func plan(_ db: Database) throws -> [String] {
+        let all = try rows(db)
+        let explained = BoundSQL(sql: "EXPLAIN QUERY PLAN " + all.sql, arguments: all.arguments)
+        return try Row.fetchAll(try statement(explained, db)).map { $0["detail"] }
+    }
+}

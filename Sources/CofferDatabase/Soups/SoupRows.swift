@@ -1,0 +1,50 @@
+public import CofferBase
+
+/// The rows of a smart query, as a sequence: see ``SoupStore/rows(of:)``.
+public struct SoupRows: AsyncSequence, Sendable {
+    /// A row: a value for each column.
+    public typealias Element = [JSONValue]
+    /// What reading throws.
+    public typealias Failure = CofferError
+
+    let store: SoupStore
+    let query: SmartQuery
+
+    /// Begins at the first row.
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, query: query) }
+
+    /// Walks through the rows.
+    public struct Iterator: AsyncIteratorProtocol {
+        /// A row.
+        public typealias Element = [JSONValue]
+        /// What reading throws.
+        public typealias Failure = CofferError
+
+        private let store: SoupStore
+        private let query: SmartQuery
+        private var cursor: SoupCursor?
+        private var rows: ArraySlice<JSONValue> = []
+
+        init(store: SoupStore, query: SmartQuery) {
+            self.store = store
+            self.query = query
+        }
+
+        /// The next row; `nil` after the last.
+        ///
+        /// - Throws: As ``SoupStore/query(_:)-(SmartQuery)``.
+        public mutating func next() async throws(CofferError) -> [JSONValue]? {
+            if rows.isEmpty {
+                if let cursor {
+                    guard try await cursor.moveToNextPage() else { return nil }
+                    rows = await cursor.currentPage[...]
+                } else {
+                    let opened = try await store.query(query)
+                    rows = await opened.currentPage[...]
+                    cursor = opened
+                }
+            }
+            return rows.popFirst()?.array
+        }
+    }
+}

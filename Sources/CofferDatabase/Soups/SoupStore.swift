@@ -1,0 +1,232 @@
+public import Coffer
+public import CofferBase
+public import GRDB
+
+/// JSON documents in named sets, the soups, found by indexed paths.
+///
+/// ```swift
+/// let store = try await SoupStore.open(on: database)
+/// try await store.registerSoup("accounts", indexSpecs: [IndexSpec("Name", .string)])
+/// try await store.upsert([["Name": "Cloud Inc"]], in: "accounts")
+/// let cursor = try await store.query(.like("Cloud%", path: "Name"), in: "accounts")
+/// ```
+///
+/// A store lies in a database that GRDB has open, next to tables of your own if you like; its own begin with
+/// `coffer_`. The store is as safe as that database: give it an encrypted one. Several stores, also in several
+/// processes, may use one database at once. Every call runs in one transaction on a thread of GRDB and never
+/// blocks the cooperative pool.
+///
+/// Every call throws `locked` when the database was closed, `busy` when another process keeps it locked,
+/// `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the file below fails, `cancelled` when its task is.
+/// After any error, nothing of the call has happened; of ``alterSoup(_:indexSpecs:)`` and
+/// ``reindexSoup(_:paths:)``, which take many transactions, the rest then happens later.
+public final class SoupStore: Sendable {
+    let writer: any DatabaseWriter
+    let time: TimeSource
+    /// Called between the transactions of a long operation; tests stop it there.
+    let checkpoint: @Sendable (LongOperation.Step) throws(CofferError) -> Void
+
+    private init(
+        _ writer: any DatabaseWriter, _ time: TimeSource,
+        _ checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
+    ) {
+        self.writer = writer
+        self.time = time
+        self.checkpoint = checkpoint
+    }
+
+    /// Opens the store in a database, making it when there is none, and finishes the changes of soups that
+    /// were interrupted.
+    ///
+    /// - Parameters:
+    ///   - writer: An open database, from `EncryptedDatabase` where the documents are to be protected.
+    ///   - time: The clock that dates come from.
+    /// - Returns: The store.
+    /// - Throws: `unsupportedVersion` when a later release wrote it.
+    public static func open(
+        on writer: any DatabaseWriter, time: TimeSource = .system
+    ) async throws(CofferError) -> SoupStore {
+        try await open(on: writer, time: time) { _ throws(CofferError) in }
+    }
+
+    /// A store in memory, for tests. It is not encrypted and gone with its last user.
+    ///
+    /// - Parameter time: The clock that dates come from.
+    /// - Returns: The store.
+    /// - Throws: `outOfMemory`.
+    public static func insecureInMemory(time: TimeSource = .system) async throws(CofferError) -> SoupStore {
+        let queue: DatabaseQueue
+        do { queue = try DatabaseQueue() } catch { throw CofferError(soups: error) }
+        return try await open(on: queue, time: time)
+    }
+
+    static func open(
+        on writer: any DatabaseWriter, time: TimeSource,
+        checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
+    ) async throws(CofferError) -> SoupStore {
+        let store = SoupStore(writer, time, checkpoint)
+        try await store.write { try SoupCatalog.prepare($0) }
+        try await store.finishOperations()
+        return store
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(CofferError) -> Value {
+        do {
+            return try await writer.unsafeRead { db in
+                try Self.checkOpen(db)
+                return try db.readOnly { try Self.transaction(.deferred, db, body) }
+            }
+        } catch {
+            throw CofferError(soups: error)
+        }
+    }
+
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Value
+    ) async throws(CofferError) -> Value {
+        do {
+            return try await writer.writeWithoutTransaction { db in
+                try Self.checkOpen(db)
+                return try Self.transaction(.immediate, db, body)
+            }
+        } catch {
+            throw CofferError(soups: error)
+        }
+    }
+
+    /// GRDB's own transactions end the process when the connection was closed; preparing a statement throws.
+    private static func checkOpen(_ db: Database) throws { _ = try db.cachedStatement(sql: "SELECT 1") }
+
+    private static func transaction<Value>(
+        _ kind: Database.TransactionKind, _ db: Database, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        var result: Result<Value, CofferError> = .failure(CofferError(.internalFailure, "Nothing was done."))
+        try db.inTransaction(kind) {
+            result = .success(try body(db))
+            return .commit
+        }
+        return try result.get()
+    }
+
+    /// Milliseconds since 1970.
+    var now: Int64 { time.wall().wholeMilliseconds }
+}
+
+extension SoupStore {
+    /// Makes a soup. One that exists with the same indexes, in whatever order, is left as it is.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 255 bytes without braces, colons and control characters. Case matters.
+    ///   - indexSpecs: At least one.
+    /// - Throws: `invalidInput` for a bad name, bad paths, a path that stands twice and no index at all;
+    ///   `alreadyExists` when there is a soup of this name with other indexes: see
+    ///   ``alterSoup(_:indexSpecs:)``.
+    public func registerSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
+        try SoupLayout.check(name: name)
+        _ = try SoupLayout.indexes(indexSpecs)
+        let now = now
+        try await write { db in
+            guard let found = try SoupCatalog.find(name, db) else {
+                return try SoupCatalog.create(name, indexSpecs, now: now, db)
+            }
+            guard found.hasIndexes(indexSpecs) else {
+                throw CofferError(
+                    .alreadyExists,
+                    "The soup \(CofferError.quoted(name)) exists with other indexes: alter it instead.")
+            }
+        }
+    }
+
+    /// Whether there is a soup of this name.
+    public func soupExists(_ name: String) async throws(CofferError) -> Bool {
+        try await read { try SoupCatalog.find(name, $0) != nil }
+    }
+
+    /// The names of all soups, in order of their bytes.
+    public func soupNames() async throws(CofferError) -> [String] {
+        try await read { try SoupCatalog.names($0) }
+    }
+
+    /// The indexes of a soup, in the order of registration.
+    ///
+    /// - Throws: `absent` when there is no such soup.
+    public func indexSpecs(of soup: String) async throws(CofferError) -> [IndexSpec] {
+        try await read { try SoupCatalog.require(soup, $0).specs }
+    }
+
+    /// What is known of a soup.
+    ///
+    /// - Throws: `absent` when there is no such soup.
+    public func attributes(of soup: String) async throws(CofferError) -> SoupAttributes {
+        try await read { db in
+            let layout = try SoupCatalog.require(soup, db)
+            let row = try Row.fetchOne(
+                db, sql: "SELECT count(*), max(\(SoupField.lastModified)) FROM \(layout.table)")
+            return SoupAttributes(
+                name: layout.name, indexSpecs: layout.specs, createdDate: layout.created,
+                entryCount: row?[0] ?? 0, lastModifiedDate: row?[1],
+                isBeingAltered: try LongOperation.find(soup: layout.id, db) != nil)
+        }
+    }
+
+    /// Removes a soup with all its entries; gives whether there was one.
+    @discardableResult
+    public func removeSoup(_ name: String) async throws(CofferError) -> Bool {
+        try await write { db in
+            guard let layout = try SoupCatalog.find(name, db) else { return false }
+            try SoupCatalog.drop(layout, db)
+            return true
+        }
+    }
+
+    /// Removes every soup; gives how many there were.
+    @discardableResult
+    public func removeAllSoups() async throws(CofferError) -> Int {
+        try await write { db in
+            let names = try SoupCatalog.names(db)
+            for name in names { try SoupCatalog.drop(try SoupCatalog.require(name, db), db) }
+            return names.count
+        }
+    }
+
+    /// Removes all entries of a soup and keeps the soup; gives how many there were. Ids are not used again.
+    ///
+    /// - Throws: `absent` when there is no such soup.
+    @discardableResult
+    public func clearSoup(_ name: String) async throws(CofferError) -> Int {
+        try await write { db in
+            try db.execute(sql: "DELETE FROM \(SoupCatalog.require(name, db).table)")
+            return db.changesCount
+        }
+    }
+
+    /// How many bytes the database's pages take, those of other tables in it included.
+    public func size() async throws(CofferError) -> Int64 {
+        try await read { db in
+            let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            return pages * (try Int64.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
+        }
+    }
+
+    /// How many bytes the documents of a soup have as JSON.
+    ///
+    /// - Throws: `absent` when there is no such soup.
+    public func size(of soup: String) async throws(CofferError) -> Int64 {
+        try await read { db in
+            let table = try SoupCatalog.require(soup, db).table
+            return try Int64.fetchOne(
+                db, sql: "SELECT sum(length(CAST(\(SoupField.document) AS BLOB))) FROM \(table)") ?? 0
+        }
+    }
+}
+
+extension Duration {
+    /// Cut to whole ones, and to what 64 bits hold.
+    var wholeMilliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        guard seconds.magnitude < UInt64(Int64.max / 1000) else { return seconds < 0 ? .min : .max }
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+}

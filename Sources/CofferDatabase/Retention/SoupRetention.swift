@@ -4,8 +4,8 @@ import GRDB
 extension SoupStore {
     /// Removes what a policy does not keep, in one transaction.
     ///
-    /// An entry counts as viewed when it is put in and with every ``markViewed(_:in:)``; replacing it does not
-    /// count. An entry viewed exactly as long ago as the policy's age is kept.
+    /// An entry counts as viewed when it is put in and with every ``markViewed(_:in:)``; replacing it does
+    /// not count. An entry viewed exactly as long ago as the policy's age is kept.
     ///
     /// - Parameters:
     ///   - policy: What to keep.

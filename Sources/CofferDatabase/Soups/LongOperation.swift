@@ -54,10 +54,11 @@ struct LongOperation: Sendable {
         try target(layout).createTables(db)
         let changes: KeyValuePairs = ["INSERT": "new", "UPDATE": "new", "DELETE": "old"]
         for (event, row) in changes {
+            let values = "\(soup), \(row).\(SoupField.entryID)"
             try db.execute(
                 sql: """
                     CREATE TRIGGER \(layout.table)_log_\(event) AFTER \(event) ON \(layout.table) BEGIN
-                        INSERT OR IGNORE INTO coffer_soup_changes VALUES (\(soup), \(row).\(SoupField.entryID));
+                        INSERT OR IGNORE INTO coffer_soup_changes VALUES (\(values));
                     END
                     """)
         }

@@ -1,7 +1,8 @@
 /// Which entries of a soup to find, by one condition on one indexed path, and in what order.
 ///
 /// Beside the soup's index paths, `_soupEntryId`, `_soupCreatedDate`, `_soupLastModifiedDate` and
-/// `_soupLastViewedDate` can be asked for and ordered by. Entries with equal values are in order of their ids.
+/// `_soupLastViewedDate` can be asked for and ordered by. Entries with equal values are in order of their
+/// ids.
 public struct QuerySpec: Sendable, Hashable {
     /// The direction of the order.
     public enum Order: String, Sendable, CaseIterable {
@@ -54,8 +55,8 @@ public struct QuerySpec: Sendable, Hashable {
     /// Entries whose value at `path` is `key`.
     ///
     /// - Parameters:
-    ///   - path: An index path.
     ///   - key: The value; `null` finds entries that have none.
+    ///   - path: An index path.
     ///   - orderPath: An index path; `nil` for order by id.
     ///   - order: The direction.
     ///   - pageSize: At least 1.

@@ -44,6 +44,7 @@ public struct SecureLocalStorage: Sendable {
     /// - Parameters:
     ///   - key: Any text, also an empty one.
     ///   - value: Any text.
+    /// - Throws: As every call of the store.
     public func setItem(_ key: String, _ value: String) async throws(CofferError) {
         let document: JSONValue = [Self.id: .string(Self.mark + key), Self.value: .string(value)]
         try await store.upsert([document], in: soup, externalIDPath: Self.id)

@@ -5,16 +5,16 @@ import GRDB
 extension SoupStore {
     /// Gives a soup other indexes and fills them from its entries.
     ///
-    /// Works in many short transactions: others read and write the soup meanwhile, by the old indexes. When it
-    /// is interrupted, by an error, a cancelled task or the end of the process, it goes on where it was when
-    /// the store is opened next or the soup is altered again. The new indexes count from the last transaction
-    /// on, all at once.
+    /// Works in many short transactions: others read and write the soup meanwhile, by the old indexes. When
+    /// it is interrupted, by an error, a cancelled task or the end of the process, it goes on where it was
+    /// when the store is opened next or the soup is altered again. The new indexes count from the last
+    /// transaction on, all at once.
     ///
     /// - Parameters:
     ///   - name: The soup.
     ///   - indexSpecs: All its indexes from now on. The same as before: nothing happens.
-    /// - Throws: `absent` when there is no such soup; `invalidInput` as ``registerSoup(_:indexSpecs:)``; `busy`
-    ///   when another process begins to alter it at the same time.
+    /// - Throws: `absent` when there is no such soup; `invalidInput` as ``registerSoup(_:indexSpecs:)``;
+    ///   `busy` when another process begins to alter it at the same time.
     public func alterSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
         _ = try SoupLayout.indexes(indexSpecs)
         try await change(name) { (layout, db) in
@@ -31,8 +31,8 @@ extension SoupStore {
     /// - Parameters:
     ///   - name: The soup.
     ///   - paths: Which indexes; `nil` for all.
-    /// - Throws: `absent` when there is no such soup; `invalidInput` for a path that is no index of it; `busy`
-    ///   when another process begins to alter it at the same time.
+    /// - Throws: `absent` when there is no such soup; `invalidInput` for a path that is no index of it;
+    ///   `busy` when another process begins to alter it at the same time.
     public func reindexSoup(_ name: String, paths: [String]? = nil) async throws(CofferError) {
         try await change(name) { (layout, _) in
             let indexes = try paths.map { paths in try paths.map { try layout.index(on: $0) } }

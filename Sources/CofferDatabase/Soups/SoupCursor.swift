@@ -57,8 +57,8 @@ public actor SoupCursor {
 
     /// Shows the page at `index`. Page 0 is there even when it is empty.
     ///
-    /// - Throws: `invalidInput` when there is no such page; `refused` when the cursor is closed; `absent` when
-    ///   the soup is gone.
+    /// - Throws: `invalidInput` when there is no such page; `refused` when the cursor is closed; `absent`
+    ///   when the soup is gone.
     public func moveToPage(_ index: Int) async throws(CofferError) {
         guard try await move(to: index) else {
             throw CofferError(.invalidInput, "There are \(totalPages) pages, counted from 0; not \(index).")

@@ -5,9 +5,9 @@ import GRDB
 extension SoupStore {
     /// Puts documents into a soup: all of them, or after an error none.
     ///
-    /// A document whose `_soupEntryId` is that of an entry replaces it. Any other becomes a new entry, and its
-    /// `_soupEntryId` is overwritten. With `externalIDPath`, the entry with the same value at that path is
-    /// replaced instead, where there is one. `_soupCreatedDate` and `_soupLastModifiedDate` are set by the
+    /// A document whose `_soupEntryId` is that of an entry replaces it. Any other becomes a new entry, and
+    /// its `_soupEntryId` is overwritten. With `externalIDPath`, the entry with the same value at that path
+    /// is replaced instead, where there is one. `_soupCreatedDate` and `_soupLastModifiedDate` are set by the
     /// store, whatever the document says.
     ///
     /// - Parameters:
@@ -16,8 +16,8 @@ extension SoupStore {
     ///   - externalIDPath: An indexed path, not of full text, that holds the id that another system gave.
     /// - Returns: The documents as they are now stored, in the same order.
     /// - Throws: `absent` when there is no such soup; `invalidInput` for what is no object, a number that is
-    ///   not finite, too deep a document, a path without an index, and a document that has nothing or an empty
-    ///   text there; `ambiguous` when several entries have the same external id.
+    ///   not finite, too deep a document, a path without an index, and a document that has nothing or an
+    ///   empty text there; `ambiguous` when several entries have the same external id.
     @discardableResult
     public func upsert(
         _ documents: [JSONValue], in soup: String, externalIDPath: String? = nil

@@ -6,8 +6,8 @@ extension SoupStore {
     /// Finds entries of a soup; gives a cursor on the first page of their documents.
     ///
     /// - Throws: `absent` when there is no such soup; `invalidInput` for a path without the index that the
-    ///   query needs, a key that no value of the index could equal, a page size below 1 and an expression that
-    ///   FTS5 does not understand.
+    ///   query needs, a key that no value of the index could equal, a page size below 1 and an expression
+    ///   that FTS5 does not understand.
     public func query(_ spec: QuerySpec, in soup: String) async throws(CofferError) -> SoupCursor {
         try await SoupCursor.open(.spec(spec, soup: soup), in: self)
     }
@@ -16,8 +16,8 @@ extension SoupStore {
     /// each column. A column named `_soup` holds documents; give it another name to get their text.
     ///
     /// - Throws: `absent` when it names a soup that does not exist; `invalidInput` for a path without index,
-    ///   what SQLite does not understand, a query that writes, arguments that do not fit and a page size below
-    ///   1.
+    ///   what SQLite does not understand, a query that writes, arguments that do not fit and a page size
+    ///   below 1.
     public func query(_ query: SmartQuery) async throws(CofferError) -> SoupCursor {
         try await SoupCursor.open(.smart(query), in: self)
     }

@@ -12,14 +12,15 @@ public import GRDB
 /// ```
 ///
 /// A store lies in a database that GRDB has open, next to tables of your own if you like; its own begin with
-/// `coffer_`. The store is as safe as that database: give it an encrypted one. Several stores, also in several
-/// processes, may use one database at once. Every call runs in one transaction on a thread of GRDB and never
-/// blocks the cooperative pool.
+/// `coffer_`. The store is as safe as that database: give it an encrypted one. Several stores, also in
+/// several processes, may use one database at once. Every call runs in one transaction on a thread of GRDB
+/// and never blocks the cooperative pool.
 ///
-/// Every call throws `locked` when the database was closed, `busy` when another process keeps it locked,
-/// `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the file below fails, `cancelled` when its task is.
-/// After any error, nothing of the call has happened; of ``alterSoup(_:indexSpecs:)`` and
-/// ``reindexSoup(_:paths:)``, which take many transactions, the rest then happens later.
+/// Every call throws `locked` when the database was closed, `busy` when another connection keeps it locked
+/// for longer than GRDB's `busyMode` waits, `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the file
+/// below fails, `cancelled` when its task is. After any error, nothing of the call has happened; of
+/// ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take many transactions, the rest then
+/// happens later.
 public final class SoupStore: Sendable {
     let writer: any DatabaseWriter
     let time: TimeSource

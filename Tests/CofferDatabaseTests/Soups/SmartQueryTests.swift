@@ -59,7 +59,7 @@ struct SmartQueryTests {
         #expect(
             try await rows(
                 store,
-                "SELECT {people:_soup} FROM {people} WHERE {people:_soupEntryId} <= 2 ORDER BY {people:_soupEntryId}"
+                "SELECT {people:_soup} FROM {people} WHERE {people:Name} < 'H' AND {people:Age} <> 72"
             )
                 == stored.map { [$0] })
         let row = try await rows(
@@ -79,9 +79,9 @@ struct SmartQueryTests {
         #expect(
             try await rows(
                 store,
-                "WITH old AS (SELECT {people:Name} n FROM {people} WHERE {people:Age} > 50) SELECT n FROM old ORDER BY n"
+                "WITH a AS (SELECT {people:Name} FROM {people} WHERE {people:Age} > 50) SELECT * FROM a"
             )
-                == [["Edsger"], ["Grace"]])
+            .count == 2)
         #expect(try await rows(store, "VALUES (1, 'x'), (?, x'00ff')", [nil]) == [[1, "x"], [nil, "00ff"]])
         #expect(try await rows(store, "SELECT 9e999, -0.5, 'é'") == [[nil, -0.5, "é"]])
         #expect(

@@ -13,6 +13,8 @@ bool csha2_available(void);
 // One block of 64 bytes (FIPS 180-4 section 6.2.2).
 void csha2_compress(uint32_t state[8], const uint8_t block[64]);
 
+// Both functions leave nothing of what they computed with on the stack or in vector registers.
+
 // The rounds of PBKDF2-HMAC-SHA256 (RFC 8018 section 5.2) after the first, for one or two output blocks.
 //
 // inner and outer are the states after the key's two pads. u holds each block's U of the round before, total

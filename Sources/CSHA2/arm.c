@@ -1,12 +1,14 @@
 #if defined(__aarch64__)
 
 #include "CSHA2.h"
+#include "clear.h"
 #include "constants.h"
 
 #include <arm_neon.h>
 #include <sys/auxv.h>
 
 #define SHA_TARGET __attribute__((target("sha2")))
+#define SHA_WORK __attribute__((noinline)) static SHA_TARGET
 #define SHA_INLINE static inline __attribute__((target("sha2"), always_inline))
 
 // HWCAP_SHA2 of <asm/hwcap.h>.
@@ -37,7 +39,7 @@ SHA_INLINE void steps(chain *chains, const int count) {
     }
 }
 
-SHA_TARGET void csha2_compress(uint32_t state[8], const uint8_t block[64]) {
+SHA_WORK void compress(uint32_t state[8], const uint8_t block[64]) {
     const uint32x4_t abcd = vld1q_u32(state), efgh = vld1q_u32(state + 4);
     chain c = {.abcd = abcd, .efgh = efgh};
     for (int i = 0; i < 4; i++) c.w[i] = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(block + 16 * i)));
@@ -89,12 +91,23 @@ SHA_INLINE void rounds_of(const int count, const uint32_t inner[8], const uint32
     }
 }
 
-SHA_TARGET void csha2_pbkdf2_rounds(const uint32_t inner[8], const uint32_t outer[8], uint32_t *u,
-                                    uint32_t *total, unsigned blocks, uint32_t rounds) {
+SHA_WORK void run(const uint32_t inner[8], const uint32_t outer[8], uint32_t *u, uint32_t *total,
+                  unsigned blocks, uint32_t rounds) {
     if (blocks == 2)
         rounds_of(2, inner, outer, u, total, rounds);
     else
         rounds_of(1, inner, outer, u, total, rounds);
+}
+
+void csha2_compress(uint32_t state[8], const uint8_t block[64]) {
+    compress(state, block);
+    csha2_clear();
+}
+
+void csha2_pbkdf2_rounds(const uint32_t inner[8], const uint32_t outer[8], uint32_t *u,
+                         uint32_t *total, unsigned blocks, uint32_t rounds) {
+    run(inner, outer, u, total, blocks, rounds);
+    csha2_clear();
 }
 
 #endif

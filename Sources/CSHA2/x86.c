@@ -1,12 +1,14 @@
 #if defined(__x86_64__)
 
 #include "CSHA2.h"
+#include "clear.h"
 #include "constants.h"
 
 #include <cpuid.h>
 #include <immintrin.h>
 
 #define SHA_TARGET __attribute__((target("sha,sse4.1")))
+#define SHA_WORK __attribute__((noinline)) static SHA_TARGET
 #define SHA_INLINE static inline __attribute__((target("sha,sse4.1"), always_inline))
 
 bool csha2_available(void) {
@@ -29,7 +31,9 @@ SHA_INLINE __m128i next_words(const __m128i w[4], int i) {
     return _mm_sha256msg2_epu32(sum, w[(i + 3) & 3]);
 }
 
-// The 64 steps, four at a time, for each chain in turn so that one computes while the other waits.
+// The 64 steps, four at a time, for each chain in turn so that one computes while the other waits. A chain by
+// itself has its words computed four groups ahead, where they hold up no step; two chains fill each other's
+// gaps and do better with fewer words at hand.
 SHA_INLINE void steps(chain *chains, const int count) {
 #pragma clang loop unroll(full)
     for (int i = 0; i < 16; i++) {
@@ -37,11 +41,12 @@ SHA_INLINE void steps(chain *chains, const int count) {
 #pragma clang loop unroll(full)
         for (int lane = 0; lane < count; lane++) {
             chain *c = &chains[lane];
-            if (i >= 4) c->w[i & 3] = next_words(c->w, i);
+            if (count > 1 && i >= 4) c->w[i & 3] = next_words(c->w, i);
             const __m128i wk = _mm_add_epi32(c->w[i & 3], k);
             const __m128i first = i == 0 ? c->start[0] : wk;
             const __m128i second = i == 0 ? c->start[1] : _mm_shuffle_epi32(wk, 0x0e);
             c->cdgh = _mm_sha256rnds2_epu32(c->cdgh, c->abef, first);
+            if (count == 1 && i < 12) c->w[i & 3] = next_words(c->w, i);
             c->abef = _mm_sha256rnds2_epu32(c->abef, c->cdgh, second);
         }
     }
@@ -69,7 +74,7 @@ SHA_INLINE void store_words(uint32_t *s, __m128i abef, __m128i cdgh) {
     _mm_storeu_si128((__m128i *)(s + 4), last_words(abef, cdgh));
 }
 
-SHA_TARGET void csha2_compress(uint32_t state[8], const uint8_t block[64]) {
+SHA_WORK void compress(uint32_t state[8], const uint8_t block[64]) {
     const __m128i order = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
     const __m128i abef = load_abef(state), cdgh = load_cdgh(state);
     chain c = {.abef = abef, .cdgh = cdgh};
@@ -136,12 +141,23 @@ SHA_INLINE void rounds_of(const int count, const uint32_t inner[8], const uint32
     }
 }
 
-SHA_TARGET void csha2_pbkdf2_rounds(const uint32_t inner[8], const uint32_t outer[8], uint32_t *u,
-                                    uint32_t *total, unsigned blocks, uint32_t rounds) {
+SHA_WORK void run(const uint32_t inner[8], const uint32_t outer[8], uint32_t *u, uint32_t *total,
+                  unsigned blocks, uint32_t rounds) {
     if (blocks == 2)
         rounds_of(2, inner, outer, u, total, rounds);
     else
         rounds_of(1, inner, outer, u, total, rounds);
+}
+
+void csha2_compress(uint32_t state[8], const uint8_t block[64]) {
+    compress(state, block);
+    csha2_clear();
+}
+
+void csha2_pbkdf2_rounds(const uint32_t inner[8], const uint32_t outer[8], uint32_t *u,
+                         uint32_t *total, unsigned blocks, uint32_t rounds) {
+    run(inner, outer, u, total, blocks, rounds);
+    csha2_clear();
 }
 
 #endif

@@ -65,6 +65,25 @@ struct VectorsCommandTests {
         #expect(junit.contains("tests=\"3\" failures=\"0\" skipped=\"0\""))
     }
 
+    @Test("Without the processor's special instructions the results are the same, and the output says so")
+    func portable() throws {
+        let found = try verify(["a.json": Self.mac]).run
+        let masked = try verify(["a.json": Self.mac], ["--json", "--portable"]).run
+        #expect(masked.code == 0 && masked.errors.isEmpty && masked.json["passed"] as? Int == 3)
+        let provider = try #require(masked.json["provider"] as? [String: Any])
+        #expect(provider["portable"] as? Bool == true)
+        #expect(provider["pbkdf2Sha256"] as? String == "OpenSSL's compression function")
+        #expect((found.json["provider"] as? [String: Any])?["portable"] as? Bool == false)
+        let derivation = """
+            {"algorithm": "PBKDF2-HMACSHA256", "numberOfTests": 1, "testGroups": [
+            {"type": "PbkdfTest", "tests": [
+            {"tcId": 1, "password": "50617373776f7264", "salt": "4e61436c", "iterationCount": 80000,
+            "dkLen": 16, "dk": "4ddcd8f60b98be21830cee5ef22701f9", "result": "valid"}]}]}
+            """
+        let table = try verify(["a.json": derivation], ["--portable"]).run
+        #expect(table.code == 0 && table.text.contains("processor features masked"))
+    }
+
     @Test("An unknown algorithm is listed as skipped and does not pass")
     func unknownAlgorithm() throws {
         let (run, junit) = try verify(["a.json": Self.mac, "b.json": Self.unknown])

@@ -31,6 +31,13 @@ struct VectorsVerify: ParsableCommand {
     @Flag(help: "Run tests that take long, too: PBKDF2 with more than 20 000 000 rounds, or flagged as slow.")
     var slow = false
 
+    @Flag(
+        help: """
+            Run without the processor's special instructions, of OpenSSL and of this program: such code has \
+            been wrong by itself before. libsodium chooses its own.
+            """)
+    var portable = false
+
     @Option(help: ArgumentHelp("Write a JUnit report to this file.", valueName: "file"))
     var junit: String?
 
@@ -38,6 +45,9 @@ struct VectorsVerify: ParsableCommand {
     var manifest: [String] = []
 
     func run() throws {
+        if portable, let setting = ProcessorFeatures.portableSetting, !ProcessorFeatures.isPortable {
+            try OwnProgram.startAgain(setting: setting.name, to: setting.value)
+        }
         let search = try VectorSearch.run(
             paths.map { FilePath($0) }, manifests: manifest.map { FilePath($0) })
         let runner = VectorRunner(

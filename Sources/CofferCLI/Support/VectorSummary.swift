@@ -1,6 +1,5 @@
 import CofferCrypto
 import CofferEngine
-import FoundationEssentials
 
 /// What `vectors verify` prints about all files together.
 struct VectorSummary {
@@ -22,6 +21,7 @@ struct VectorSummary {
                     ("detected", .number(controls.detected)), ("total", .number(controls.total)),
                 ])
             ),
+            ("provider", Self.providerDocument),
         ])
     }
 
@@ -103,10 +103,28 @@ struct VectorSummary {
         return (all.subtracting(missed).count, all.count)
     }
 
+    /// What computed the results.
     private var provider: String {
-        let mask = ProcessInfo.processInfo.environment["OPENSSL_ia32cap"]
-        return "OpenSSL \(OpenSSLFailure.libraryVersion), libsodium \(SodiumLibrary.version), "
-            + "processor features \(mask.map { "masked by OPENSSL_ia32cap=\($0)" } ?? "as found")"
+        "OpenSSL \(OpenSSLFailure.libraryVersion), libsodium \(SodiumLibrary.version); PBKDF2-HMAC-SHA256 by "
+            + "\(Self.derivation); processor features "
+            + (ProcessorFeatures.isPortable ? "masked " : "as found ")
+            + "(\(ProcessorFeatures.libraryDescription))"
+    }
+
+    private static var providerDocument: JSONDocument {
+        .object([
+            ("openssl", .text(OpenSSLFailure.libraryVersion)), ("libsodium", .text(SodiumLibrary.version)),
+            ("processor", .text(ProcessorFeatures.libraryDescription)),
+            ("portable", .flag(ProcessorFeatures.isPortable)), ("pbkdf2Sha256", .text(derivation)),
+        ])
+    }
+
+    private static var derivation: String {
+        switch PBKDF2Binding.way(.sha256, rounds: 600_000) {
+        case .instructions: "the processor's SHA-256 instructions"
+        case .compression: "OpenSSL's compression function"
+        case .library: "OpenSSL"
+        }
     }
 
     private func sum(_ count: (VectorReport) -> Int) -> Int { reports.reduce(0) { $0 + count($1) } }

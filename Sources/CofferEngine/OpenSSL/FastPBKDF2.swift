@@ -6,8 +6,8 @@ import CSHA2
 ///
 /// The first U of each block comes from OpenSSL. Everything secret stands in guarded memory.
 package enum FastPBKDF2 {
-    /// Whether this processor has the instructions.
-    package static let isAvailable = csha2_available()
+    /// Whether this processor has the instructions and no mask hides them.
+    package static let isAvailable = csha2_available() && ProcessorFeatures.allowsSHA256
 
     /// Fills `output`. Only where ``isAvailable``, with at least one round and one byte.
     package static func derive(

@@ -1,4 +1,5 @@
 import Glibc
+import CLinux
 package import CofferBase
 import SystemPackage
 

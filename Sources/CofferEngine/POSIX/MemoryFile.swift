@@ -1,4 +1,5 @@
 package import CofferBase
+import Glibc
 import CLinux
 import SystemPackage
 

@@ -22,8 +22,9 @@ extension FuzzTarget {
         FuzzTarget("hex") { bytes, _ in try readHex(bytes) },
         FuzzTarget("names") { bytes, _ in
             let text = String(decoding: bytes, as: UTF8.self)
-            if let id = FileID(fileName: FilePath(text)) {
-                try FuzzFinding.require(id.fileName.string == text, "a file's name is another")
+            let path = FilePath(text)
+            if let id = FileID(fileName: path) {
+                try FuzzFinding.require(id.fileName == path, "a file's name is another")
             }
             let parts = text.split(separator: "\n", maxSplits: 1).map(String.init)
             _ = try? TokenID(service: parts.first ?? "", account: parts.last ?? "")

@@ -180,7 +180,8 @@ enum BrokenPipe {
         let result = write()
         let number = Errno.current
         if result < 0, number == EPIPE {
-            var none = timespec()
+            // Named with its module: CLinux sees the same header, and a file without CLinux must see this one.
+            var none = Glibc.timespec()
             unsafe sigtimedwait(&signals, nil, &none)
         }
         unsafe pthread_sigmask(SIG_SETMASK, &former, nil)

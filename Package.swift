@@ -135,6 +135,16 @@ let package = Package(
                 "Coffer", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Tests/TestAgent", swiftSettings: shared, linkerSettings: immediateBinding),
+        // What valgrind looks at: secrets held for undefined, and hot paths whose instructions are counted.
+        .systemLibrary(name: "CValgrind", path: "Tests/Valgrind"),
+        .executableTarget(
+            name: "Probe",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CValgrind",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Tests/Probe", exclude: ["expected.json", "instructions.json"], swiftSettings: shared,
+            linkerSettings: immediateBinding),
         .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
         .testTarget(
             name: "CofferEngineTests",

@@ -129,9 +129,9 @@ enum Rules {
         return words.dropFirst().first.map(String.init)
     }
 
-    /// The rooms where pointers are, and the file in which libFuzzer hands over its input by address.
+    /// The rooms where pointers are, and the files in which libFuzzer and valgrind are spoken to by address.
     private static func isEngineRoom(_ source: SwiftSource) -> Bool {
         source.module.hasPrefix("Sources/CofferEngine") || source.module == "Benchmarks/Peers"
-            || source.path == "Tests/Fuzz/main.swift"
+            || source.path == "Tests/Fuzz/main.swift" || source.path == "Tests/Probe/Poison.swift"
     }
 }

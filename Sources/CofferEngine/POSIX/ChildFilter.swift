@@ -180,7 +180,7 @@ enum BrokenPipe {
         let result = write()
         let number = Errno.current
         if result < 0, number == EPIPE {
-            // Named with its module: CLinux sees the same header, and a file without CLinux must see this one.
+            // CLinux sees the same header, but files that do not import it must see this one.
             var none = Glibc.timespec()
             unsafe sigtimedwait(&signals, nil, &none)
         }

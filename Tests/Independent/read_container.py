@@ -10,7 +10,8 @@ library nor with write_container.py next to it, so that a slip in one of them sh
 Writes the plaintext (or with --info a JSON object) to stdout and exits 0. A container that is refused gives one
 line on stderr, nothing on stdout, and exit code 1. All of it is checked before the first byte goes out.
 
-Descriptor N holds a JSON object {"deviceKey": hex, "classKey": hex, "vaultID": hex}; keys on the command line
+Descriptor N holds a JSON object {"deviceKey": hex, "classKey": hex, "vaultID": hex}, and where the container is
+wrapped under keys of the record of file keys, "outerKEK" and "innerKEK"; keys on the command line
 are for tests, because other users of the machine can see them.
 """
 
@@ -46,6 +47,8 @@ class Keys(NamedTuple):
     klass: bytes
     vault: bytes
     context: bytes = b""
+    outer_kek: bytes | None = None
+    inner_kek: bytes | None = None
 
 
 class Layer(NamedTuple):
@@ -130,13 +133,21 @@ def read_slot(raw, which, keys):
     file_id, salt = raw[16:32], raw[32:64]
     klass, algorithm = struct.unpack(">HH", raw[64:68])
     (length,) = struct.unpack(">H", raw[84:86])
-    wrapping_key = kek(keys.device, b"coffer/file-outer-kek/v1", keys.vault)
+    # Under the id of the vault the key is derived; any other id is that of a key of the record of file keys.
+    if raw[68:84] == keys.vault:
+        wrapping_key = kek(keys.device, b"coffer/file-outer-kek/v1", keys.vault)
+    elif keys.outer_kek is not None:
+        wrapping_key = keys.outer_kek
+    else:
+        raise Refused("outer key of the record of file keys, or of another vault")
     file_key = unwrap(wrapping_key, algorithm, length, raw[88:344])
     layer = schedule(file_key, OUTER, suite, lg, file_id, salt, b"")
     if not equal(layer.commitment, raw[344:376]):
         raise Refused("outer commitment does not hold")
     if not equal(hmac.new(layer.mac, raw[:2016], hashlib.sha256).digest(), raw[2016:2048]):
         raise Refused("slot authentication does not hold")
+    if any(raw[86:88]) or any(raw[128:344]) or any(raw[1428:2016]):
+        raise Refused("reserved bytes of the slot are not zero")
     return Slot(raw, which, suite, lg, generation, file_id, klass, layer)
 
 
@@ -154,6 +165,8 @@ def choose_slot(header, keys):
         raise reason
     if len(valid) == 2 and valid[0].immutable != valid[1].immutable:
         raise Refused("the two slots disagree")
+    if len(valid) == 2 and valid[0].generation == valid[1].generation and valid[0].raw != valid[1].raw:
+        raise Refused("two different slots of one generation")
     return max(valid, key=lambda slot: slot.generation)
 
 
@@ -175,7 +188,7 @@ def read_inner(slot, keys):
         raise Refused("inner header of another file")
     salt = head[32:64]
     algorithm, length = struct.unpack(">HH", head[80:84])
-    wrapping_key = kek(keys.klass, b"coffer/file-inner-kek/v1", keys.vault)
+    wrapping_key = keys.inner_kek or kek(keys.klass, b"coffer/file-inner-kek/v1", keys.vault)
     file_key = unwrap(wrapping_key, algorithm, length, head[84:340])
     layer = schedule(file_key, INNER, suite, lg, slot.file_id, salt, keys.context)
     if not equal(layer.commitment, head[340:372]):
@@ -188,6 +201,11 @@ def read_inner(slot, keys):
         raise Refused("name or media type too long")
     if padding != 0:
         raise Refused("unknown padding scheme %d" % padding)
+    if flags > 1 or bool(flags & 1) != bool(keys.context):
+        raise Refused("unknown flags, or a context missing or too much")
+    if any(any(head[start:end]) for start, end in (
+            (124, 340), (398 + name_length, 653), (654 + media_length, 781), (782, 992))):
+        raise Refused("reserved bytes of the inner header are not zero")
     return Inner(suite, flags, generation, plain_length, mtime, head[398 : 398 + name_length],
                  head[654 : 654 + media_length], layer)
 
@@ -274,6 +292,8 @@ def keys_from(arguments, parser):
                 given = json.loads(stream.read())
             device, klass = key_hex(given["deviceKey"]), key_hex(given["classKey"])
             vault = vault_hex(given["vaultID"])
+            outer, inner = (key_hex(given[name]) if name in given else None for name in ("outerKEK", "innerKEK"))
+            return Keys(device, klass, vault, arguments.context_hex, outer, inner)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, argparse.ArgumentTypeError):
             parser.error("the descriptor holds no usable keys")
     if device is None or klass is None or vault is None:

@@ -106,8 +106,9 @@ class Damage(unittest.TestCase):
 
     def test_wrong_keys(self):
         for wrong in (KEYS._replace(device=bytes(32)), KEYS._replace(klass=bytes(32)),
-                      KEYS._replace(vault=bytes(16)), KEYS._replace(device=CLASS, klass=DEVICE)):
+                      KEYS._replace(device=CLASS, klass=DEVICE)):
             self.refused(self.data, wrong, "does not unwrap")
+        self.refused(self.data, KEYS._replace(vault=bytes(16)), "another vault")
 
     def test_truncation_at_every_byte(self):
         for length in range(len(self.data)):

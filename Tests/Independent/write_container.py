@@ -38,6 +38,7 @@ class Options:
     content_generation: int = 1
     context: bytes = b""
     flags: int = None  # by default bit 0 says whether there is a context
+    class_key_id: bytes = None  # by default one made from the class key
 
 
 @dataclass
@@ -162,7 +163,7 @@ class Writer:
             flags.to_bytes(4, "big"),
             self.file_id,
             self.inner_salt,
-            hashlib.sha256(b"inner" + class_key).digest()[:16],
+            options.class_key_id or hashlib.sha256(b"inner" + class_key).digest()[:16],
             (1).to_bytes(2, "big"),
             len(wrapped).to_bytes(2, "big"),
             field(wrapped, 256),
@@ -204,6 +205,7 @@ def read_keys(arguments, parser):
             with os.fdopen(arguments.keys_fd, "rb") as stream:
                 given = json.loads(stream.read())
             texts = given["deviceKey"], given["classKey"], given["vaultID"]
+            arguments.class_key_id = bytes.fromhex(given.get("classKeyID", ""))
         else:
             texts = arguments.device_key_hex, arguments.class_key_hex, arguments.vault_id_hex
         keys = [bytes.fromhex(text.replace("-", "")) for text in texts]
@@ -244,6 +246,7 @@ def main():
         mtime=arguments.mtime,
         content_generation=arguments.generation,
         context=arguments.context_hex,
+        class_key_id=getattr(arguments, "class_key_id", None),
     )
     first = arguments.slot_generation
     if arguments.slot == "both":

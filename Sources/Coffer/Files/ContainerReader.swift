@@ -37,14 +37,16 @@ final class ContainerReader: Sendable {
     ///
     /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and what `classKey` throws.
     static func open(
-        _ file: consuming Descriptor, id: FileID?, device: DeviceRecord, context: [UInt8] = [],
-        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+        _ file: consuming Descriptor, id: FileID?, device: DeviceRecord, keys: FileKeys = FileKeys(),
+        context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) -> ContainerReader {
         let status = try file.status()
         guard status.kind == .regular else { throw damaged }
-        let kek = try device.key(Label.fileOuterKEK)
-        let (slot, bytes) = try newestSlot(file, kek: kek, vaultID: device.vaultID)
-        guard let outer = try slot.keys(bytes, kek: kek) else { throw damaged }
+        let slots = try ContainerSlots.read(file, keys: keys, device: device)
+        let (slot, bytes) = (slots.newest, slots.newestBytes)
+        guard let kek = try keys.outer(slot.kekID, device: device),
+            let outer = try slot.keys(bytes, kek: kek)
+        else { throw damaged }
         guard id == nil || id == slot.id else { throw damaged }
         let layout = try ContainerLayout(log: slot.log, containerSize: status.size)
         let classKey = try classKey(slot.protection)
@@ -54,7 +56,10 @@ final class ContainerReader: Sendable {
             guard header.id == slot.id, header.log == slot.log, header.length == layout.length,
                 header.isContextBound == !context.isEmpty
             else { throw damaged }
-            let fileKey = try KeyWrap.unwrap(header.wrappedKey.span, under: classKey.fileKEK)
+            let innerKEK = try keys.inner(
+                header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
+            guard let innerKEK else { throw damaged }
+            let fileKey = try innerKEK.unwrap(header.wrappedKey)
             let inner = try LayerKeys.derive(
                 fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
                 context: context)
@@ -76,42 +81,9 @@ final class ContainerReader: Sendable {
 
     /// The class of a container, without its key.
     static func protection(
-        of file: borrowing Descriptor, device: DeviceRecord
+        of file: borrowing Descriptor, device: DeviceRecord, keys: FileKeys
     ) throws(CofferError) -> ProtectionClass {
-        let kek = try device.key(Label.fileOuterKEK)
-        return try newestSlot(file, kek: kek, vaultID: device.vaultID).slot.protection
-    }
-
-    /// The authentic slot with the higher generation.
-    private static func newestSlot(
-        _ file: borrowing Descriptor, kek: borrowing SymmetricKey, vaultID: VaultID
-    ) throws(CofferError) -> (slot: OuterSlot, bytes: [UInt8]) {
-        var candidates: [(slot: OuterSlot, bytes: [UInt8])] = []
-        var failure = damaged
-        for index in 0..<2 {
-            var bytes = [UInt8](repeating: 0, count: OuterSlot.size)
-            var span = bytes.mutableSpan
-            guard try file.read(at: Int64(index * OuterSlot.size), into: &span) == OuterSlot.size else {
-                throw damaged
-            }
-            do throws(CofferError) {
-                guard let slot = try OuterSlot.decode(bytes) else { continue }
-                switch try slot.keys(bytes, kek: kek) {
-                case .some: candidates.append((slot, bytes))
-                case .none:
-                    // An unauthenticated field only chooses between two refusals.
-                    guard slot.kekID != vaultID.bytes else { continue }
-                    failure = CofferError(.foreign, "The container belongs to another vault, or is damaged.")
-                }
-            } catch {
-                if error.code != .corrupt { failure = error }
-            }
-        }
-        guard let best = candidates.max(by: { $0.slot.generation < $1.slot.generation }) else {
-            throw failure
-        }
-        guard candidates.allSatisfy({ $0.slot.isSameFile(as: best.slot) }) else { throw damaged }
-        return best
+        try ContainerSlots.read(file, keys: keys, device: device).newest.protection
     }
 
     /// What one thread works with.

@@ -13,6 +13,10 @@ struct ContainerWriter {
     var suite = OuterSuite.chaCha20Poly1305
     var log = ContainerLayout.standardLog
     var context: [UInt8] = []
+    /// What the file keys are wrapped under; `nil`: the key derived from the device key, or from the class
+    /// key.
+    var outerKEK: FileKEK?
+    var innerKEK: FileKEK?
 
     /// Reads `source` whole, seals it into `target` and writes the header last. The target is not flushed.
     func seal(
@@ -44,20 +48,31 @@ struct ContainerWriter {
             throw CofferError(.conflict, "\(source.path) changed while it was read.")
         }
 
+        let (outerKEK, innerKEK) = try keyEncryptionKeys()
         let header = InnerHeader(
-            log: log, isContextBound: !context.isEmpty, id: id, salt: innerSalt, kekID: classKey.id,
-            wrappedKey: try KeyWrap.wrap(innerFileKey, under: classKey.fileKEK), commitment: inner.commitment,
+            log: log, isContextBound: !context.isEmpty, id: id, salt: innerSalt, kekID: innerKEK.id,
+            wrappedKey: try innerKEK.wrap(innerFileKey), commitment: inner.commitment,
             length: layout.length, modified: status.modified, name: name)
-        let outerKEK = try device.key(Label.fileOuterKEK)
         let slot = OuterSlot(
             suite: suite, log: log, generation: 1, id: id, salt: outerSalt, protection: protection,
-            kekID: device.vaultID.bytes, wrappedKey: try KeyWrap.wrap(outerFileKey, under: outerKEK),
+            kekID: outerKEK.id, wrappedKey: try outerKEK.wrap(outerFileKey),
             commitment: outer.commitment)
         let encodedHeader = try header.encode(authenticationKey: inner.authenticationKey)
         let encodedSlot = try slot.encode(innerHeader: encodedHeader, keys: outer)
         let unused = [UInt8](repeating: 0, count: OuterSlot.size)
         try target.write(encodedSlot.span, at: 0)
         try target.write(unused.span, at: Int64(OuterSlot.size))
+    }
+
+    private func keyEncryptionKeys() throws(CofferError) -> (outer: FileKEK, inner: FileKEK) {
+        let (keys, vaultID) = (FileKeys(), device.vaultID)
+        let derivedOuter = try keys.outer(vaultID.bytes, device: device)
+        let derivedInner = try keys.inner(
+            classKey.id, protection, classKey: classKey, vaultID: vaultID)
+        guard let outer = outerKEK ?? derivedOuter, let inner = innerKEK ?? derivedInner else {
+            throw CofferError(.internalFailure, "A derived key of files is not there.")
+        }
+        return (outer, inner)
     }
 
     /// What one thread works with.

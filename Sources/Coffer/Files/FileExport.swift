@@ -10,10 +10,12 @@ extension FileStore {
     /// - Parameters:
     ///   - id: The file.
     ///   - path: Where to; an existing file is not replaced.
+    ///   - context: What was bound to it when it was added.
     ///   - progress: Called now and then from working threads.
     /// - Throws: `alreadyExists`, `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `cancelled`.
     public func export(
-        _ id: FileID, to path: FilePath, progress: (@Sendable (FileProgress) -> Void)? = nil
+        _ id: FileID, to path: FilePath, context: [UInt8] = [],
+        progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
             guard let name = path.lastComponent else {
@@ -26,7 +28,7 @@ extension FileStore {
                 throw CofferError(.alreadyExists, "\(path) exists already and is not replaced.")
             }
             let check = try stopping(cancellation)
-            let reader = try open(id)
+            let reader = try open(id, context: context)
             let temporary = try Descriptor.temporaryName()
             let file = try directory.open(temporary, [.readWrite, .exclusive])
             do throws(CofferError) {

@@ -76,7 +76,7 @@ struct InnerHeader {
             throw CofferError(.unsupportedVersion, "The container's key is wrapped in a newer way.")
         }
         let wrappedKey = try reader.take(wrappedKeySize)
-        try reader.skip(340 - reader.position)
+        guard try reader.take(340 - reader.position).allSatisfy({ $0 == 0 }) else { throw reader.damaged }
         let commitment = try reader.take(32)
         let generation = try reader.number(UInt64.self)
         let length = try reader.number(UInt64.self)
@@ -84,7 +84,7 @@ struct InnerHeader {
         let nameCount = Int(try reader.number(UInt16.self))
         guard nameCount <= longestName, length <= UInt64(Int64.max) else { throw reader.damaged }
         let name = try reader.take(nameCount)
-        try reader.skip(653 - reader.position)
+        guard try reader.take(653 - reader.position).allSatisfy({ $0 == 0 }) else { throw reader.damaged }
         let typeCount = Int(try reader.number(UInt8.self))
         guard typeCount <= 127, let mediaType = String(validating: try reader.take(typeCount), as: UTF8.self)
         else {
@@ -92,6 +92,9 @@ struct InnerHeader {
         }
         guard bytes[paddingScheme] == 0 else {
             throw CofferError(.unsupportedVersion, "The container is padded in a newer way.")
+        }
+        guard try reader.take(size - tagSize - reader.position).allSatisfy({ $0 == 0 }) else {
+            throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
         return InnerHeader(
             log: log, isContextBound: flags == 1, id: id, salt: salt, kekID: kekID, wrappedKey: wrappedKey,

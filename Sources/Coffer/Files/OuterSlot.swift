@@ -83,10 +83,10 @@ struct OuterSlot {
 
     /// The keys of the outer layer, checked against the commitment and the slot's tag; `nil` when they do not
     /// hold.
-    func keys(_ bytes: [UInt8], kek: borrowing SymmetricKey) throws(CofferError) -> LayerKeys? {
+    func keys(_ bytes: [UInt8], kek: FileKEK) throws(CofferError) -> LayerKeys? {
         let fileKey: SymmetricKey
         do throws(CofferError) {
-            fileKey = try KeyWrap.unwrap(wrappedKey.span, under: kek)
+            fileKey = try kek.unwrap(wrappedKey)
         } catch {
             guard error.code == .notAuthentic else { throw error }
             return nil
@@ -99,8 +99,15 @@ struct OuterSlot {
         let authentic = try HMAC.isValid(
             bytes.span.extracting(bodyEnd...), for: bytes.span.extracting(..<bodyEnd),
             key: keys.authenticationKey)
-        guard authentic else { return nil }
+        guard authentic, Self.hasZeroReserve(bytes) else { return nil }
         return consume keys
+    }
+
+    /// Whether what has no meaning in this version is zero.
+    private static func hasZeroReserve(_ bytes: [UInt8]) -> Bool {
+        [88 + wrappedKeySize..<344, sealedRange.upperBound..<size - tagSize].allSatisfy { range in
+            bytes[range].allSatisfy { $0 == 0 }
+        }
     }
 
     /// Opens the inner header of the slot `bytes`.

@@ -14,14 +14,15 @@ extension FileStore {
     ///
     /// - Parameters:
     ///   - id: The file.
+    ///   - context: What was bound to it when it was added.
     ///   - body: What views the copy.
     /// - Returns: What `body` gives.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` when the copy would take more than half of
     ///   the free memory; `unsupported` where there is no memory file system; and what `body` throws.
     public func withViewCopy<Result>(
-        of id: FileID, _ body: (FilePath) async throws -> Result
+        of id: FileID, context: [UInt8] = [], _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
-        let copy = try await makeViewCopy(of: id)
+        let copy = try await makeViewCopy(of: id, context)
         defer { openViews.forget(copy.number) }
         do {
             let result = try await body(copy.path)
@@ -36,10 +37,10 @@ extension FileStore {
     /// Whether view copies may be written to a swap device.
     public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
 
-    private func makeViewCopy(of id: FileID) async throws(CofferError) -> ViewCopy {
+    private func makeViewCopy(of id: FileID, _ context: [UInt8]) async throws(CofferError) -> ViewCopy {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
             let check = try stopping(cancellation)
-            let reader = try open(id)
+            let reader = try open(id, context: context)
             let vault = try core.home.openVault()
             // Under the lock, so that two processes do not each choose a root and record one of them.
             let root = try core.home.changingVault { (vault) throws(CofferError) in

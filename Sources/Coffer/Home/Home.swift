@@ -12,6 +12,7 @@ import SystemPackage
 ///         device       vault id and device key
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
+///         filekeys     wrapped keys that wrap the keys of files
 ///         tokens       the sealed token file
 ///         files/       sealed file containers
 ///         leases/      empty files that are locked while their tokens are refreshed

@@ -60,6 +60,7 @@ extension Home {
         try Attempts.record.create(
             Attempts().encoded, vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
         try TokenFile.create(device: device, in: vault)
+        try FileKeysRecord.create(device: device, in: vault)
         try vault.makeDirectory(filesName)
         try vault.sync()
         return keys

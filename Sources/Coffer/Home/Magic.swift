@@ -5,6 +5,7 @@ enum Magic {
     static let attempts = "COFFERA1"
     static let state = "COFFERS1"
     static let tokens = "COFFERT1"
+    static let fileKeys = "COFFERW1"
     static let container = "COFFERF1"
     static let innerHeader = "COFFERI1"
 }

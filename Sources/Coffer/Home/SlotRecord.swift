@@ -35,6 +35,15 @@ struct SlotRecord {
         try TwoSlotFile.create(name, in: directory, slot: slot.span)
     }
 
+    /// Makes the record in a directory that others may look at: it appears whole.
+    func install(
+        _ payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
+    ) throws(CofferError) {
+        let slot = try encode(payload, generation: 1, vaultID: vaultID, key: key)
+        let both = slot + slot
+        try directory.replace(name, with: both.span)
+    }
+
     /// Reads the record. With `repairing`, under the home's lock, an interrupted update is completed.
     func read(
         vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor,

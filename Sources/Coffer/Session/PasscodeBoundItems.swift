@@ -42,10 +42,11 @@ extension SessionCore {
     /// The files of that class. One that is damaged says no class and stays.
     fileprivate func passcodeBoundFiles(in vault: borrowing Descriptor) throws(CofferError) -> [FileID] {
         let directory = try vault.open(Home.filesName, [.read, .directory])
+        let keys = try FileKeysRecord(device: device).read(in: vault).keys
         var files: [FileID] = []
         for name in try directory.names() {
             guard let id = FileID(fileName: name), let file = try? directory.open(name, .read),
-                let protection = try? ContainerReader.protection(of: file, device: device)
+                let protection = try? ContainerReader.protection(of: file, device: device, keys: keys)
             else { continue }
             if protection.needsPasscode { files.append(id) }
         }

@@ -12,7 +12,7 @@ struct Wiper {
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
     private static let keyFiles: [FilePath] = [
-        Keybag.record.name, DeviceRecord.fileName, Attempts.record.name,
+        Keybag.record.name, FileKeys.record.name, DeviceRecord.fileName, Attempts.record.name,
     ]
 
     /// Finishes a wipe that was interrupted, if there is one.

@@ -10,7 +10,7 @@ struct FileCommand: ParsableCommand {
         commandName: "file", abstract: "Keep files, doubly encrypted.",
         subcommands: [
             FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileVerify.self, FileRemove.self,
-            FileView.self, FileReap.self,
+            FileView.self, FileReap.self, FileRewrap.self,
         ])
 }
 
@@ -19,7 +19,15 @@ struct FileArgument: ParsableArguments {
     @Argument(help: "The id that `file add` printed.")
     var id: String
 
+    @Option(help: "What was given as --context when it was added.")
+    var context: String?
+
     func fileID() throws(CofferError) -> FileID { try FileID(id) }
+
+    /// What is bound into the file, byte for byte.
+    var boundBytes: [UInt8] { Self.bytes(ofContext: context) }
+
+    static func bytes(ofContext text: String?) -> [UInt8] { text.map { ProgramArguments.bytes($0) } ?? [] }
 }
 
 /// `coffer file add`
@@ -41,10 +49,17 @@ struct FileAdd: AsyncParsableCommand {
         help: "Remove the original once the sealed copy is safe; its blocks may stay readable on the medium.")
     var removeOriginal = false
 
+    @Option(help: "The cipher of the outer layer: chacha20-poly1305, or aes-256-gcm where FIPS rules hold.")
+    var outerCipher = OuterCipherWord.chaCha20Poly1305
+
+    @Option(help: "Bind this text into the file: nobody reads it without giving the same. It is not kept.")
+    var context: String?
+
     func run() async throws {
         let session = try await Opening.unlocked(global)
         let id = try await session.files.add(
             contentsOf: ProgramArguments.path(path), class: protection.protection,
+            outerSuite: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
             removingOriginal: removeOriginal,
             progress: ProgressBar("sealing").report)
         if global.json {
@@ -119,7 +134,8 @@ struct FileVerify: AsyncParsableCommand {
     func run() async throws {
         let id = try file.fileID()
         let session = try await Opening.unlocked(global)
-        try await session.files.verify(id, progress: ProgressBar("verifying").report)
+        try await session.files.verify(
+            id, context: file.boundBytes, progress: ProgressBar("verifying").report)
         if global.json {
             try Output.json(.object([("id", .text(id.description)), ("authentic", .flag(true))]))
         } else {

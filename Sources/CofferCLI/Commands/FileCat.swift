@@ -25,7 +25,8 @@ struct FileCat: AsyncParsableCommand {
         let wanted = try range.map { text throws(CofferError) in try Self.parse(text) }
         let session = try await Opening.unlocked(global)
         guard !global.json else { return try await printDocument(session, id, wanted) }
-        try await session.files.readChunks(of: id, range: wanted) { (bytes) throws(CofferError) in
+        try await session.files.readChunks(of: id, range: wanted, context: file.boundBytes) {
+            (bytes) throws(CofferError) in
             try Output.bytes(bytes)
         }
     }
@@ -34,13 +35,15 @@ struct FileCat: AsyncParsableCommand {
     private func printDocument(
         _ session: Session, _ id: FileID, _ range: Range<Int64>?
     ) async throws(CofferError) {
-        let length = try await session.files.info(for: id).length
+        let length = try await session.files.info(for: id, context: file.boundBytes).length
         let wanted = (range ?? 0..<length).clamped(to: 0..<length)
         guard wanted.count <= Self.longestDocument else {
             throw CofferError(
                 .invalidInput, "With --json at most \(Self.longestDocument >> 20) MiB come out at once.")
         }
-        try await session.files.withDecryptedBytes(of: id, range: wanted) { (bytes) throws(CofferError) in
+        try await session.files.withDecryptedBytes(
+            of: id, range: wanted, context: file.boundBytes
+        ) { (bytes) throws(CofferError) in
             try Output.content("contentBase64", bytes, asJSON: true)
         }
     }
@@ -76,7 +79,8 @@ struct FileExport: AsyncParsableCommand {
         let id = try file.fileID()
         let session = try await Opening.unlocked(global)
         try await session.files.export(
-            id, to: ProgramArguments.path(destination), progress: ProgressBar("exporting").report)
+            id, to: ProgramArguments.path(destination), context: file.boundBytes,
+            progress: ProgressBar("exporting").report)
         if global.json { try Output.json(.object([("id", .text(id.description))])) }
     }
 }

@@ -38,7 +38,7 @@ struct FileView: AsyncParsableCommand {
 
     /// Runs the command on the copy; gives its exit code.
     private func view(_ id: FileID, _ session: Session) async throws -> Int32 {
-        try await session.files.withViewCopy(of: id) { path in
+        try await session.files.withViewCopy(of: id, context: file.boundBytes) { path in
             // It takes a while to make the copy of a long file.
             if let number = EndSignals.received { return 128 + number }
             return try ChildProcess.run(

@@ -30,3 +30,11 @@ enum ClassWord: String, CaseIterable, ExpressibleByArgument {
         }
     }
 }
+
+/// The ciphers of a container's outer layer, as words on the command line.
+enum OuterCipherWord: String, CaseIterable, ExpressibleByArgument {
+    case chaCha20Poly1305 = "chacha20-poly1305"
+    case aes256GCM = "aes-256-gcm"
+
+    var suite: OuterSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
+}

@@ -30,10 +30,15 @@ extension Descriptor {
 
     private static var temporaryPrefix: String { ".tmp-" }
 
+    /// The names of unfinished files in this directory.
+    package func temporaries() throws(CofferError) -> [FilePath] {
+        try names().filter { $0.string.hasPrefix(Self.temporaryPrefix) }
+    }
+
     /// Removes unfinished files whose owner no longer holds their lock. Call it under the lock under which
     /// such files are made and locked.
     package func removeAbandonedTemporaries() throws(CofferError) {
-        for name in try names() where name.string.hasPrefix(Self.temporaryPrefix) {
+        for name in try temporaries() {
             let file = try open(name, .readWrite)
             if try FileLock.tryAcquire(file) != nil { try remove(name) }
         }
@@ -42,6 +47,6 @@ extension Descriptor {
     /// Removes files that a crash left unfinished. Call it under the lock that writers of this directory
     /// hold.
     package func removeTemporaries() throws(CofferError) {
-        for name in try names() where name.string.hasPrefix(Self.temporaryPrefix) { try removeTree(name) }
+        for name in try temporaries() { try removeTree(name) }
     }
 }

@@ -14,12 +14,13 @@ import Testing
         _ bytes: [UInt8], _ fixture: ContainerFixture, _ change: (inout OuterSlot) -> Void
     ) throws -> [UInt8] {
         let old = Array(bytes.prefix(OuterSlot.size))
-        let kek = try fixture.device.key(Label.fileOuterKEK)
         let decoded = try OuterSlot.decode(old)
         var slot = try #require(decoded)
+        let derived = try FileKeys().outer(slot.kekID, device: fixture.device)
+        let kek = try #require(derived)
         guard let keys = try slot.keys(old, kek: kek) else { throw CofferError.notAuthentic }
         let header = try OuterSlot.openInnerHeader(old, keys: keys)
-        let fileKey = try KeyWrap.unwrap(slot.wrappedKey.span, under: kek)
+        let fileKey = try kek.unwrap(slot.wrappedKey)
         change(&slot)
         let changed = try LayerKeys.derive(
             fileKey, layer: .outer, suite: slot.suite, log: slot.log, id: slot.id, salt: slot.salt,

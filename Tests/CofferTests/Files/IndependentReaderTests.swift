@@ -53,6 +53,31 @@ struct IndependentReaderTests {
         }
     }
 
+    /// Wrapped under keys of the record of file keys, as every file of a store, and then under newer ones.
+    @Test func pythonReadsWhatWasRewrapped() async throws {
+        let fixture = try await ContainerFixture()
+        let (session, vaultID) = (fixture.session, fixture.session.vaultID)
+        let plaintext = ContainerFixture.plaintext(100)
+        try fixture.home.scratch.write("source", plaintext)
+        let id = try await session.files.add(contentsOf: fixture.home.scratch.path.appending("source"))
+        for _ in 0..<2 {
+            let record = try session.files.fileKeys()
+            let outer = try record.currentOuter(fixture.device)
+            let inner = try record.currentInner(
+                .whenUnlockedThisDeviceOnly, classKey: fixture.classKey, vaultID: vaultID)
+            let outerHex = try #require(outer).key.withSpan { $0.copied().hex }
+            let innerHex = try #require(inner).key.withSpan { $0.copied().hex }
+            try IndependentReader.writeKeys(
+                fixture, more: #", "outerKEK": "\#(outerHex)", "innerKEK": "\#(innerHex)""#)
+            try fixture.home.scratch.write("swift", fixture.home.read("files/\(id).coffer"))
+            let read = try IndependentReader.run(
+                fixture, "read_container.py '$DIR/swift' --keys-fd 3 > '$DIR/plain'")
+            #expect(read.code == 0, "\(read.output)")
+            #expect(try fixture.home.scratch.read("plain") == plaintext)
+            _ = try await session.files.rewrap()
+        }
+    }
+
     @Test func bothWantTheContext() async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(100)
@@ -96,12 +121,12 @@ enum IndependentReader {
     static let isAvailable = (try? Helper.run(["python3", "-c", "import cryptography"]).code) == 0
 
     /// The keys as JSON in a file of its owner alone, handed over as an open descriptor.
-    static func writeKeys(_ fixture: ContainerFixture) throws {
+    static func writeKeys(_ fixture: ContainerFixture, more: String = "") throws {
         func hex(_ key: borrowing SymmetricKey) throws -> String { try key.withSpan { $0.copied().hex } }
         let (outer, inner) = (try hex(fixture.device.deviceKey().key), try hex(fixture.classKey.key))
         let json = """
             {"deviceKey": "\(outer)", "classKey": "\(inner)", \
-            "vaultID": "\(fixture.device.vaultID)"}
+            "vaultID": "\(fixture.device.vaultID)", "classKeyID": "\(fixture.classKey.id.hex)"\(more)}
             """
         try fixture.home.scratch.write("keys", Array(json.utf8))
     }

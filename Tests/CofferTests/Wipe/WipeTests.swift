@@ -75,7 +75,7 @@ import Testing
         let receipt = try await session.wipe(reason: "lost device")
         #expect(receipt.vaultID == session.vaultID.uuid)
         #expect(receipt.reason == "lost device")
-        #expect(receipt.removed["keys"] == 3)
+        #expect(receipt.removed["keys"] == 4)
         #expect(receipt.removed["files"] == 1)
         #expect(receipt.removed["tokenFiles"] == 1)
         #expect(!receipt.completesInterrupted)

@@ -1,0 +1,164 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+
+extension FileStore {
+    /// Opens a container by id.
+    func open(_ id: FileID, context: [UInt8] = []) throws(CofferError) -> ContainerReader {
+        do throws(CofferError) {
+            return try openAsItIs(id, context: context)
+        } catch {
+            guard error.code == .foreign || error.code == .corrupt else { throw error }
+            // Keys may be being replaced: once more, while nobody changes anything.
+            let reader: ContainerReader?
+            do throws(CofferError) {
+                reader = try core.home.exclusively { () throws(CofferError) in
+                    try openAsItIs(id, context: context)
+                }
+            } catch let second {
+                guard second.code == error.code || second.code == .busy || second.systemError != nil else {
+                    throw second
+                }
+                reader = nil
+            }
+            guard let reader else { throw error }
+            return reader
+        }
+    }
+
+    private func openAsItIs(_ id: FileID, context: [UInt8]) throws(CofferError) -> ContainerReader {
+        let keys = try fileKeys()
+        let file = try openContainer(id, .read)
+        return try ContainerReader.open(file, id: id, device: core.device, keys: keys, context: context) {
+            (protection) throws(CofferError) in
+            try core.keys.key(protection)
+        }
+    }
+
+    /// The keys of files as recorded now.
+    func fileKeys() throws(CofferError) -> FileKeys {
+        let vault = try core.home.openVault()
+        return try core.home.checkingState { () throws(CofferError) in
+            try FileKeysRecord(device: core.device).read(in: vault).keys
+        }
+    }
+
+    /// The container's file.
+    func openContainer(_ id: FileID, _ mode: Descriptor.Mode) throws(CofferError) -> Descriptor {
+        let directory = try openDirectory()
+        do throws(CofferError) {
+            return try directory.open(id.fileName, mode)
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw CofferError(.absent, "There is no file \(id).")
+        }
+    }
+
+    func openDirectory() throws(CofferError) -> Descriptor {
+        let vault = try core.home.openVault()
+        return try core.home.checkingState { () throws(CofferError) in
+            try vault.open(Home.filesName, [.read, .directory])
+        }
+    }
+
+    /// The ids of the containers, in no order.
+    func ids() throws(CofferError) -> [FileID] {
+        try openDirectory().names().compactMap { FileID(fileName: $0) }
+    }
+
+    /// Creates a container under a temporary name, lets `fill` write it, flushes it and gives it its name.
+    func addContainer(
+        _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
+        _ fill: (borrowing Descriptor, _ outer: FileKEK, _ inner: FileKEK) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        let directory = try openDirectory()
+        let temporary = try Descriptor.temporaryName()
+        // The lock on the unfinished file tells others that its owner is alive: that what is in it does not
+        // go, and neither do the keys it is wrapped under. It goes with the descriptor.
+        let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
+            try directory.removeAbandonedTemporaries()
+            let (outer, inner) = try FileKeysRecord(device: core.device).current(
+                protection, classKey: classKey, in: vault)
+            let file = try directory.open(temporary, [.readWrite, .exclusive])
+            try file.lock()
+            return Begun(file: file, outer: outer, inner: inner)
+        }
+        let file = begun.file
+        do throws(CofferError) {
+            try fill(file, begun.outer, begun.inner)
+            try file.sync()
+            try core.home.changingVault { (_) throws(CofferError) in
+                // While a long file was sealed, the passcode may have gone and its class with it.
+                if protection.needsPasscode { _ = try core.keyForStoring(protection) }
+                try directory.renameWithoutReplacing(temporary, to: id.fileName)
+                try directory.sync()
+            }
+        } catch {
+            _ = try? directory.remove(temporary)
+            guard error.code == .absent else { throw error }
+            return try core.home.checkingState { () throws(CofferError) in throw error }
+        }
+    }
+
+    /// A container that is being written, and the keys it will be wrapped under.
+    private struct Begun: ~Copyable {
+        let file: Descriptor
+        let outer: FileKEK
+        let inner: FileKEK
+    }
+
+    /// Destroys both wrapped keys in place, so that the container opens with nothing that is left.
+    static func destroyHeader(of name: FilePath, in directory: borrowing Descriptor)
+        throws(CofferError)
+    {
+        let file = try directory.open(name, .readWrite)
+        let noise = try SecureRandom.bytes(Int(ContainerLayout.headerSize))
+        try file.write(noise.span, at: 0)
+        try file.syncData()
+    }
+
+    /// Long work stops when its task is cancelled or the session locks. Ask before taking a key, so that a
+    /// lock in between is seen.
+    func stopping(
+        _ cancellation: BlockingWork.Cancellation
+    ) throws(CofferError) -> @Sendable () throws(CofferError) -> Void {
+        let keys = core.keys
+        let epoch = keys.epoch
+        return { () throws(CofferError) in
+            try cancellation.check()
+            guard keys.epoch == epoch else { throw keys.isWiped ? CofferError.wiped : CofferError.locked }
+        }
+    }
+
+    static func clamp(_ range: Range<Int64>?, to length: Int64) throws(CofferError) -> Range<Int64> {
+        guard let range else { return 0..<length }
+        guard range.lowerBound >= 0 else { throw CofferError(.invalidInput, "A range begins at 0 or later.") }
+        return range.clamped(to: 0..<length)
+    }
+}
+
+extension ContainerReader {
+    var info: FileInfo {
+        get throws(CofferError) {
+            guard let name = FilePath.Component(bytes: header.name) else {
+                throw CofferError(.corrupt, "The container's name is not a file name.")
+            }
+            return FileInfo(
+                id: header.id, name: name, length: layout.length,
+                modified: Date(nanosecondsSince1970: header.modified), protection: protection)
+        }
+    }
+}
+
+extension FilePath.Component {
+    /// The name's bytes as they are on the disk.
+    var bytes: [UInt8] { FileNameBytes.of(self) }
+
+    /// The name of these bytes; `nil` for what no directory entry can be.
+    init?(bytes: [UInt8]) {
+        guard let component = FileNameBytes.component(bytes), component.kind == .regular else { return nil }
+        self = component
+    }
+}

@@ -31,7 +31,8 @@ extension FuzzTarget {
     private static func readSlot(_ bytes: [UInt8], _ world: FuzzWorld) throws {
         let slot = bytes.resized(to: OuterSlot.size)
         guard let decoded = try OuterSlot.decode(slot) else { return }
-        let kek = try world.device.key(Label.fileOuterKEK)
+        let vaultID = world.device.vaultID.bytes
+        guard let kek = try FileKeys().outer(vaultID, device: world.device) else { return }
         switch try decoded.keys(slot, kek: kek) {
         case .some: throw FuzzFinding("a slot that nobody made gives keys")
         case .none: return

@@ -46,7 +46,7 @@ struct InitStatusTests {
             (["--policy", "digits"], "abcd", 11), (["--policy", "digits"], "123", 11),
             (["--policy", "digits"], "123456789", 11), (["--policy", "alphanumeric"], "abcde", 11),
             (["--policy", "alphanumeric"], "abc1", 11), (["--policy", "letters"], "1234", 64),
-            (["--keyring", "secret-service"], "1234", 8), (["--inactivity", "0"], "1234", 64),
+            (["--inactivity", "0"], "1234", 64),
             (["--inactivity", "soon"], "1234", 64), (["--attempt-delays", "maybe"], "1234", 64),
             (["--kdf-memory", "1"], "1234", 11), (["--kdf-memory", "9223372036854775807"], "1234", 11),
             (["--kdf-passes", "1"], "1234", 11), (["--no-passcode"], "1234", 64), ([], "", 64),

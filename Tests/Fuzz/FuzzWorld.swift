@@ -15,7 +15,9 @@ final class FuzzWorld: Sendable {
 
     init() throws {
         let scratch = try ScratchDirectory.make()
-        device = try DeviceRecord.create(vaultID: .random(), in: scratch.descriptor)
+        device = try DeviceRecord.create(
+            vaultID: .random(), backend: .file, in: scratch.descriptor,
+            service: SecretServiceClient(address: nil))
         classKey = try ClassKey(
             SymmetricKey.random(), id: SecureRandom.bytes(16), generation: 1, vaultID: device.vaultID)
         var made: [(bytes: [UInt8], plaintext: [UInt8])] = []

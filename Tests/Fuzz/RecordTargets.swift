@@ -77,8 +77,8 @@ extension FuzzTarget {
             let key = try HKDF.deriveKey(from: SymmetricKey.copying(secret.span), info: Label.deviceMAC)
             record = body + (try HMAC.authenticate(body.span, key: key))
         }
-        try world.scratch.write(DeviceRecord.fileName, record)
-        _ = try DeviceRecord.read(in: world.scratch.descriptor)
+        try world.scratch.write(DeviceFile.name, record)
+        _ = try DeviceFile.read(in: world.scratch.descriptor)
         try FuzzFinding.require(isSealed, "a device record without a right tag is taken")
     }
 

@@ -4,21 +4,16 @@ import CofferEngine
 import SystemPackage
 import Synchronization
 
-/// The vault's identity and its device key D, in a file of its owner alone.
-///
-/// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), device key (32), 32 zero, HMAC-SHA256
-/// under a key derived from the device key over everything before it (32). The tag finds damage; it cannot
-/// keep a secret that lies beside it.
+/// The vault's identity and its device key D, from where the home says that it is: see ``DeviceFile``.
 final class DeviceRecord: Sendable {
-    static let fileName: FilePath = "device"
-    private static let size = 128
-    private static let keyRange = 32..<64
-
     /// The device key, released with its last user.
     final class Key: Sendable {
         let key: SymmetricKey
         fileprivate init(_ key: consuming SymmetricKey) { self.key = key }
     }
+
+    /// What the item with the device key is called in its keyring of one.
+    private static let itemName = [UInt8](repeating: 0, count: 32)
 
     let vaultID: VaultID
     private let held: Mutex<Key?>
@@ -39,57 +34,55 @@ final class DeviceRecord: Sendable {
 
     /// Makes a new identity and key. Only `init` of a home calls this: a key that cannot be read is never
     /// replaced.
-    static func create(vaultID: VaultID, in directory: borrowing Descriptor) throws(CofferError)
-        -> DeviceRecord
-    {
+    static func create(
+        vaultID: VaultID, backend: KeyringBackend, in vault: borrowing Descriptor,
+        service: SecretServiceClient
+    ) throws(CofferError) -> DeviceRecord {
         let key = try SecretBytes.random(count: 32)
-        var record = try GuardedBytes.zeroed(count: size)
-        var head = ByteWriter()
-        head.append(Array(Magic.device.utf8))
-        head.append(UInt16(1))
-        head.pad(to: 16)
-        head.append(vaultID.bytes)
-        var span = record.mutableSpan
-        span.write(head.bytes.span, at: 0)
-        key.exposing { span.write($0, at: keyRange.lowerBound) }
-        let deviceKey = SymmetricKey.adopting(key)
-        let tag = try tag(of: record.span.extracting(..<96), deviceKey: deviceKey)
-        var whole = record.mutableSpan
-        whole.write(tag.span, at: 96)
-        let file = try directory.open(fileName, [.readWrite, .exclusive])
-        try file.write(record.span, at: 0)
-        try file.sync()
-        return DeviceRecord(vaultID: vaultID, deviceKey: deviceKey)
-    }
-
-    /// Reads the record.
-    static func read(in directory: borrowing Descriptor) throws(CofferError) -> DeviceRecord {
-        let file = try directory.open(fileName, .read)
-        let status = try file.status()
-        guard status.kind == .regular, status.size == Int64(size) else { throw damaged }
-        var record = try GuardedBytes.zeroed(count: size)
-        var span = record.mutableSpan
-        guard try file.read(at: 0, into: &span) == size else { throw damaged }
-        var reader = ByteReader(record.span.extracting(..<32).copied(), what: "device record")
-        guard try reader.take(8) == Array(Magic.device.utf8) else { throw damaged }
-        guard try reader.number(UInt16.self) == 1 else {
-            throw CofferError(.unsupportedVersion, "The device record was written by a newer release.")
+        switch backend {
+        case .file:
+            let copy = try key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
+            try DeviceFile(.file, vaultID: vaultID, key: copy).create(in: vault)
+        case .secretService:
+            let file = DeviceFile(.secretService, vaultID: vaultID, key: try SecretBytes.random(count: 32))
+            try lend(key, sealedBy: file, to: service)
+            try file.create(in: vault)
         }
-        try reader.skip(6)
-        guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw damaged }
-        let deviceKey = try SymmetricKey.copying(record.span.extracting(keyRange))
-        let expected = try tag(of: record.span.extracting(..<96), deviceKey: deviceKey)
-        guard ConstantTime.equal(expected.span, record.span.extracting(96...)) else { throw damaged }
-        return DeviceRecord(vaultID: vaultID, deviceKey: deviceKey)
+        return DeviceRecord(vaultID: vaultID, deviceKey: SymmetricKey.adopting(key))
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "The device record is damaged.") }
+    /// Reads the record, and the device key from the Secret Service where that has it.
+    static func read(
+        in vault: borrowing Descriptor, service: SecretServiceClient
+    ) throws(CofferError) -> DeviceRecord {
+        let file = try DeviceFile.read(in: vault)
+        let key = try deviceKey(of: file, service: service)
+        return DeviceRecord(vaultID: file.vaultID, deviceKey: SymmetricKey.adopting(key))
+    }
 
-    private static func tag(
-        of bytes: Span<UInt8>, deviceKey: borrowing SymmetricKey
-    ) throws(CofferError) -> [UInt8] {
-        let key = try HKDF.deriveKey(from: deviceKey, info: Label.deviceMAC)
-        return try HMAC.authenticate(bytes, key: key)
+    /// The bytes of the device key.
+    static func deviceKey(
+        of file: borrowing DeviceFile, service: SecretServiceClient
+    ) throws(CofferError) -> SecretBytes {
+        guard file.backend == .secretService else {
+            return try file.key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
+        }
+        let keyring = try SecretServiceKeyring(deviceKeyOf: file.vaultID, client: service)
+        guard let sealed = try keyring.envelope(itemName) else {
+            throw CofferError(
+                .keyringUnavailable,
+                "The Secret Service that answers does not have this vault's device key: is it another "
+                    + "keyring, or another user's? Nothing was changed.")
+        }
+        return try file.open(sealed)
+    }
+
+    /// Puts the device key into the Secret Service, sealed by `file`, and reads it back.
+    static func lend(
+        _ key: borrowing SecretBytes, sealedBy file: borrowing DeviceFile, to service: SecretServiceClient
+    ) throws(CofferError) {
+        let keyring = try SecretServiceKeyring(deviceKeyOf: file.vaultID, client: service)
+        try keyring.put(file.seal(key), for: itemName)
     }
 
     /// A key for one purpose of this vault, from the device key alone.

@@ -8,8 +8,9 @@ import SystemPackage
 ///     home/            0700, of its owner
 ///       lock           the lock of everyone who changes something
 ///       state          alive, being wiped, or wiped
+///       keyring-…      a vault that may have items in the Secret Service
 ///       vault/         appears whole, by rename, when the home is made
-///         device       vault id and device key
+///         device       vault id and device key, or the key that opens it
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
 ///         filekeys     wrapped keys that wrap the keys of files
@@ -28,23 +29,30 @@ final class Home: Sendable {
     let directory: Descriptor
     /// The vault that a session means: one made in its place later is another. `nil` before that is known.
     private let vaultID: VaultID?
+    /// The Secret Service of this home's user, for those vaults that use it.
+    let service: SecretServiceClient
 
-    private init(path: FilePath, directory: consuming Descriptor, vaultID: VaultID?) {
+    private init(
+        path: FilePath, directory: consuming Descriptor, vaultID: VaultID?, service: SecretServiceClient
+    ) {
         self.path = path
         self.directory = directory
         self.vaultID = vaultID
+        self.service = service
     }
 
     /// The same directory for one vault alone: another vault in its place means that this one was wiped.
     func bound(to vaultID: VaultID) throws(CofferError) -> Home {
-        Home(path: path, directory: try directory.duplicate(), vaultID: vaultID)
+        Home(path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service)
     }
 
     /// Whether `state` is that of the vault that is meant.
     func isOwn(_ state: HomeState) -> Bool { vaultID == nil || vaultID == state.vaultID }
 
     /// Opens the directory, whatever is in it; `notInitialised` when there is none.
-    static func openDirectory(_ location: HomeLocation) throws(CofferError) -> Home {
+    static func openDirectory(
+        _ location: HomeLocation, interaction: KeyringInteraction = .forbidden
+    ) throws(CofferError) -> Home {
         let directory: Descriptor
         do throws(CofferError) {
             directory = try Descriptor.open(location.path, [.read, .directory])
@@ -57,7 +65,9 @@ final class Home: Sendable {
             throw CofferError(
                 .refused, "\(location.path) is not a directory that only this user can write: refused.")
         }
-        return Home(path: location.path, directory: directory, vaultID: nil)
+        return Home(
+            path: location.path, directory: directory, vaultID: nil,
+            service: SecretServiceClient(address: location.sessionBus, interaction: interaction))
     }
 
     /// The state of the home; `nil` when none was ever made here.

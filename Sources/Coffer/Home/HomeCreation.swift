@@ -9,15 +9,21 @@ extension Home {
 
     /// Makes a home, or activates a wiped one.
     static func create(
-        at location: HomeLocation, options: HomeOptions, passcode: Passcode?
+        at location: HomeLocation, options: HomeOptions, passcode: Passcode?,
+        interaction: KeyringInteraction = .forbidden
     ) throws(CofferError) -> (home: Home, device: DeviceRecord, keys: [ProtectionClass: ClassKey]) {
         if let passcode { try options.policy.check(passcode) }
         let inactivity = Int(options.inactivity?.components.seconds ?? 0)
         guard options.inactivity == nil || (1...Int(UInt32.max)).contains(inactivity) else {
             throw CofferError(.invalidInput, "The inactivity time is at least one second.")
         }
+        if options.keyring == .secretService {
+            // Where it cannot be used, nothing is made.
+            try SecretServiceClient(address: location.sessionBus, interaction: interaction)
+                .requireReadable(CallDeadline(SecretServiceClient.deadline))
+        }
         try makeDirectory(location.path)
-        let home = try openDirectory(location)
+        let home = try openDirectory(location, interaction: interaction)
         return try home.exclusively { () throws(CofferError) in
             let state = try home.state()
             try home.refuseExisting(state)
@@ -27,7 +33,9 @@ extension Home {
             try home.directory.makeDirectory(name)
             do throws(CofferError) {
                 let built = try home.directory.open(name, [.read, .directory])
-                let device = try DeviceRecord.create(vaultID: vaultID, in: built)
+                if options.keyring == .secretService { try KeyringRemains(home: home).note(vaultID) }
+                let device = try DeviceRecord.create(
+                    vaultID: vaultID, backend: options.keyring, in: built, service: home.service)
                 let keys = try fill(built, device: device, options: options, passcode: passcode)
                 // A live home without a vault is one never made; a wiped one stays wiped until the vault is
                 // there.
@@ -39,6 +47,7 @@ extension Home {
                 return (home, device, keys)
             } catch {
                 try? home.directory.removeTree(name)
+                if options.keyring == .secretService { home.removeItems(of: vaultID) }
                 throw error
             }
         }
@@ -59,11 +68,16 @@ extension Home {
             keybag.encoded, vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault)
         try Attempts.record.create(
             Attempts().encoded, vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
-        try TokenFile.create(device: device, in: vault)
+        if options.keyring == .file { try TokenFile.create(device: device, in: vault) }
         try FileKeysRecord.create(device: device, in: vault)
         try vault.makeDirectory(filesName)
         try vault.sync()
         return keys
+    }
+
+    /// Takes back what a vault that was not finished has put into the Secret Service, now or later.
+    private func removeItems(of vaultID: VaultID) {
+        _ = try? KeyringRemains(home: self).remove(vaultID, CallDeadline(.seconds(1)))
     }
 
     private static func makeDirectory(_ path: FilePath) throws(CofferError) {

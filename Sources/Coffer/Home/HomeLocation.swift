@@ -7,8 +7,19 @@ public struct HomeLocation: Sendable, Hashable {
     /// The directory.
     public let path: FilePath
 
+    /// The address of the message bus whose Secret Service a vault here may use; `nil`: the session's.
+    public let sessionBus: String?
+
     /// The directory `path`; it may not exist yet.
-    public init(path: FilePath) { self.path = path }
+    ///
+    /// - Parameters:
+    ///   - path: The directory.
+    ///   - sessionBus: The address of the bus that the user's Secret Service is on, as in
+    ///     `unix:path=/run/user/1000/bus`; `nil`: that of the environment.
+    public init(path: FilePath, sessionBus: String? = nil) {
+        self.path = path
+        self.sessionBus = sessionBus
+    }
 
     /// The usual place for an app: `$XDG_DATA_HOME/APP`, else `~/.local/share/APP`.
     ///

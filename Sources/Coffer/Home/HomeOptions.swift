@@ -14,6 +14,9 @@ public struct HomeOptions: Sendable {
     /// What deriving a key from the passcode costs.
     public var cost = Argon2id.Cost.standard
 
-    /// The defaults: no policy, delays, 10 minutes, `Argon2id.Cost.standard`.
+    /// Where the device key and the tokens are kept.
+    public var keyring = KeyringBackend.file
+
+    /// The defaults: no policy, delays, the embedded keyring, 10 minutes, `Argon2id.Cost.standard`.
     public init() {}
 }

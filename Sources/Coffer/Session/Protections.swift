@@ -4,8 +4,11 @@ import CofferEngine
 
 extension Session {
     /// What protects a vault on this host, whatever vault it is.
-    public static func hostProtections() -> [Protection] {
-        [swap, viewDirectory, lockedMemory, kernelKeyring, secretService]
+    ///
+    /// - Parameter sessionBus: The bus that the user's Secret Service is on; `nil`: that of the environment.
+    /// - Returns: One for each thing that is looked at.
+    public static func hostProtections(sessionBus: String? = nil) -> [Protection] {
+        [swap, viewDirectory, lockedMemory, kernelKeyring, secretService(on: sessionBus)]
     }
 
     /// What protects this vault on this host: the host's protections and the vault's own.
@@ -13,9 +16,15 @@ extension Session {
     /// - Throws: `wiped`, `corrupt`.
     public func protections() async throws(CofferError) -> [Protection] {
         let core = core
-        let keybag = try await BlockingWork.run { _ throws(CofferError) in try core.readKeybag() }
-        return [Self.passcode(keybag), Self.deviceKey, Self.attempts(keybag), try Self.host(keybag)]
-            + Self.hostProtections()
+        return try await BlockingWork.run { _ throws(CofferError) in
+            let keybag = try core.readKeybag()
+            let backend = try core.keyring.backend()
+            let bus = core.home.service.address
+            return [
+                Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag),
+                try Self.host(keybag),
+            ] + Self.hostProtections(sessionBus: bus)
+        }
     }
 
     private static func passcode(_ keybag: Keybag) -> Protection {
@@ -36,14 +45,6 @@ extension Session {
         }
         return Protection(
             "passcode", .ok, "A passcode under \(cost). Its length decides how long guessing takes.")
-    }
-
-    private static var deviceKey: Protection {
-        Protection(
-            "device-key", .advisory,
-            "The device key is a file of mode 0600 in the home: a copy of the home has it, too. Keep "
-                + "the home on an "
-                + "encrypted disk and out of backups that others can read.")
     }
 
     private static func attempts(_ keybag: Keybag) -> Protection {
@@ -104,23 +105,6 @@ extension Session {
             "Only \(limit) bytes may be locked in memory: keys may be written to swap. Raise the limit "
                 + "(ulimit -l)."
         )
-    }
-
-    /// Told, not used: this release keeps keys in the embedded keyring.
-    private static var secretService: Protection {
-        #if SecretService
-            let found =
-                switch SecretServiceProbe.ask() {
-                case .running: "A Secret Service answers on the session bus"
-                case .absent: "The session bus has no Secret Service"
-                case .noBus: "There is no session bus"
-                case .timedOut: "The session bus did not answer in time"
-                }
-        #else
-            let found = "This build does not speak to the Secret Service"
-        #endif
-        return Protection(
-            "secret-service", .missing, found + "; this release keeps keys in the embedded keyring alone.")
     }
 
     private static var kernelKeyring: Protection {

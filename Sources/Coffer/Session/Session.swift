@@ -48,16 +48,19 @@ public final class Session: Sendable {
     ///   - options: How it is set up.
     ///   - passcode: `nil` for none: then whoever can read the home can open it.
     ///   - time: The clocks to go by.
+    ///   - interaction: Whether the user's keyring may ask the user.
     /// - Returns: The open session.
     /// - Throws: `alreadyExists` when there is a vault; `refused` by the passcode policy or by the
-    ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`.
+    ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service also
+    ///   what ``moveKeyring(to:)`` throws.
     public static func create(
         at location: HomeLocation, options: HomeOptions = HomeOptions(), passcode: Passcode?,
-        time: TimeSource = .system
+        time: TimeSource = .system, interaction: KeyringInteraction = .forbidden
     ) async throws(CofferError) -> Session {
         try await BlockingWork.run { _ throws(CofferError) in
             try Wiper.finishInterrupted(at: location, time: time)
-            let made = try Home.create(at: location, options: options, passcode: passcode)
+            let made = try Home.create(
+                at: location, options: options, passcode: passcode, interaction: interaction)
             let core = try SessionCore(home: made.home, device: made.device, time: time)
             core.keys.admit(made.keys)
             return Session(core: core)
@@ -66,15 +69,24 @@ public final class Session: Sendable {
 
     /// Opens a home, locked. Finishes a wipe that was interrupted and removes view copies that a crash left.
     ///
-    /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`.
+    /// - Parameters:
+    ///   - location: The home's directory.
+    ///   - time: The clocks to go by.
+    ///   - interaction: Whether the user's keyring may ask the user.
+    /// - Returns: The open session.
+    /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
+    ///   vault in the Secret Service also what ``moveKeyring(to:)`` throws, and `keyringUnavailable` when the
+    ///   service has no device key of this vault.
     public static func open(
-        at location: HomeLocation, time: TimeSource = .system
+        at location: HomeLocation, time: TimeSource = .system, interaction: KeyringInteraction = .forbidden
     ) async throws(CofferError) -> Session {
         try await BlockingWork.run { _ throws(CofferError) in
             try Wiper.finishInterrupted(at: location, time: time)
-            let home = try Home.openDirectory(location)
+            let home = try Home.openDirectory(location, interaction: interaction)
             let vault = try home.openVault()
-            let device = try home.checkingState { () throws(CofferError) in try DeviceRecord.read(in: vault) }
+            let device = try home.checkingState { () throws(CofferError) in
+                try DeviceRecord.read(in: vault, service: home.service)
+            }
             guard try home.state()?.vaultID == device.vaultID else {
                 throw CofferError(.foreign, "The vault in \(location.path) belongs to another home.")
             }

@@ -12,7 +12,7 @@ final class SessionCore: Sendable {
     let keys: KeyRoom
     let heldKeys: HeldKeys
     /// Where the sealed tokens are.
-    let keyring: any Keyring
+    let keyring: VaultKeyring
     /// Who is told of locks.
     let hub: EventHub
 
@@ -21,7 +21,7 @@ final class SessionCore: Sendable {
         self.home = home
         self.device = device
         self.time = time
-        keyring = FileKeyring(home: home, device: device)
+        keyring = VaultKeyring(home: home, device: device)
         let vault = try home.openVault()
         let keybag = try home.checkingState { () throws(CofferError) in
             try Self.readKeybag(device: device, in: vault)

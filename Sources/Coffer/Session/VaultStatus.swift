@@ -21,6 +21,8 @@ public struct VaultStatus: Sendable, Equatable {
     public let state: State
     /// The vault's identity; `nil` when there is none.
     public var vaultID: VaultID?
+    /// Where its device key and its tokens are; `nil` when there is none.
+    public var keyring: KeyringBackend?
     /// Whether a passcode is set.
     public var hasPasscode = false
     /// Wrong passcodes left before everything is erased; `nil` without a passcode.
@@ -65,6 +67,7 @@ extension Session {
                 keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.dropsOnLock }
             var status = VaultStatus(isOpen ? .unlocked : .locked)
             status.vaultID = core.device.vaultID
+            status.keyring = try core.keyring.backend()
             status.hasPasscode = keybag.passcode != nil
             status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().left
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }

@@ -12,7 +12,7 @@ struct Wiper {
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
     private static let keyFiles: [FilePath] = [
-        Keybag.record.name, FileKeys.record.name, DeviceRecord.fileName, Attempts.record.name,
+        Keybag.record.name, FileKeys.record.name, DeviceFile.name, Attempts.record.name,
     ]
 
     /// Finishes a wipe that was interrupted, if there is one.
@@ -25,12 +25,14 @@ struct Wiper {
             return
         }
         let wiper = Wiper(home: home, time: time)
-        guard try wiper.isInterrupted() else { return }
-        try home.exclusively { () throws(CofferError) in
-            guard try wiper.isInterrupted(), let state = try home.state() else { return }
-            _ = try wiper.finish(
-                state.vaultID, reason: "an interrupted wipe", completes: true, forgetting: {})
+        if try wiper.isInterrupted() {
+            try home.exclusively { () throws(CofferError) in
+                guard try wiper.isInterrupted(), let state = try home.state() else { return }
+                _ = try wiper.finish(
+                    state.vaultID, reason: "an interrupted wipe", completes: true, forgetting: {})
+            }
         }
+        try? KeyringRemains(home: home).tidy()
     }
 
     private func isInterrupted() throws(CofferError) -> Bool {
@@ -79,12 +81,14 @@ struct Wiper {
         guard try home.directory.status(of: Home.vaultName) == nil else {
             throw CofferError(.inputOutput, "The vault's directory is still there after it was removed.")
         }
+        var unproved = Self.unproved
+        if let remaining = try removeItems(of: vaultID, &removed) { unproved.append(remaining) }
         let receipt = WipeReceipt(
             vaultID: vaultID.uuid, reason: reason,
             started: Date(nanosecondsSince1970: started.nanoseconds),
             finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((keysGone - begin).nanoseconds) / 1e6,
-            completesInterrupted: completes, removed: removed, unproved: Self.unproved)
+            completesInterrupted: completes, removed: removed, unproved: unproved)
         keep(receipt)
         try HomeState(word: .wiped, vaultID: vaultID).write(in: home.directory)
         return receipt
@@ -101,6 +105,23 @@ struct Wiper {
         for name in Self.keyFiles { try vault.removeTree(name) }
         try vault.sync()
         return count
+    }
+
+    /// Removes what the vault has in the Secret Service, last, since that may not answer; gives what to say
+    /// when something remains there. Nothing opens it: the key that it is sealed under is gone.
+    private func removeItems(
+        of vaultID: VaultID, _ removed: inout [String: Int]
+    ) throws(CofferError) -> String? {
+        let remains = KeyringRemains(home: home)
+        guard try remains.isNoted(vaultID) else { return nil }
+        let next = "the next command on the home tries again"
+        do throws(CofferError) {
+            let (count, left) = try remains.remove(vaultID, CallDeadline(SecretServiceClient.deadline))
+            removed["keyringItems"] = count
+            return left == 0 ? nil : "\(left) sealed items in the user's keyring, which is locked; \(next)"
+        } catch {
+            return "sealed items in the Secret Service (\(error.code.name)); \(next)"
+        }
     }
 
     private func removeData(

@@ -24,12 +24,18 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
+    /// What does not keep the host from being looked at: no vault, or a keyring that does not give its key.
+    private static let spared: Set<CofferError.Code> = [
+        .notInitialised, .wiped, .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection,
+        .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
+    ]
+
     private func checks() async throws(CofferError) -> [Protection] {
         let session: Session
         do throws(CofferError) {
             session = try await Opening.session(global)
         } catch {
-            guard [.notInitialised, .wiped].contains(error.code) else { throw error }
+            guard Self.spared.contains(error.code) else { throw error }
             Output.message("coffer: \(error.message)")
             return Session.hostProtections()
         }

@@ -21,7 +21,11 @@ struct InitCommand: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Option(help: "Where keys and tokens are kept: file is the embedded keyring; auto chooses it.")
+    @Option(
+        help: """
+            Where the device key and the tokens are kept: secret-service is the desktop's keyring, file the \
+            embedded one; auto takes the desktop's where it answers and is unlocked.
+            """)
     var keyring = Keyring.auto
 
     @Flag(help: "Protect the vault by the device key alone.")
@@ -47,24 +51,35 @@ struct InitCommand: AsyncParsableCommand {
     var kdfPasses = Argon2id.Cost.standard.passes
 
     func run() async throws {
-        guard keyring != .secretService else {
-            throw CofferError(
-                .keyringUnavailable,
-                "This release keeps keys in the embedded keyring alone: use --keyring file.")
-        }
-        let options = try homeOptions()
+        var options = try homeOptions()
         let location = try Opening.location(global)
         let status = try await Session.status(at: location)
         guard status.vaultID == nil else {
             throw CofferError(.alreadyExists, "There is a vault at \(location.path) already.")
         }
-        let session = try await Session.create(at: location, options: options, passcode: try passcode())
+        options.keyring = try await backend(at: location)
+        let session = try await Session.create(
+            at: location, options: options, passcode: try passcode(), interaction: global.interaction)
         let vaultID = session.vaultID.description
         session.close()
         if global.json {
-            try Output.json(.object([("vaultID", .text(vaultID)), ("keyring", .text("file"))]))
+            try Output.json(
+                .object([("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue))]))
         } else {
-            try Output.line("Created vault \(vaultID) at \(location.path).")
+            let place = options.keyring == .file ? "the home" : "the Secret Service"
+            try Output.line(
+                "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(place).")
+        }
+    }
+
+    private func backend(at location: HomeLocation) async throws(CofferError) -> KeyringBackend {
+        switch keyring {
+        case .file: return .file
+        case .secretService:
+            // Before a passcode is asked for.
+            try await Session.checkSecretService(at: location, interaction: global.interaction)
+            return .secretService
+        case .auto: return await Session.usualKeyring(at: location)
         }
     }
 

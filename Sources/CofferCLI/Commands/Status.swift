@@ -11,10 +11,9 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let status = try await Session.status(at: Opening.location(global))
-        let exists = status.vaultID != nil
         let fields: [(String, JSONDocument)] = [
             ("state", .text(status.state.rawValue)),
-            ("keyring", exists ? .text("file") : .none),
+            ("keyring", status.keyring.map { .text($0.rawValue) } ?? .none),
             ("vaultID", status.vaultID.map { .text($0.description) } ?? .none),
             ("passcode", .flag(status.hasPasscode)),
             ("attemptsLeft", status.attemptsLeft.map { .number($0) } ?? .none),

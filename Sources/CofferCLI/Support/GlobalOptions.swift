@@ -1,4 +1,5 @@
 import ArgumentParser
+import Coffer
 import CofferBase
 import CofferEngine
 import SystemPackage
@@ -16,6 +17,12 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Read the passcode from the first line of this descriptor.", valueName: "n"))
     var passcodeFd: Int32?
+
+    @Flag(help: "Let the desktop's keyring ask for its password when it is locked.")
+    var allowPrompt = false
+
+    /// Whether the keyring may ask the user.
+    var interaction: KeyringInteraction { allowPrompt ? .allowed : .forbidden }
 
     /// Where the home is.
     func homePath() throws(CofferError) -> FilePath {
@@ -39,7 +46,9 @@ extension GlobalOptions {
         var rest = arguments[...]
         var moved: [String] = []
         while let first = rest.first {
-            if first == "--json" || first.hasPrefix("--home=") || first.hasPrefix("--passcode-fd=") {
+            if ["--json", "--allow-prompt"].contains(first) || first.hasPrefix("--home=")
+                || first.hasPrefix("--passcode-fd=")
+            {
                 moved.append(rest.removeFirst())
             } else if ["--home", "--passcode-fd"].contains(first), rest.count > 1 {
                 moved += rest.prefix(2)

@@ -7,7 +7,7 @@ import CofferEngine
 enum Opening {
     /// The session of the home, locked.
     static func session(_ global: GlobalOptions) async throws(CofferError) -> Session {
-        try await Session.open(at: location(global))
+        try await Session.open(at: location(global), interaction: global.interaction)
     }
 
     static func location(_ global: GlobalOptions) throws(CofferError) -> HomeLocation {

@@ -45,6 +45,24 @@ package enum Encoding {
         return GuardedBytes(adopting: result)
     }
 
+    /// The bytes that Base64 `text` stands for, for what is not secret: the standard alphabet with padding
+    /// and nothing else.
+    package static func decodeBase64Text(_ text: [UInt8]) throws(CofferError) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: text.count / 4 * 3)
+        var written = 0
+        let size = result.count
+        var target = result.mutableSpan
+        let status = unsafe target.withPointer { start in
+            unsafe text.span.withCharacters {
+                unsafe sodium_base642bin(
+                    start, size, $0, text.count, nil, &written, nil, sodium_base64_VARIANT_ORIGINAL)
+            }
+        }
+        guard text.count % 4 == 0, status == 0 else { throw CofferError(.invalidInput, "Not Base64.") }
+        result.removeLast(size - written)
+        return result
+    }
+
     /// libsodium writes a terminating zero: encode into one byte more, give back what counts.
     private static func withTerminator(
         count: Int, _ encode: (UnsafeMutablePointer<CChar>, Int) -> Void

@@ -1,0 +1,306 @@
+import CofferBase
+import CofferEngine
+import Synchronization
+
+/// One Secret Service, spoken to over a connection of our own. Blocking; every call has a deadline.
+///
+/// The service is addressed by the unique name that it had when the connection was made. When it is replaced,
+/// a call fails before anything is done, and is made once more on a new connection.
+final class SecretServiceClient: Sendable {
+    /// How long one operation on the keyring may take.
+    static let deadline = Duration.seconds(10)
+    /// How long a person may take to answer a prompt.
+    static let promptDeadline = Duration.seconds(120)
+
+    private static let servicePath = "/org/freedesktop/secrets"
+    private static let service = "org.freedesktop.Secret.Service"
+    private static let collection = "org.freedesktop.Secret.Collection"
+    private static let item = "org.freedesktop.Secret.Item"
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let prompter = "org.gnome.keyring.SystemPrompter"
+    /// What stands for no object.
+    private static let nothing = "/"
+
+    private struct Link: Sendable {
+        let bus: MessageBus
+        /// The service's unique name.
+        let owner: String
+        let session: String
+    }
+
+    /// The address of the bus; `nil`: the session's.
+    let address: String?
+    private let interaction: KeyringInteraction
+    private let link = Mutex<Link?>(nil)
+
+    private let limit: Duration
+
+    /// A client of the service on the bus at `address`, the session's bus unless told, that takes at most
+    /// `limit` for one operation.
+    init(
+        address: String?, interaction: KeyringInteraction = .forbidden,
+        limit: Duration = SecretServiceClient.deadline
+    ) {
+        self.address = address
+        self.interaction = interaction
+        self.limit = limit
+    }
+
+    /// The deadline of an operation that begins now.
+    func deadline() -> CallDeadline { CallDeadline(limit) }
+
+    // MARK: Items
+
+    /// The paths of the items that have these attributes, and maybe more.
+    func search(
+        _ attributes: [String: String], _ time: CallDeadline
+    ) throws(CofferError) -> (unlocked: [String], locked: [String]) {
+        let reply = try call(Self.servicePath, Self.service, "SearchItems", [.texts(attributes)], time)
+        guard reply.count == 2, let unlocked = reply[0].paths, let locked = reply[1].paths else {
+            throw Self.strange("SearchItems")
+        }
+        return (unlocked, locked)
+    }
+
+    /// The attributes of an item; `nil` when there is none at that path.
+    func attributes(of path: String, _ time: CallDeadline) throws(CofferError) -> [String: String]? {
+        try ifPresent { () throws(CofferError) in
+            try property("Attributes", of: path, Self.item, time)?.texts
+        }
+    }
+
+    /// The secret of an item; `nil` when there is none at that path.
+    func secret(of path: String, _ time: CallDeadline) throws(CofferError) -> [UInt8]? {
+        try ifPresent { () throws(CofferError) in
+            let reply = try call(path, Self.item, "GetSecret", time) { [.path($0)] }
+            return Self.value(reply.first)
+        }
+    }
+
+    /// The secrets of several items; those that are gone are left out.
+    func secrets(of paths: [String], _ time: CallDeadline) throws(CofferError) -> [String: [UInt8]] {
+        let reply = try call(Self.servicePath, Self.service, "GetSecrets", time) {
+            [.paths(paths), .path($0)]
+        }
+        guard let secrets = reply.first?.byPath else { throw Self.strange("GetSecrets") }
+        return secrets.compactMapValues(Self.value)
+    }
+
+    /// Replaces the secret of an item; gives whether there is one at that path.
+    func replace(_ path: String, by secret: [UInt8], _ time: CallDeadline) throws(CofferError) -> Bool {
+        try ifPresent { () throws(CofferError) in
+            _ = try call(path, Self.item, "SetSecret", time) { [Self.structure(secret, session: $0)] }
+            return true
+        } ?? false
+    }
+
+    /// Makes an item in the default collection.
+    func create(
+        label: String, _ attributes: [String: String], secret: [UInt8], _ time: CallDeadline
+    ) throws(CofferError) {
+        let collection = try defaultCollection(time)
+        let properties: [String: BusValue] = [
+            Self.item + ".Label": .text(label), Self.item + ".Attributes": .texts(attributes),
+        ]
+        let reply = try unlocking(collection, time) { () throws(CofferError) in
+            try call(collection, Self.collection, "CreateItem", time) {
+                [.properties(properties), Self.structure(secret, session: $0), .flag(false)]
+            }
+        }
+        guard reply.count == 2, let prompt = reply[1].text else { throw Self.strange("CreateItem") }
+        try answer(prompt)
+    }
+
+    /// Removes an item; one that is gone is as good.
+    func delete(_ path: String, _ time: CallDeadline) throws(CofferError) {
+        let reply = try ifPresent { () throws(CofferError) in try call(path, Self.item, "Delete", [], time) }
+        if let prompt = reply?.first?.text { try answer(prompt) }
+    }
+
+    // MARK: Collections
+
+    /// The collection that new items go to. None is ever made, and the alias is left as it is.
+    func defaultCollection(_ time: CallDeadline) throws(CofferError) -> String {
+        let reply = try call(Self.servicePath, Self.service, "ReadAlias", [.text("default")], time)
+        guard let path = reply.first?.text, path != Self.nothing else {
+            throw CofferError(
+                .noDefaultCollection,
+                "The Secret Service has no default collection: make one on the desktop.")
+        }
+        return path
+    }
+
+    /// Whether a collection or an item is locked.
+    func isLocked(_ path: String, _ time: CallDeadline) throws(CofferError) -> Bool {
+        try property("Locked", of: path, Self.collection, time)?.flag ?? false
+    }
+
+    /// Throws unless what is not found in the default collection is not there: a locked one may hide it.
+    func requireReadable(_ time: CallDeadline) throws(CofferError) {
+        let collection = try defaultCollection(time)
+        if try isLocked(collection, time) { try unlock([collection], time) }
+    }
+
+    /// Unlocks by asking the user, where that is allowed; otherwise throws `keyringLocked`.
+    ///
+    /// A collection without a password is locked each time that the service starts, and any program opens it
+    /// without a question: that keeps nobody out, and nobody has to be asked.
+    func unlock(_ paths: [String], _ time: CallDeadline) throws(CofferError) {
+        if interaction != .allowed {
+            let collection = try KeyringCollection.inspect(self, time)
+            guard collection.storage == .plainText, paths.allSatisfy({ $0.hasPrefix(collection.path) }) else {
+                throw Self.locked
+            }
+        }
+        let reply = try call(Self.servicePath, Self.service, "Unlock", [.paths(paths)], time)
+        guard reply.count == 2, let prompt = reply[1].text else { throw Self.strange("Unlock") }
+        try answer(prompt)
+    }
+
+    /// The process of the service, where the bus knows it.
+    func serviceProcess(_ time: CallDeadline) throws(CofferError) -> UInt32? {
+        let link = try current(time).link
+        return try link.bus.ask("GetConnectionUnixProcessID", [.text(link.owner)], deadline: time.left)?
+            .number
+    }
+
+    // MARK: Prompts
+
+    /// Lets the service ask the user, if it must.
+    private func answer(_ prompt: String) throws(CofferError) {
+        guard prompt != Self.nothing else { return }
+        guard interaction == .allowed else { throw Self.locked }
+        let time = CallDeadline(Self.promptDeadline)
+        let link = try current(time).link
+        // gnome-keyring leaves the asking to another program; without one it says that the user declined.
+        let isAlone = try link.bus.ask("NameHasOwner", [.text("org.gnome.keyring")], deadline: time.left)
+        let isThere = try link.bus.ask("NameHasOwner", [.text(Self.prompter)], deadline: time.left)
+        let answer = try link.bus.call(
+            BusMember(link.owner, prompt, "org.freedesktop.Secret.Prompt", "Prompt"), [.text("")],
+            awaiting: "Completed", watching: Self.prompter, deadline: time.left)
+        guard answer.values.first?.flag == true else { return }
+        guard isAlone?.flag != true || isThere?.flag == true || answer.appeared else {
+            throw CofferError(
+                .noPrompter, "The user's keyring is locked and nothing can ask for its password here.")
+        }
+        throw CofferError(.promptDismissed, "The question for the keyring's password was dismissed.")
+    }
+
+    /// Runs `body`, once more after unlocking `path` where that is what it needs.
+    private func unlocking<Result>(
+        _ path: String, _ time: CallDeadline, _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard error.code == .keyringLocked else { throw error }
+            try unlock([path], time)
+            return try body()
+        }
+    }
+
+    // MARK: Calls
+
+    private func call(
+        _ path: String, _ interface: String, _ method: String, _ arguments: [BusValue], _ time: CallDeadline
+    ) throws(CofferError) -> [BusValue] {
+        try call(path, interface, method, time) { _ in arguments }
+    }
+
+    /// Calls a method with arguments that need the session.
+    private func call(
+        _ path: String, _ interface: String, _ method: String, _ time: CallDeadline,
+        _ arguments: (_ session: String) -> [BusValue]
+    ) throws(CofferError) -> [BusValue] {
+        let (link, isNew) = try current(time)
+        func make(_ link: Link) throws(CofferError) -> [BusValue] {
+            try link.bus.call(
+                BusMember(link.owner, path, interface, method), arguments(link.session), deadline: time.left)
+        }
+        do throws(CofferError) {
+            return try make(link)
+        } catch {
+            let isGone = error.code == .noSecretService
+            if isGone || [.timedOut, .interrupted].contains(error.code) { self.link.withLock { $0 = nil } }
+            guard isGone, !isNew else { throw error }
+            return try make(current(time).link)
+        }
+    }
+
+    private func property(
+        _ name: String, of path: String, _ interface: String, _ time: CallDeadline
+    ) throws(CofferError) -> BusValue? {
+        try call(path, Self.properties, "Get", [.text(interface), .text(name)], time).first?.content
+    }
+
+    private func current(_ time: CallDeadline) throws(CofferError) -> (link: Link, isNew: Bool) {
+        if let link = link.withLock({ $0 }), !link.bus.isClosed { return (link, false) }
+        guard let address = address ?? MessageBus.sessionAddress else {
+            throw CofferError(
+                .noSessionBus, "There is no session bus: DBUS_SESSION_BUS_ADDRESS is not set.")
+        }
+        let bus = try MessageBus.connect(address, deadline: time.left)
+        let owner = try Self.owner(on: bus, time)
+        let opened = try bus.call(
+            BusMember(owner, Self.servicePath, Self.service, "OpenSession"),
+            [.text("plain"), .variant(.text(""))], deadline: time.left)
+        guard opened.count == 2, let session = opened[1].text else { throw Self.strange("OpenSession") }
+        let made = Link(bus: bus, owner: owner, session: session)
+        link.withLock { $0 = made }
+        return (made, true)
+    }
+
+    /// The unique name of the service, which the bus starts if it can.
+    private static func owner(on bus: MessageBus, _ time: CallDeadline) throws(CofferError) -> String {
+        let name = BusValue.text(SecretServiceProbe.serviceName)
+        do throws(CofferError) {
+            if let owner = try bus.ask("GetNameOwner", [name], deadline: time.left)?.text { return owner }
+        } catch {
+            guard error.code == .noSecretService else { throw error }
+        }
+        _ = try bus.ask("StartServiceByName", [name, .number(0)], deadline: time.left)
+        guard let owner = try bus.ask("GetNameOwner", [name], deadline: time.left)?.text else {
+            throw strange("GetNameOwner")
+        }
+        return owner
+    }
+
+    /// What `body` gives; `nil` when the object that it calls is gone.
+    private func ifPresent<Result>(
+        _ body: () throws(CofferError) -> Result?
+    ) throws(CofferError) -> Result? {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard error.code == .absent else { throw error }
+            return nil
+        }
+    }
+
+    /// What goes over the bus is sealed already, so the session needs no encryption of its own.
+    private static func structure(_ secret: [UInt8], session: String) -> BusValue {
+        .structure([.path(session), .bytes([]), .bytes(secret), .text("text/plain")])
+    }
+
+    private static func value(_ structure: BusValue?) -> [UInt8]? {
+        guard let fields = structure?.structure, fields.count == 4 else { return nil }
+        return fields[2].bytes
+    }
+
+    private static var locked: CofferError {
+        CofferError(.keyringLocked, "The user's keyring is locked: unlock it on the desktop.")
+    }
+
+    private static func strange(_ method: String) -> CofferError {
+        CofferError(.internalFailure, "The Secret Service gave a strange answer to \(method).")
+    }
+}
+
+/// Until when an operation on a keyring may last.
+struct CallDeadline: Sendable {
+    private let end: Duration
+
+    init(_ duration: Duration) { end = Clock.sinceBoot + duration }
+
+    var left: Duration { end - Clock.sinceBoot }
+}

@@ -1,0 +1,79 @@
+import CofferBase
+import CofferEngine
+import Synchronization
+
+/// The keyring that the home records, also when another process has moved it since.
+final class VaultKeyring: Keyring {
+    private struct Current: Sendable {
+        let backend: KeyringBackend
+        let keyring: any Keyring
+        /// The record that says so, as it was.
+        let record: FileStatus?
+    }
+
+    private let home: Home
+    private let device: DeviceRecord
+    private let current = Mutex<Current?>(nil)
+
+    init(home: Home, device: DeviceRecord) {
+        self.home = home
+        self.device = device
+    }
+
+    /// Where the tokens are now.
+    func backend() throws(CofferError) -> KeyringBackend { try recorded().backend }
+
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
+        try reading { (keyring) throws(CofferError) in try keyring.envelope(name) }
+    }
+
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] {
+        try reading { (keyring) throws(CofferError) in try keyring.envelopes() }
+    }
+
+    func count() throws(CofferError) -> Int {
+        try reading { (keyring) throws(CofferError) in try keyring.count() }
+    }
+
+    /// Under the home's lock nobody moves the keyring.
+    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+        try recorded().keyring.apply(changes)
+    }
+
+    /// Runs `body`, once more when what it read was moved away meanwhile.
+    private func reading<Result>(
+        _ body: (any Keyring) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        let before = try recorded()
+        do throws(CofferError) {
+            let result = try body(before.keyring)
+            // The file is read at one moment; the service is not.
+            guard before.backend == .secretService else { return result }
+            let after = try recorded()
+            return after.backend == before.backend ? result : try body(after.keyring)
+        } catch {
+            let after = try recorded()
+            guard after.backend != before.backend else { throw error }
+            return try body(after.keyring)
+        }
+    }
+
+    private func recorded() throws(CofferError) -> Current {
+        let vault = try home.openVault()
+        return try home.checkingState { () throws(CofferError) in
+            let record = try vault.status(of: DeviceFile.name)
+            if let known = current.withLock({ $0 }), known.record == record { return known }
+            let file = try DeviceFile.read(in: vault)
+            guard file.vaultID == device.vaultID else { throw CofferError.wiped }
+            let keyring: any Keyring =
+                switch file.backend {
+                case .file: FileKeyring(home: home, device: device)
+                case .secretService:
+                    try SecretServiceKeyring(tokensOf: device.vaultID, client: home.service)
+                }
+            let found = Current(backend: file.backend, keyring: keyring, record: record)
+            current.withLock { $0 = found }
+            return found
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+
+/// `coffer keyring`
+struct KeyringCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keyring", abstract: "Move the device key and the tokens to another keyring.",
+        subcommands: [Move.self])
+
+    /// `coffer keyring move`
+    struct Move: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "move",
+            abstract: "Copy everything, read it back, and only then remove it from the old place.",
+            discussion: """
+                Needs no passcode. When it is interrupted, everything is still in one place or already in \
+                the other; say it again.
+                """)
+
+        @OptionGroup var global: GlobalOptions
+
+        @Option(help: "Where to: file is the embedded keyring, secret-service the desktop's.")
+        var to: KeyringWord
+
+        func run() async throws {
+            let session = try await Opening.session(global)
+            let move = try await session.moveKeyring(to: to.backend)
+            if move.left > 0 {
+                Output.message(
+                    "coffer: \(move.left) sealed items are left in the Secret Service; the next command "
+                        + "tries again to remove them.")
+            }
+            guard !global.json else {
+                return try Output.json(
+                    .object([
+                        ("from", .text(move.from.rawValue)), ("to", .text(move.to.rawValue)),
+                        ("tokens", .number(move.tokens)), ("left", .number(move.left)),
+                    ]))
+            }
+            try Output.line(
+                "Moved the device key and \(move.tokens) tokens from \(move.from.rawValue) to "
+                    + "\(move.to.rawValue).")
+        }
+    }
+
+    /// The keyrings as words of the command line.
+    enum KeyringWord: String, CaseIterable, ExpressibleByArgument {
+        case file
+        case secretService = "secret-service"
+
+        var backend: KeyringBackend { self == .file ? .file : .secretService }
+    }
+}

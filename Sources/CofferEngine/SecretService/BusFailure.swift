@@ -1,0 +1,55 @@
+#if SecretService
+    import CofferBase
+    import CSecretService
+
+    /// What GLib says of a call that failed, as an error of this package.
+    enum BusFailure {
+        /// Takes over `error`.
+        static func taking(_ error: UnsafeMutablePointer<GError>?, _ call: String) -> CofferError {
+            guard let error = unsafe error else { return CofferError(.internalFailure, "\(call) failed.") }
+            defer { unsafe g_error_free(error) }
+            if unsafe g_error_matches(error, g_io_error_quark(), CInt(G_IO_ERROR_TIMED_OUT.rawValue)) != 0
+                || g_error_matches(error, g_io_error_quark(), CInt(G_IO_ERROR_CANCELLED.rawValue)) != 0
+            {
+                return timedOut
+            }
+            if unsafe g_error_matches(error, g_io_error_quark(), CInt(G_IO_ERROR_CLOSED.rawValue)) != 0 {
+                return interrupted
+            }
+            guard let name = unsafe g_dbus_error_get_remote_error(error) else {
+                return CofferError(.internalFailure, "\(call) failed on the bus.")
+            }
+            defer { unsafe g_free(name) }
+            return unsafe remote(String(cString: name), call)
+        }
+
+        static var timedOut: CofferError {
+            CofferError(.timedOut, "The Secret Service did not answer in time.")
+        }
+
+        static var interrupted: CofferError {
+            CofferError(.interrupted, "The Secret Service went away in the middle of a call.")
+        }
+
+        private static func remote(_ name: String, _ call: String) -> CofferError {
+            switch name {
+            case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
+                CofferError(.noSecretService, "There is no Secret Service on the session bus.")
+            case let name where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."):
+                CofferError(.noSecretService, "The Secret Service of this session does not start.")
+            case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected": interrupted
+            case "org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.TimedOut": timedOut
+            case "org.freedesktop.Secret.Error.IsLocked":
+                CofferError(.keyringLocked, "The user's keyring is locked: unlock it on the desktop.")
+            case "org.freedesktop.Secret.Error.NoSuchObject", "org.freedesktop.DBus.Error.UnknownObject",
+                "org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.UnknownInterface":
+                CofferError(.absent, "The Secret Service has no such item.")
+            case "org.freedesktop.DBus.Error.AccessDenied":
+                CofferError(.permissionDenied, "The session bus refuses \(call).")
+            case "org.freedesktop.DBus.Error.NoMemory", "org.freedesktop.DBus.Error.LimitsExceeded":
+                CofferError(.noSpace, "The Secret Service has no room for \(call).")
+            default: CofferError(.internalFailure, "The Secret Service refuses \(call): \(name).")
+            }
+        }
+    }
+#endif

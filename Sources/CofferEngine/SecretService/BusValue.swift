@@ -1,0 +1,47 @@
+/// A value of a D-Bus message, of the types that keyrings speak in.
+package indirect enum BusValue: Sendable, Equatable {
+    case text(String)
+    case path(String)
+    case flag(Bool)
+    case number(UInt32)
+    case bytes([UInt8])
+    case paths([String])
+    case texts([String: String])
+    case properties([String: BusValue])
+    case byPath([String: BusValue])
+    case structure([BusValue])
+    case variant(BusValue)
+    /// Of a type that nothing here speaks in.
+    case other
+
+    package var text: String? {
+        switch self {
+        case .text(let text), .path(let text): text
+        default: nil
+        }
+    }
+    package var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
+    package var number: UInt32? { if case .number(let number) = self { number } else { nil } }
+    package var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
+    package var paths: [String]? { if case .paths(let paths) = self { paths } else { nil } }
+    package var texts: [String: String]? { if case .texts(let texts) = self { texts } else { nil } }
+    package var byPath: [String: BusValue]? { if case .byPath(let values) = self { values } else { nil } }
+    package var structure: [BusValue]? { if case .structure(let fields) = self { fields } else { nil } }
+    /// What a variant holds.
+    package var content: BusValue? { if case .variant(let value) = self { value } else { nil } }
+}
+
+/// A method or a signal of an object on the bus.
+package struct BusMember: Sendable {
+    package let destination: String
+    package let path: String
+    package let interface: String
+    package let name: String
+
+    package init(_ destination: String, _ path: String, _ interface: String, _ name: String) {
+        self.destination = destination
+        self.path = path
+        self.interface = interface
+        self.name = name
+    }
+}

@@ -1,0 +1,33 @@
+#if SecretService
+    @testable import Coffer
+    import CofferBase
+    import TestSupport
+    import Testing
+
+    /// The contract suite on a real gnome-keyring, which is killed and started anew in the middle of it.
+    @Suite("The keyring contract on gnome-keyring")
+    struct SecretServiceContractTests {
+        @Test("With a password", arguments: KeyringContract.laws)
+        func encrypted(_ law: KeyringContract) throws { try law.check(ServiceBackend(.encrypted)) }
+
+        @Test("Without a password, in a plain text file", arguments: KeyringContract.laws)
+        func plainText(_ law: KeyringContract) throws { try law.check(ServiceBackend(.plainText)) }
+    }
+
+    private final class ServiceBackend: KeyringUnderTest {
+        private let keyring: PrivateKeyring
+        private let vaultID: VaultID
+
+        init(_ collection: PrivateKeyring.Collection) throws {
+            keyring = try #require(try PrivateKeyring(collection))
+            vaultID = try VaultID.random()
+        }
+
+        func open() throws -> any Keyring {
+            let client = SecretServiceClient(address: keyring.address)
+            return try SecretServiceKeyring(tokensOf: vaultID, client: client)
+        }
+
+        func restart() throws { try keyring.restart() }
+    }
+#endif

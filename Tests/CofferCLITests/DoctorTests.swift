@@ -29,6 +29,31 @@ struct DoctorTests {
         for name in found.keys { #expect(text.contains(name)) }
     }
 
+    @Test("Each lock source says whether it is heard, and each class what its promises rest on")
+    func classes() throws {
+        for (passcode, strength) in [("2468", "cryptographic"), (nil, "absent")] {
+            let home = try CommandHome(passcode: passcode)
+            let run = try home.run(["doctor", "--json"], passcode: "")
+            let sources = try #require(run.json["lockSources"] as? [[String: Any]])
+            #expect(
+                sources.compactMap { $0["source"] as? String } == [
+                    "idleTimer", "kernelKeyring", "desktopSession", "sleep", "screenSaver", "collection",
+                ])
+            #expect(sources.allSatisfy { $0["listening"] is Bool && $0["message"] is String })
+            let classes = try #require(run.json["classes"] as? [[String: Any]])
+            #expect(classes.count == 5)
+            for item in classes {
+                let guarantees = try #require(item["guarantees"] as? [[String: Any]])
+                #expect(
+                    guarantees.compactMap { $0["promise"] as? String } == [
+                        "passcode", "lock", "thisDevice", "lockSources",
+                    ])
+                #expect(guarantees.first?["strength"] as? String == strength)
+                #expect(guarantees.allSatisfy { ($0["reason"] as? String)?.isEmpty == false })
+            }
+        }
+    }
+
     @Test("Without a home the host is checked alone")
     func host() throws {
         let run = try CommandRun.coffer("doctor", "--json", "--home", "/nowhere/at/all")

@@ -10,7 +10,8 @@ struct UnlockTests {
         let home = try CommandHome("--attempt-delays", "off")
         let id = UUID().uuidString
         let commands = [
-            ["token", "list"], ["token", "get", "s", "a"], ["token", "put", "s", "a"],
+            ["token", "list"], ["token", "get", "s", "a"],
+            ["token", "put", "s", "a", "--if-version", "0"],
             ["token", "remove", "s", "a"], ["file", "list"], ["file", "add", "/etc/hostname"],
             ["file", "cat", id], ["file", "verify", id], ["file", "export", id, "/nowhere/x"],
             ["file", "remove", id], ["file", "view", id, "--", "true"], ["unlock"],
@@ -22,6 +23,31 @@ struct UnlockTests {
             #expect(wrong.code == 5 && wrong.errorCode == "wrongPasscode", "\(command)")
         }
         #expect(try home.status()["attemptsLeft"] as? Int == 9)
+    }
+
+    @Test("A token put while locked waits, is read after an unlock and only then")
+    func waiting() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: Array("old".utf8)).text == "1\n")
+        for value in ["first", "second"] {
+            let put = ["token", "put", "s", "a", "--json"]
+            let run = try home.run(put, passcode: "", input: Array(value.utf8))
+            #expect(run.code == 0 && run.json["version"] as? Int == 0)
+            #expect(run.json["waiting"] as? Bool == true && run.errorText.contains("waits"))
+        }
+        #expect(try home.status()["waitingTokens"] as? Int == 2)
+        #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
+        #expect(try home("token", "get", "s", "a").text == "second")
+        #expect(try home.status()["waitingTokens"] == nil)
+        let inbox = home.path + "/vault/inbox"
+        let put = try home.run(["token", "put", "s", "b"], passcode: "", input: [1])
+        #expect(put.code == 0)
+        let entry = try #require(FileManager.default.contentsOfDirectory(atPath: inbox).first)
+        try Data([1, 2, 3]).write(to: URL(filePath: inbox + "/" + entry))
+        #expect(try home("token", "list", "--json").code == 0)
+        #expect(try home.status()["damagedTokens"] as? Int == 1)
+        #expect(try home.run(["token", "discard-damaged"], passcode: "").text == "1\n")
+        #expect(try home.status()["damagedTokens"] == nil)
     }
 
     @Test("Unlocking lasts for later commands until lock", .enabled(if: KernelKeyring.isAvailable))
@@ -77,7 +103,7 @@ struct UnlockTests {
         let unlocked = try run("unlock", "--json")
         #expect(unlocked.code == 0 && unlocked.json["held"] as? Bool == false)
         #expect(unlocked.errorText.contains("no kernel keyring"))
-        #expect(try run("token", "put", "s", "a", passcode: "").code == 4)
+        #expect(try run("token", "get", "s", "a", passcode: "").code == 4)
         #expect(try run("token", "put", "s", "a").code == 0)
         #expect(try run("token", "get", "s", "a").output == [7])
         #expect(try run("lock").code == 0)

@@ -16,6 +16,8 @@ enum Agent {
         case "refresh": try await refresh(location)
         case "view-and-wait": try await viewAndWait(location, FileID(arguments[2]))
         case "guess-read-only": try await guessReadOnly(location)
+        case "follow":
+            try await LockScene.play(location, systemBus: arguments[2], sessionBus: arguments[3])
         case "memory": try await MemoryScene.play(location)
         case "flow": try await SecretFlows.play(location, arguments[2], arguments[3])
         case "crash": try CrashScene.play(hardened: arguments[2] == "hardened")

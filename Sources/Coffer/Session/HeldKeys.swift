@@ -9,6 +9,8 @@ final class HeldKeys: Sendable {
     private let inactivity: Int?
     /// The timeout to start anew at each use; `nil` while nothing is held with one.
     private let renewal = Mutex<Int?>(nil)
+    /// Whether keys that drop on lock were lent or taken here, and have not been taken back.
+    private let isLent = Atomic(false)
 
     init(vaultID: VaultID, inactivity: Int?) {
         self.vaultID = vaultID
@@ -33,6 +35,7 @@ final class HeldKeys: Sendable {
             remove(all: true)
             throw error
         }
+        isLent.store(true, ordering: .relaxed)
     }
 
     /// The keys that are held, with ids from `keybag`; empty where there are none or no kernel keyring.
@@ -41,6 +44,7 @@ final class HeldKeys: Sendable {
         for (protection, wrapped) in keybag.keys {
             let name = Self.name(protection, vaultID: vaultID)
             guard let held = try? KernelHeldKey.read(name: name) else { continue }
+            if protection.dropsOnLock { isLent.store(true, ordering: .relaxed) }
             if protection.dropsOnLock, held.isRenewable { renewal.withLock { $0 = inactivity } }
             keys[protection] = try ClassKey(
                 held.takeKey(), id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
@@ -56,10 +60,24 @@ final class HeldKeys: Sendable {
         }
     }
 
-    /// Takes back what was lent: what drops on lock, or all.
-    func remove(all: Bool) {
-        Self.remove(vaultID: vaultID, all: all)
+    /// Whether keys that drop on lock were lent and are gone: their time is over, or another process took
+    /// them back.
+    var hasLapsed: Bool {
+        guard isLent.load(ordering: .relaxed) else { return false }
+        let name = Self.name(.whenUnlockedThisDeviceOnly, vaultID: vaultID)
+        do throws(CofferError) {
+            return try !KernelKeyring.contains(name)
+        } catch {
+            return false
+        }
+    }
+
+    /// Takes back what was lent: what drops on lock, or all; gives whether there was anything.
+    @discardableResult
+    func remove(all: Bool) -> Bool {
         renewal.withLock { $0 = nil }
+        isLent.store(false, ordering: .relaxed)
+        return Self.remove(vaultID: vaultID, all: all)
     }
 
     /// Takes back the key of one class.
@@ -67,9 +85,12 @@ final class HeldKeys: Sendable {
         _ = try? KernelKeyring.remove(Self.name(protection, vaultID: vaultID))
     }
 
-    static func remove(vaultID: VaultID, all: Bool) {
+    @discardableResult
+    static func remove(vaultID: VaultID, all: Bool) -> Bool {
+        var hadAny = false
         for protection in ProtectionClass.allCases where all || protection.dropsOnLock {
-            _ = try? KernelKeyring.remove(name(protection, vaultID: vaultID))
+            if (try? KernelKeyring.remove(name(protection, vaultID: vaultID))) == true { hadAny = true }
         }
+        return hadAny
     }
 }

@@ -92,14 +92,17 @@ final class KeyRoom: Sendable {
         return state.withLock { $0.epoch }
     }
 
-    /// Drops what a lock drops.
-    func lock(_ reason: LockReason = .asked) {
+    /// Drops what a lock drops; gives whether there was anything.
+    @discardableResult
+    func lock(_ reason: LockReason = .asked) -> Bool {
         let dropped = state.withLock { Self.lock(&$0) }
         if dropped { hub.post(SessionEvent(.locked, reason)) }
+        return dropped
     }
 
-    /// Drops everything, for good when `wiped`.
-    func dropAll(wiped: Bool, _ reason: LockReason = .asked) {
+    /// Drops everything, for good when `wiped`; gives whether there was anything.
+    @discardableResult
+    func dropAll(wiped: Bool, _ reason: LockReason = .asked) -> Bool {
         let dropped = state.withLock { state in
             let hadKeys = !state.keys.isEmpty
             Self.dropAll(&state)
@@ -107,6 +110,7 @@ final class KeyRoom: Sendable {
             return hadKeys || wiped && !state.isWiped
         }
         if dropped { hub.post(wiped ? SessionEvent(.wiped) : SessionEvent(.closed, reason)) }
+        return dropped
     }
 
     private static func dropAll(_ state: inout State) {

@@ -21,7 +21,7 @@ extension Session {
         return try await BlockingWork.run { _ throws(CofferError) in
             try core.home.changingVault { (vault) throws(CofferError) in
                 PasscodeBoundItems(
-                    tokens: try core.passcodeBoundTokens().count,
+                    tokens: try core.passcodeBoundTokens().count + core.passcodeBoundWaiting().count,
                     files: try core.passcodeBoundFiles(in: vault).count)
             }
         }
@@ -37,6 +37,13 @@ extension SessionCore {
             if envelope.protection.needsPasscode { names.append(name) }
         }
         return names
+    }
+
+    /// What waits for an unlock of that class.
+    fileprivate func passcodeBoundWaiting() throws(CofferError) -> [TokenInbox.Entry] {
+        try inbox.entries().filter {
+            ProtectionClass(rawValue: $0.rawClass)?.needsPasscode == true && !$0.isDamaged
+        }
     }
 
     /// The files of that class. One that is damaged says no class and stays.
@@ -59,10 +66,12 @@ extension SessionCore {
         if !names.isEmpty {
             try keyring.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
         }
+        let waiting = try passcodeBoundWaiting()
+        try inbox.remove(waiting, in: vault)
         let files = try passcodeBoundFiles(in: vault)
         let directory = try vault.open(Home.filesName, [.read, .directory])
         for id in files { try FileStore.destroy(id.fileName, in: directory) }
         try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
-        return PasscodeBoundItems(tokens: names.count, files: files.count)
+        return PasscodeBoundItems(tokens: names.count + waiting.count, files: files.count)
     }
 }

@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import Synchronization
 import SystemPackage
 
 /// What the session's parts share: the home, the device key, the class keys and the clocks. Blocking,
@@ -13,6 +14,10 @@ final class SessionCore: Sendable {
     let heldKeys: HeldKeys
     /// Where the sealed tokens are.
     let keyring: VaultKeyring
+    /// Seconds without use until the vault locks, as when it was opened.
+    let inactivity: Int?
+    /// What locks from outside, once somebody asked to listen to it.
+    let watcher = Mutex<LockWatcher?>(nil)
     /// Who is told of locks.
     let hub: EventHub
 
@@ -28,6 +33,7 @@ final class SessionCore: Sendable {
         }
         let heldKeys = HeldKeys(vaultID: device.vaultID, inactivity: keybag.inactivity)
         self.heldKeys = heldKeys
+        inactivity = keybag.inactivity
         let hub = EventHub()
         self.hub = hub
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
@@ -37,14 +43,15 @@ final class SessionCore: Sendable {
 
     /// Drops what a lock drops, from memory and from the kernel keyring.
     func lock(_ reason: LockReason) {
-        keys.lock(reason)
-        heldKeys.remove(all: false)
+        let wasOpen = keys.lock(reason)
+        // Another process may have lent what is taken back here.
+        if heldKeys.remove(all: false), !wasOpen { hub.post(SessionEvent(.locked, reason)) }
     }
 
     /// Drops every key, as a logout does.
     func close(_ reason: LockReason) {
-        keys.dropAll(wiped: false, reason)
-        heldKeys.remove(all: true)
+        let hadKeys = keys.dropAll(wiped: false, reason)
+        if heldKeys.remove(all: true), !hadKeys { hub.post(SessionEvent(.closed, reason)) }
     }
 
     /// Drops every key from memory, for good.
@@ -84,6 +91,8 @@ final class SessionCore: Sendable {
             return try complete(keybag, keys, with: passcode, in: vault)
         }
         keys.admit(unwrapped)
+        // What hinders it shows to whoever reads tokens; the unlock itself is done.
+        try? storeWaitingTokens()
     }
 
     /// Adds what a keybag of an earlier release never had. No item can have been stored under it.

@@ -33,6 +33,10 @@ public struct VaultStatus: Sendable, Equatable {
     public var tokens = 0
     /// The number of files.
     public var files = 0
+    /// Tokens that were stored while locked and wait for an unlock.
+    public var waitingTokens = 0
+    /// Such tokens that are damaged.
+    public var damagedTokens = 0
 
     init(_ state: State) { self.state = state }
 }
@@ -75,6 +79,9 @@ extension Session {
         }
         status.tokens = try await tokens.count()
         status.files = try await files.count()
+        let waiting = try await tokens.waitingTokens()
+        status.waitingTokens = waiting.waiting
+        status.damagedTokens = waiting.damaged
         return status
     }
 
@@ -99,6 +106,7 @@ extension Session {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in
             core.keys.admit(try core.heldKeys.read(core.readKeybag()))
+            try? core.storeWaitingTokens()
             return core.keys.isUnlocked
         }
     }

@@ -58,15 +58,34 @@ extension TokenVault {
         let renewal = try await Deadline(deadline).bound { () async throws(CofferError) in
             try await renew(current.token, current.info)
         }
-        let new = try await put(
-            renewal.token, for: id, class: current.info.protection, expires: renewal.expires,
-            scopes: renewal.scopes ?? current.info.scopes,
-            attributes: renewal.attributes ?? current.info.attributes, ifVersion: version)
+        let new = try await store(renewal, over: current.info, for: id)
         guard let stored = try await stored(id) else { return nil }
         guard stored.info.version != new || stored.token.secret.isEqual(to: renewal.token.secret) else {
             throw CofferError(.corrupt, "The new token does not read back as it was stored.")
         }
         return RefreshedToken(token: stored.token, info: stored.info, isOwn: stored.info.version == new)
+    }
+
+    /// Stores what was obtained. Where the vault was locked meanwhile, it waits for the next unlock, which
+    /// the error then says: the server may have taken the old token back.
+    private func store(
+        _ renewal: TokenRenewal, over info: TokenInfo, for id: TokenID
+    ) async throws(CofferError) -> UInt64 {
+        func put(ifVersion: UInt64?) async throws(CofferError) -> UInt64 {
+            try await self.put(
+                renewal.token, for: id, class: info.protection, expires: renewal.expires,
+                scopes: renewal.scopes ?? info.scopes, attributes: renewal.attributes ?? info.attributes,
+                ifVersion: ifVersion)
+        }
+        do throws(CofferError) {
+            return try await put(ifVersion: info.version)
+        } catch {
+            guard error.code == .locked else { throw error }
+            let version = try await put(ifVersion: nil)
+            guard version == 0 else { return version }
+            throw CofferError(
+                .locked, "The vault was locked meanwhile: the new token waits, sealed, for the next unlock.")
+        }
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> RefreshedToken? {

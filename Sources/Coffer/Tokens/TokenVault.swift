@@ -17,6 +17,10 @@ public final class TokenVault: Sendable {
 
     /// Stores a token, replacing the one of that name.
     ///
+    /// While its class is locked, the value is sealed to the class's public key and waits: whoever unlocks
+    /// the vault next stores it, in the order in which values came. Nobody reads it before. That a version is
+    /// compared asks for an unlocked vault.
+    ///
     /// - Parameters:
     ///   - token: The value.
     ///   - id: What it is found by.
@@ -25,7 +29,7 @@ public final class TokenVault: Sendable {
     ///   - scopes: OAuth scopes.
     ///   - attributes: The caller's own attributes.
     ///   - ifVersion: Store only when this is the version now stored; 0 means that there must be none.
-    /// - Returns: The new version, one more than the one before.
+    /// - Returns: The new version, one more than the one before; 0 when the value waits for an unlock.
     /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes or attributes,
     ///   for 64 KiB of them or an expiry centuries away; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
@@ -36,28 +40,46 @@ public final class TokenVault: Sendable {
     ) async throws(CofferError) -> UInt64 {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            return try core.home.changingVault { (_) throws(CofferError) in
-                let classKey = try core.keyForStoring(protection)
-                var version: UInt64 = 0
-                if let old = try keyring.envelope(name) {
-                    version = try open(old, name: name, withValue: false).info.version
-                }
-                if let ifVersion, ifVersion != version {
-                    throw CofferError(
-                        .conflict, "The token has version \(version), not \(ifVersion).",
-                        currentVersion: version)
-                }
-                let info = TokenInfo(
-                    id: id, version: version + 1, protection: protection,
-                    stored: Date(nanosecondsSince1970: core.time.wall().nanoseconds), expires: expires,
+            let stored = Date(nanosecondsSince1970: core.time.wall().nanoseconds)
+            func info(_ version: UInt64) -> TokenInfo {
+                TokenInfo(
+                    id: id, version: version, protection: protection, stored: stored, expires: expires,
                     scopes: scopes, attributes: attributes)
-                try info.checkLimits()
-                let envelope = try TokenEnvelope.seal(
-                    token, info: info, name: name, under: classKey, vaultID: core.device.vaultID)
-                try keyring.put(envelope.encoded, for: name)
-                return info.version
+            }
+            try info(0).checkLimits()
+            return try core.home.changingVault { (vault) throws(CofferError) in
+                try core.storeWaitingTokens(in: vault)
+                do throws(CofferError) {
+                    guard try core.waitingEntries(of: name, in: vault).isEmpty else {
+                        throw CofferError.locked
+                    }
+                    return try store(token, name: name, ifVersion: ifVersion, info)
+                } catch {
+                    guard error.code == .locked, ifVersion == nil else { throw error }
+                    try core.letWait(token, info(0), name: name, in: vault)
+                    return 0
+                }
             }
         }
+    }
+
+    /// Stores a token under the home's lock, with what `info` says of its new version.
+    private func store(
+        _ token: Token, name: [UInt8], ifVersion: UInt64?, _ info: (UInt64) -> TokenInfo
+    ) throws(CofferError) -> UInt64 {
+        var version: UInt64 = 0
+        let classKey = try core.keyForStoring(info(0).protection)
+        if let old = try keyring.envelope(name) {
+            version = try open(old, name: name, withValue: false).info.version
+        }
+        if let ifVersion, ifVersion != version {
+            throw CofferError(
+                .conflict, "The token has version \(version), not \(ifVersion).", currentVersion: version)
+        }
+        let envelope = try TokenEnvelope.seal(
+            token, info: info(version + 1), name: name, under: classKey, vaultID: core.device.vaultID)
+        try keyring.put(envelope.encoded, for: name)
+        return version + 1
     }
 
     /// Gives `body` the token and what is known of it; `nil` when there is none of that name.
@@ -74,6 +96,7 @@ public final class TokenVault: Sendable {
     ) async throws(CofferError) -> Result? {
         let found = try await BlockingWork.run { [self] _ throws(CofferError) -> Opened? in
             let name = try name(of: id)
+            try core.storeWaitingTokens()
             guard let envelope = try keyring.envelope(name) else { return nil }
             let (info, token) = try open(envelope, name: name, withValue: true)
             guard let token else { return nil }
@@ -94,6 +117,7 @@ public final class TokenVault: Sendable {
     public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
+            try core.storeWaitingTokens()
             guard let envelope = try keyring.envelope(name) else { return nil }
             return try open(envelope, name: name, withValue: false).info
         }
@@ -104,6 +128,7 @@ public final class TokenVault: Sendable {
     /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
     public func list() async throws(CofferError) -> [TokenInfo] {
         try await BlockingWork.run { [self] _ throws(CofferError) in
+            try core.storeWaitingTokens()
             var infos: [TokenInfo] = []
             for (name, envelope) in try keyring.envelopes() {
                 infos.append(try open(envelope, name: name, withValue: false).info)
@@ -116,7 +141,7 @@ public final class TokenVault: Sendable {
         }
     }
 
-    /// Removes a token; gives whether there was one.
+    /// Removes a token, also one that waits for an unlock; gives whether there was one.
     ///
     /// - Parameters:
     ///   - id: What it is found by.
@@ -127,9 +152,12 @@ public final class TokenVault: Sendable {
     public func remove(_ id: TokenID, ifVersion: UInt64? = nil) async throws(CofferError) -> Bool {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            guard try keyring.envelope(name) != nil else { return false }
-            return try core.home.changingVault { (_) throws(CofferError) in
-                guard let envelope = try keyring.envelope(name) else { return false }
+            return try core.home.changingVault { (vault) throws(CofferError) in
+                try core.storeWaitingTokens(in: vault)
+                let waiting = try core.waitingEntries(of: name, in: vault)
+                guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
+                try core.inbox.remove(waiting, in: vault)
+                guard let envelope = try keyring.envelope(name) else { return !waiting.isEmpty }
                 if let ifVersion {
                     let version = try open(envelope, name: name, withValue: false).info.version
                     guard version == ifVersion else {

@@ -17,9 +17,10 @@ struct CofferCommand: AsyncParsableCommand {
 
     /// Every command; one file each in this folder.
     private static let subcommands: [any ParsableCommand.Type] = [
-        InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
-        TokenCommand.self, KeyringCommand.self, FileCommand.self, WipeCommand.self, KeyCommand.self,
-        CryptCommand.self, VectorsCommand.self, DoctorCommand.self, TourCommand.self, GitCredential.self,
+        InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
+        PasscodeCommand.self, TokenCommand.self, KeyringCommand.self, FileCommand.self, WipeCommand.self,
+        KeyCommand.self, CryptCommand.self, VectorsCommand.self, DoctorCommand.self, TourCommand.self,
+        GitCredential.self,
         DockerCredential.self, AWSCredentialProcess.self,
     ]
 }

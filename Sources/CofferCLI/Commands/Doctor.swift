@@ -14,13 +14,29 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
+    /// What was found.
+    private struct Report {
+        var checks: [Protection]
+        var sources: [LockSourceStatus] = []
+        var classes: [ProtectionClass: [Guarantee]] = [:]
+    }
+
     func run() async throws {
-        let checks = try await checks()
-        if global.json { return try Output.json(.object([("checks", .list(checks.map(\.document)))])) }
-        for check in checks {
-            let status = check.status.rawValue
-            try Output.line(status + String(repeating: " ", count: 10 - status.count) + check.name)
-            try Output.line(String(repeating: " ", count: 10) + check.message)
+        let report = try await report()
+        guard !global.json else { return try Output.json(Self.document(report)) }
+        for check in report.checks {
+            try Self.line(check.status.rawValue, check.name, check.message)
+        }
+        for source in report.sources {
+            let status = source.isListening ? "ok" : "missing"
+            try Self.line(status, "lock source \(source.source.rawValue)", source.message)
+        }
+        for (protection, guarantees) in report.classes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            try Output.line("class \(protection.name)")
+            for guarantee in guarantees {
+                let title = "\(guarantee.promise.rawValue): \(guarantee.strength.rawValue)"
+                try Output.line(String(repeating: " ", count: 10) + "\(title). \(guarantee.reason)")
+            }
         }
     }
 
@@ -30,16 +46,60 @@ struct DoctorCommand: AsyncParsableCommand {
         .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
     ]
 
-    private func checks() async throws(CofferError) -> [Protection] {
+    private static func line(_ status: String, _ name: String, _ message: String) throws(CofferError) {
+        try Output.line(status + String(repeating: " ", count: 10 - status.count) + name)
+        try Output.line(String(repeating: " ", count: 10) + message)
+    }
+
+    private static func document(_ report: Report) -> JSONDocument {
+        let classes = report.classes.sorted { $0.key.rawValue < $1.key.rawValue }
+        return .object([
+            ("checks", .list(report.checks.map(\.document))),
+            ("lockSources", .list(report.sources.map(\.document))),
+            (
+                "classes",
+                .list(
+                    classes.map { protection, guarantees in
+                        .object([
+                            ("class", .text(protection.name)),
+                            ("guarantees", .list(guarantees.map(\.document))),
+                        ])
+                    })
+            ),
+        ])
+    }
+
+    private func report() async throws(CofferError) -> Report {
         let session: Session
         do throws(CofferError) {
             session = try await Opening.session(global)
         } catch {
             guard Self.spared.contains(error.code) else { throw error }
             Output.message("coffer: \(error.message)")
-            return Session.hostProtections()
+            return Report(checks: Session.hostProtections())
         }
-        return try await session.protections()
+        let sources = try await session.lockSources()
+        return Report(
+            checks: try await session.protections(), sources: sources,
+            classes: try await session.guarantees(heard: sources))
+    }
+}
+
+extension LockSourceStatus {
+    fileprivate var document: JSONDocument {
+        .object([
+            ("source", .text(source.rawValue)), ("listening", .flag(isListening)),
+            ("message", .text(message)),
+        ])
+    }
+}
+
+extension Guarantee {
+    fileprivate var document: JSONDocument {
+        .object([
+            ("promise", .text(promise.rawValue)), ("strength", .text(strength.rawValue)),
+            ("reason", .text(reason)), ("remedy", remedy.map { .text($0) } ?? .none),
+        ])
     }
 }
 

@@ -12,7 +12,8 @@ struct FileView: AsyncParsableCommand {
             The copy lies in memory under the original name, read-only, for this user alone. {} in the \
             command stands for its path; without one, the path is added at the end. Ends with the command's \
             exit code. A signal that ends this command goes to that one, and the copy goes as always. With \
-            --json, the command's standard output goes to standard error, and the document has its exitCode.
+            --json, the command's standard output goes to standard error, and the document has its exitCode. \
+            The copy also goes when the screen locks or the machine sleeps meanwhile.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -28,6 +29,7 @@ struct FileView: AsyncParsableCommand {
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
         }
+        await session.followLockSources()
         let signals = EndSignals.hold()
         let result = await Task { try await view(id, session) }.result
         signals.release()

@@ -11,7 +11,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let status = try await Session.status(at: Opening.location(global))
-        let fields: [(String, JSONDocument)] = [
+        var fields: [(String, JSONDocument)] = [
             ("state", .text(status.state.rawValue)),
             ("keyring", status.keyring.map { .text($0.rawValue) } ?? .none),
             ("vaultID", status.vaultID.map { .text($0.description) } ?? .none),
@@ -21,6 +21,8 @@ struct StatusCommand: AsyncParsableCommand {
             ("tokens", .number(status.tokens)),
             ("files", .number(status.files)),
         ]
+        if status.waitingTokens > 0 { fields.append(("waitingTokens", .number(status.waitingTokens))) }
+        if status.damagedTokens > 0 { fields.append(("damagedTokens", .number(status.damagedTokens))) }
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
             switch value {

@@ -6,5 +6,6 @@ struct TokenCommand: ParsableCommand {
         commandName: "token", abstract: "Keep tokens: put, get, list, remove, refresh.",
         subcommands: [
             TokenPut.self, TokenGet.self, TokenList.self, TokenRemove.self, TokenRefresh.self,
+            TokenDiscardDamaged.self,
         ])
 }

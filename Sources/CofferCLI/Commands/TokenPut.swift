@@ -9,7 +9,12 @@ import FoundationEssentials
 struct TokenPut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store the token on standard input, byte for byte; print its version.",
-        discussion: "Up to 1 MiB. A newline at the end is part of the token: use printf rather than echo.")
+        discussion: """
+            Up to 1 MiB. A newline at the end is part of the token: use printf rather than echo.
+
+            While the vault is locked and nobody can be asked for the passcode, the token is sealed and \
+            waits; its version is 0 until the next unlock stores it. With --if-version that is refused.
+            """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var name: TokenName
@@ -32,13 +37,16 @@ struct TokenPut: AsyncParsableCommand {
     func run() async throws {
         let id = try name.id()
         let expiry = try expires.map { text throws(CofferError) in try Self.date(text) }
-        let session = try await Opening.unlocked(global)
+        let session = try await Opening.unlockedForStoring(global)
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.longest)
         let version = try await session.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
             ifVersion: ifVersion)
+        if version == 0 {
+            Output.message("coffer: the vault is locked: the token waits, sealed, for the next unlock.")
+        }
         if global.json {
-            try Output.json(.object([("version", .number(Int(version)))]))
+            try Output.json(.object([("version", .number(Int(version))), ("waiting", .flag(version == 0))]))
         } else {
             try Output.line(String(version))
         }

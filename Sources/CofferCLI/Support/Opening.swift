@@ -47,6 +47,17 @@ enum Opening {
         }
     }
 
+    /// The same; where the vault is locked and nobody can be asked, the session as it is: what is stored
+    /// waits for an unlock.
+    static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Session {
+        do throws(CofferError) {
+            return try await unlocked(global)
+        } catch {
+            guard error.code == .locked else { throw error }
+            return try await session(global)
+        }
+    }
+
     /// The passcode on `--passcode-fd`; `nil` when the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
         try wrap(PasscodeInput.given(global))

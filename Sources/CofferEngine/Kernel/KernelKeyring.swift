@@ -55,6 +55,11 @@ package enum KernelKeyring {
         return secret
     }
 
+    /// Whether there is a secret under `description` whose time is not over.
+    package static func contains(_ description: String) throws(CofferError) -> Bool {
+        try find(description) != nil
+    }
+
     /// Starts the timeout anew; nothing happens when there is no such key.
     package static func refresh(_ description: String, timeout: Int) throws(CofferError) {
         try check(timeout)

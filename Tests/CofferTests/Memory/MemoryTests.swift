@@ -52,6 +52,35 @@ struct MemoryTests {
         #expect(afterWipe.isEmpty, "left after the wipe: \(afterWipe)")
     }
 
+    @Test(
+        .enabled(if: Desktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"),
+        arguments: ["sleep", "screenSaver", "screenLock"])
+    func afterASignalNoClassKeyIsLeft(_ reason: String) async throws {
+        let home = try TestHome()
+        let session = try await home.create(Self.passcode)
+        let desktop = try #require(try Desktop())
+        let agent = try #require(
+            Agent.start([
+                "follow", home.location.path.string, desktop.sources.systemBus ?? "",
+                desktop.sources.sessionBus ?? "",
+            ]))
+        agent.send(Self.passcode)
+        #expect(agent.line() == "unlocked -")
+        var needles: Needles = []
+        for (protection, key) in session.core.keys.all where protection.dropsOnLock {
+            needles += try classKey(protection.name, key)
+        }
+        let before = try scan(needles, agent)
+        for protection in ProtectionClass.allCases where protection.dropsOnLock {
+            #expect(before["\(protection.name) key", default: 0] > 0, "the search is blind")
+        }
+        #expect(desktop.send(reason))
+        #expect(agent.line() == "locked \(reason)")
+        let after = try scan(needles, agent)
+        #expect(after.isEmpty, "left after \(reason): \(after)")
+        agent.send("end")
+    }
+
     private typealias Needles = [(name: String, bytes: [UInt8])]
 
     /// Every 16 bytes of a text.

@@ -17,7 +17,8 @@ import Testing
         let session = try await home.open()
         let read = await refusal { _ = try await session.tokens.withToken(for: id) { _, _ in } }
         #expect(read?.code == .locked)
-        #expect(await refusal { try await session.tokens.put(Token(copying: "x"), for: id) }?.code == .locked)
+        // Storing works, reading what was stored does not.
+        #expect(try await session.tokens.put(Token(copying: "x"), for: id) == 0)
         #expect(await refusal { _ = try await session.tokens.list() }?.code == .locked)
         #expect(try await session.tokens.count() == 1)
     }
@@ -35,8 +36,7 @@ import Testing
         #expect(refused?.code == .locked)
         #expect(try await session.tokens.withToken(for: low) { token, _ in token.count } == 5)
         try await session.tokens.put(Token(copying: "newer"), for: low, class: self.low)
-        #expect(
-            await refusal { try await session.tokens.put(Token(copying: "x"), for: high) }?.code == .locked)
+        #expect(try await session.tokens.put(Token(copying: "x"), for: high) == 0)
         session.close()
         let closed = await refusal { _ = try await session.tokens.withToken(for: low) { _, _ in } }
         #expect(closed?.code == .locked)

@@ -1,0 +1,234 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Tokens stored while locked") struct WaitingTokenTests {
+    private static let passcode = "correct horse"
+
+    private func id(_ account: String = "ada") throws -> TokenID {
+        try TokenID(service: "api.example.org", account: account)
+    }
+
+    private func value(_ session: Session, _ account: String = "ada") async throws -> String? {
+        try await session.tokens.withToken(for: id(account)) { token, _ in
+            token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
+        }
+    }
+
+    private func put(
+        _ value: String, _ account: String = "ada", in session: Session,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+    ) async throws -> UInt64 {
+        try await session.tokens.put(Token(copying: value), for: id(account), class: protection)
+    }
+
+    private func unlock(_ session: Session) async throws {
+        try await session.unlock(with: Passcode(copying: Self.passcode))
+    }
+
+    /// The files of the inbox.
+    private func inbox(_ home: TestHome) -> [String] {
+        (try? FileManager.default.contentsOfDirectory(atPath: home.path("inbox").string))?.sorted() ?? []
+    }
+
+    @Test(arguments: ProtectionClass.allCases)
+    func itIsReadAfterAnUnlockAndOnlyThen(_ protection: ProtectionClass) async throws {
+        let home = try TestHome()
+        _ = try await home.create(Self.passcode)
+        let session = try await home.open()
+        let secret = "waiting-\(UUID().uuidString)"
+        let date = Date(timeIntervalSince1970: 2_000_000_000)
+        let version = try await session.tokens.put(
+            Token(copying: secret), for: id(), class: protection, expires: date, scopes: ["a b"],
+            attributes: ["k": "v"])
+        #expect(version == 0)
+        #expect(try await session.tokens.waitingTokens() == WaitingTokens(waiting: 1, damaged: 0))
+        #expect(try await session.tokens.count() == 0)
+        #expect(try home.occurrences(of: Array(secret.utf8)) == 0)
+        #expect(try home.occurrences(of: Array("api.example.org".utf8)) == 0)
+        // Nothing is stored yet, so there is nothing to read: locked or not there, but never the value.
+        #expect(try await value(session) == nil)
+        #expect(await refusal(of: "wrong", by: session)?.code == .wrongPasscode)
+        #expect(try await value(session) == nil)
+
+        try await unlock(session)
+        #expect(try await value(session) == secret)
+        let info = try #require(try await session.tokens.info(for: id()))
+        #expect(info.version == 1 && info.protection == protection && info.expires == date)
+        #expect(info.scopes == ["a b"] && info.attributes == ["k": "v"])
+        #expect(try await session.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 0))
+        #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
+    }
+
+    @Test func severalKeepTheirOrder() async throws {
+        let home = try TestHome()
+        let session = try await home.create(Self.passcode)
+        #expect(try await put("one", in: session) == 1)
+        session.lock()
+        for text in ["two", "three", "four"] { #expect(try await put(text, in: session) == 0) }
+        #expect(try await put("other", "b", in: session) == 0)
+        try await unlock(session)
+        #expect(try await value(session) == "four")
+        #expect(try await session.tokens.info(for: id())?.version == 4)
+        #expect(try await value(session, "b") == "other")
+    }
+
+    /// Another process is unlocked: it stores what waits before it reads or stores.
+    @Test func whoIsUnlockedStoresItFirst() async throws {
+        let home = try TestHome()
+        let open = try await home.create(Self.passcode)
+        let locked = try await home.open()
+        #expect(try await put("one", in: locked) == 0)
+        #expect(try await value(open) == "one")
+        #expect(try await put("two", in: locked) == 0)
+        #expect(try await put("three", in: open) == 3)
+        #expect(try await value(open) == "three")
+        #expect(inbox(home).isEmpty)
+    }
+
+    /// With an older value that still waits, a newer one of an open class waits behind it.
+    @Test func whatIsNewerWaitsBehindWhatIsOlder() async throws {
+        let home = try TestHome()
+        let session = try await home.create(Self.passcode)
+        session.lock()
+        #expect(try await put("one", in: session) == 0)
+        #expect(try await put("two", in: session, class: .afterFirstUnlock) == 0)
+        #expect(try await put("straight", "b", in: session, class: .afterFirstUnlock) == 1)
+        try await unlock(session)
+        #expect(try await value(session) == "two")
+        #expect(try await session.tokens.info(for: id())?.version == 2)
+        // An item of a locked class in the keyring holds a value of an open one up as well.
+        #expect(try await put("three", in: session) == 3)
+        session.lock()
+        #expect(try await put("four", in: session, class: .afterFirstUnlock) == 0)
+        try await unlock(session)
+        #expect(try await value(session) == "four")
+    }
+
+    @Test func removingTakesWhatWaits() async throws {
+        let home = try TestHome()
+        _ = try await home.create(Self.passcode)
+        let session = try await home.open()
+        #expect(try await put("one", in: session) == 0)
+        #expect(try await put("other", "b", in: session) == 0)
+        #expect(await refusal { try await session.tokens.remove(id(), ifVersion: 0) }?.code == .locked)
+        #expect(try await session.tokens.remove(id()))
+        #expect(try await !session.tokens.remove(id()))
+        try await unlock(session)
+        #expect(try await session.tokens.list().map(\.id.account) == ["b"])
+    }
+
+    @Test func aVersionIsComparedOnlyWhileUnlocked() async throws {
+        let home = try TestHome()
+        _ = try await home.create(Self.passcode)
+        let session = try await home.open()
+        let error = await refusal {
+            try await session.tokens.put(Token(copying: "x"), for: id(), ifVersion: 0)
+        }
+        #expect(error?.code == .locked)
+        #expect(inbox(home).isEmpty)
+    }
+
+    @Test func damageIsSaidAndTakesNoOtherWithIt() async throws {
+        let home = try TestHome()
+        _ = try await home.create(Self.passcode)
+        let session = try await home.open()
+        for number in 0..<6 { #expect(try await put("value \(number)", "\(number)", in: session) == 0) }
+        let names = inbox(home)
+        #expect(names.count == 6)
+        // A flipped bit; cut short; empty; another's bytes; a number that it was not stored under.
+        var bytes = try home.read("inbox/" + names[0])
+        bytes[100] ^= 1
+        try home.write("inbox/" + names[0], bytes)
+        try home.write("inbox/" + names[1], Array(bytes.prefix(80)))
+        try home.write("inbox/" + names[2], [])
+        try home.write("inbox/" + names[3], home.read("inbox/" + names[4]))
+        try await unlock(session)
+        #expect(try await session.tokens.list().map(\.id.account) == ["4", "5"])
+        let waiting = WaitingTokens(waiting: 0, damaged: 4)
+        #expect(try await session.tokens.waitingTokens() == waiting)
+        #expect(try await session.status().damagedTokens == 4)
+        #expect(inbox(home).allSatisfy { $0.hasPrefix("damaged-") })
+        session.lock()
+        #expect(try await put("new", "0", in: session) == 0)
+        try await unlock(session)
+        #expect(try await value(session, "0") == "new")
+        #expect(try await session.tokens.discardDamagedTokens() == 4)
+        #expect(inbox(home).isEmpty)
+    }
+
+    /// Whoever can write the home cannot put a value of theirs in without the device key, nor one sealed to
+    /// another class.
+    @Test func aBoxForAnotherClassOrNameIsDamaged() async throws {
+        let home = try TestHome()
+        let owner = try await home.create(Self.passcode)
+        let core = owner.core
+        let keybag = try core.readKeybag()
+        let key = try #require(keybag.publicKeys[.whenUnlocked])
+        let name = try owner.tokens.name(of: id())
+        let info = TokenInfo(
+            id: try id(), version: 0, protection: .whenUnlockedThisDeviceOnly, stored: Date(), expires: nil,
+            scopes: [], attributes: [:])
+        let vault = try core.home.openVault()
+        try core.inbox.add(in: vault) { (number) throws(CofferError) in
+            try PendingToken.seal(
+                Token(copying: "forged"), info: info, name: name, number: number, to: key,
+                vaultID: core.device.vaultID)
+        }
+        #expect(try await owner.tokens.list().isEmpty)
+        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 1))
+    }
+
+    @Test func itsSizeIsBounded() async throws {
+        let home = try TestHome()
+        _ = try await home.create(Self.passcode)
+        let session = try await home.open()
+        let long = [UInt8](repeating: 7, count: Token.longest)
+        var stored = 0
+        while await refusal({
+            try await session.tokens.put(Token(copying: long), for: id("\(stored)"))
+        })?.code != .noSpace {
+            stored += 1
+            try #require(stored < 20)
+        }
+        #expect(stored == 15)
+        let error = await refusal { _ = try await put("short", in: session) }
+        #expect(error == nil)
+        try await unlock(session)
+        #expect(try await session.tokens.count() == 16)
+        let size = try await session.tokens.withToken(for: id("0")) { token, _ in token.count }
+        #expect(size == long.count)
+    }
+
+    @Test func theClassThatNeedsAPasscodeWaitsOnlyWhereOneIsSet() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        session.lock()
+        let error = await refusal {
+            _ = try await put("x", in: session, class: .whenPasscodeSetThisDeviceOnly)
+        }
+        #expect(error?.code == .refused)
+        try await session.changePasscode(to: Passcode(copying: Self.passcode), current: nil)
+        session.lock()
+        #expect(try await put("x", in: session, class: .whenPasscodeSetThisDeviceOnly) == 0)
+        #expect(try await session.passcodeBoundItems() == PasscodeBoundItems(tokens: 1, files: 0))
+        let destroyed = try await session.changePasscode(to: nil, current: Passcode(copying: Self.passcode))
+        #expect(destroyed == PasscodeBoundItems(tokens: 1, files: 0))
+        #expect(inbox(home).isEmpty)
+    }
+
+    @Test func aWipeTakesWhatWaits() async throws {
+        let home = try TestHome()
+        _ = try await home.create(Self.passcode)
+        let session = try await home.open()
+        #expect(try await put("one", in: session) == 0)
+        _ = try await session.wipe()
+        #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+        #expect(await refusal { _ = try await put("two", in: session) }?.code == .wiped)
+    }
+}

@@ -50,9 +50,11 @@ extension Session {
     public func guarantees(for id: FileID) async throws(CofferError) -> [Guarantee] {
         let core = core
         let found = try await BlockingWork.run { _ throws(CofferError) in
-            let directory = try core.home.openVault().open(Home.filesName, [.read, .directory])
+            let vault = try core.home.openVault()
+            let directory = try vault.open(Home.filesName, [.read, .directory])
             let file = try directory.open(id.fileName, .read)
-            return try ContainerReader.protection(of: file, device: core.device)
+            let keys = try FileKeysRecord(device: core.device).read(in: vault).keys
+            return try ContainerReader.protection(of: file, device: core.device, keys: keys)
         }
         return try await guarantees(of: found)
     }

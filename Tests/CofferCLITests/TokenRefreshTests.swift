@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 
-@Suite("coffer token refresh", .timeLimit(.minutes(3)))
+@Suite("coffer token refresh", .timeLimit(.minutes(10)))
 struct TokenRefreshTests {
     /// A home with the token `1` of service s and account a.
     private func make() throws -> CommandHome {

@@ -72,8 +72,8 @@ skip. It holds no cases itself.
   `coffer/cbc-hmac/enc/v1` and `coffer/cbc-hmac/mac/v1`; `ct` = AES-256-CBC with PKCS #5 padding;
   `tag` = HMAC-SHA256(macKey, length of `aad` as 8 bytes big-endian ‖ `aad` ‖ `iv` ‖ `ct`).
 * FILE-CONTAINER: `container` is a whole file as `FileFormat.md` of the documentation describes it;
-  `deviceKey`, `classKey`, `vaultID` and `context` open it to `msg`, `name` (bytes) and `mtime`
-  (nanoseconds). `expectError` is the code of our error; another reader has its own words.
+  `deviceKey`, `classKey` of the id `classKeyID`, `vaultID` and `context` open it to `msg`, `name`
+  (bytes) and `mtime` (nanoseconds). `expectError` is the code of our error; another reader has its own words.
 
 ## How far they can be trusted
 

@@ -177,7 +177,7 @@ TYPES = {
     "DocumentedCbcTest": (documented_cbc, "key message msg", "message"),
     "Pbkdf2CbcTest": (pbkdf2_cbc, "password salt message msg", "message"),
     "CbcHmacTest": (cbc_hmac, "key aad iv msg ct tag", "tag"),
-    "FileContainerTest": (file_container, "deviceKey classKey vaultID context container msg name", "container"),
+    "FileContainerTest": (file_container, "deviceKey classKey classKeyID vaultID context container msg name", "container"),
 }
 
 

@@ -12,13 +12,16 @@ package enum ContainerVectors {
     /// How one vector is run.
     package static let procedure = VectorProcedure(
         ["FileContainerTest"],
-        fields: ["deviceKey", "classKey", "vaultID", "context", "container", "msg", "name", "mtime"],
+        fields: [
+            "deviceKey", "classKey", "classKeyID", "vaultID", "context", "container", "msg", "name", "mtime",
+        ],
         control: "container"
     ) { (test, _) throws(VectorDamage) in
         let expected = Content(
             plaintext: try test.bytes("msg"), name: try test.bytes("name"),
             modified: Int64(try test.integer("mtime")))
-        let (deviceKey, classKey) = (try test.bytes("deviceKey"), try test.bytes("classKey"))
+        let deviceKey = try test.bytes("deviceKey")
+        let (classKey, classKeyID) = (try test.bytes("classKey"), try test.bytes("classKeyID"))
         let (container, context) = (try test.bytes("container"), try test.bytes("context"))
         guard let vaultID = VaultID(bytes: try test.bytes("vaultID")) else {
             throw VectorDamage("field vaultID does not have 16 bytes")
@@ -28,7 +31,7 @@ package enum ContainerVectors {
             let device = DeviceRecord(
                 vaultID: vaultID, deviceKey: try SymmetricKey.copying(deviceKey.span))
             let key = try ClassKey(
-                try SymmetricKey.copying(classKey.span), id: [], generation: 1, vaultID: vaultID)
+                try SymmetricKey.copying(classKey.span), id: classKeyID, generation: 1, vaultID: vaultID)
             let reader = try ContainerReader.open(
                 try Descriptor.inMemory(container.span), id: nil, device: device, context: context
             ) { (_) throws(CofferError) in key }

@@ -99,8 +99,8 @@ extension FileStore {
         }
     }
 
-    /// Destroys the keys that no container is wrapped under any more; gives how many. Waits for files that are
-    /// being added, which may be under the old keys.
+    /// Destroys the keys that no container is wrapped under any more; gives how many. Waits for files that
+    /// are being added, which may be under the old keys.
     private func endRotation(
         _ check: @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) -> Int {

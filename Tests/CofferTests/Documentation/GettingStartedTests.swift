@@ -46,7 +46,7 @@ struct GettingStartedTests {
         try await GettingStarted.keepAndUse("secret", at: location, passcode: passcode)
 
         let receipt = try await GettingStarted.wipe(session)
-        #expect(receipt.reason == "logged out" && receipt.removed["keys"] == 3)
+        #expect(receipt.reason == "logged out" && receipt.removed["keys"] == 4)
         #expect(try await GettingStarted.unlock(session, with: passcode) == "erased; make a new vault")
         #expect(try await Session.status(at: location).state == .wiped)
     }

@@ -107,7 +107,7 @@ import Testing
         _ = try await session.wipe()
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func onlyRegularFilesAreTaken() async throws {
         let home = try TestHome()
         let session = try await home.create()

@@ -166,7 +166,7 @@ import Testing
     }
 
     /// Filling in a file holds the old keys; when it is there, all are destroyed.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func addingMeanwhileIsFine() async throws {
         let home = try TestHome()
         let session = try await home.create()

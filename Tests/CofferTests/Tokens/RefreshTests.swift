@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct RefreshTests {
+@Suite(.timeLimit(.minutes(10))) struct RefreshTests {
     /// A home with the token `1` of service s and account a.
     private func make() async throws -> (home: TestHome, session: Session, id: TokenID) {
         let home = try TestHome()

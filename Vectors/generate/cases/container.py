@@ -66,6 +66,7 @@ class Family:
         self.group = self.file.own()
         stream = self.file.stream
         self.keys = reader.Keys(stream.bytes(32), stream.bytes(32), stream.bytes(16))
+        self.class_key_id = hashlib.sha256(b"inner" + self.keys.klass).digest()[:16]
         self.count = 0
 
     def new(self, **options):
@@ -74,7 +75,7 @@ class Family:
             self.keys.device,
             self.keys.klass,
             self.keys.vault,
-            writer.Options(**options),
+            writer.Options(class_key_id=self.class_key_id, **options),
             f"{self.file.stream.seed}/{self.count}",
         )
         made.name_shown = None
@@ -86,6 +87,7 @@ class Family:
         fields = dict(
             deviceKey=keys.device,
             classKey=keys.klass,
+            classKeyID=self.class_key_id,
             vaultID=keys.vault,
             context=keys.context,
             container=container,

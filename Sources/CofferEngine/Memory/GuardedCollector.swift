@@ -11,6 +11,10 @@ package struct GuardedCollector: ~Copyable {
         self.buffer = buffer
     }
 
+    static func tooLong(_ limit: Int) -> CofferError {
+        CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
+    }
+
     /// For at most `limit` bytes.
     package static func make(limit: Int) throws(CofferError) -> GuardedCollector {
         guard limit >= 0, limit < Int.max else { throw CofferError(.invalidInput, "No such limit.") }
@@ -34,7 +38,7 @@ package struct GuardedCollector: ~Copyable {
         guard let more = try read(&rest) else { return false }
         count += more
         guard count <= limit else {
-            throw CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
+            throw Self.tooLong(limit)
         }
         return true
     }

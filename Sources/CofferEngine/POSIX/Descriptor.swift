@@ -93,6 +93,14 @@ extension Descriptor {
         }
     }
 
+    /// How many bytes a file has from the current position on; `nil` for what is no file.
+    package func bytesLeft() throws(CofferError) -> Int64? {
+        let status = try status()
+        guard status.kind == .regular else { return nil }
+        let position = lseek(raw, 0, SEEK_CUR)
+        return position < 0 ? nil : max(0, status.size - Int64(position))
+    }
+
     /// Reads from the current position, for pipes and terminals: one call, `nil` at the end.
     package func readSome(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
         while true {

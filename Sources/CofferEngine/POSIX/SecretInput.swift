@@ -36,10 +36,14 @@ package enum SecretInput {
         return try GuardedBytes.copying(buffer.span.extracting(0..<count))
     }
 
-    /// Everything up to the end of `descriptor`; more than `limit` bytes is refused.
+    /// Everything up to the end of `descriptor`; more than `limit` bytes is refused, and of a file without
+    /// reading it.
     package static func all(
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {
+        if let left = try descriptor.bytesLeft(), left > Int64(limit) {
+            throw GuardedCollector.tooLong(limit)
+        }
         var collector = try GuardedCollector.make(limit: limit)
         while try collector.append({ (span) throws(CofferError) in try descriptor.readSome(into: &span) }) {}
         return try collector.finish()

@@ -39,7 +39,7 @@ struct HardeningTests {
         let id = try home.add(try home.file("letter.txt", Array(content.utf8)))
         let handler = "enable=yes,color=no,interactive=no,symbolicate=off,images=none,sanitize=no,timeout=30s"
         let run = try home.run(
-            ["file", "view", id, "--", "sh", "-c", "kill -SEGV $PPID", "sh", "{}"],
+            ["file", "view", id, "--", "sh", "-c", "kill -SEGV $PPID; exec sleep 5", "sh", "{}"],
             environment: ["SWIFT_BACKTRACE": handler])
         #expect(run.code == 139)
         let said = run.text + run.errorText

@@ -35,6 +35,19 @@ struct SmartTemplate: Sendable {
             guard token != .symbol(";") else { throw refusal("it holds several statements") }
         }
         guard depth == 0 else { throw refusal("a parenthesis is not closed") }
+        try checkVariables(tokens)
+    }
+
+    /// SQLite takes a parenthesis that follows a variable at once for part of its name, with whatever quotation
+    /// marks stand in it.
+    private static func checkVariables(_ tokens: [Token]) throws(CofferError) {
+        for (index, token) in tokens.enumerated() where token == .symbol("(") && index > 0 {
+            guard case .word(let name) = tokens[index - 1] else { continue }
+            let marks: [Token] = [.symbol(":"), .symbol("@"), .symbol("#")]
+            guard !name.contains("$"), index < 2 || !marks.contains(tokens[index - 2]) else {
+                throw refusal("a variable has a parenthesis in its name")
+            }
+        }
     }
 
     static func refusal(_ why: String) -> CofferError {

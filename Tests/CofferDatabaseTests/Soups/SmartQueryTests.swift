@@ -133,7 +133,9 @@ struct SmartQueryTests {
             "SELECT [a", "SELECT /* a", "SELECT 1 /*", "SELECT {people", "SELECT }", "SELECT {}",
             "SELECT {:x}",
             "SELECT {{people}}", "SELECT 1 \u{0} FROM", "SELECT 'a\u{0}b'", "SELECT -- a\u{0}\n 1",
-            "/* SELECT */ DELETE FROM {people}", "'SELECT' 1",
+            "/* SELECT */ DELETE FROM {people}", "'SELECT' 1", "SELECT $a(') ) ; DROP TABLE x; --')",
+            "SELECT :a(')')", "SELECT @a::b(')')",
+            "SELECT #a(')')", "SELECT a$b(')')",
         ])
     func refusedTexts(_ sql: String) { #expect(failure { _ = try SmartQuery(sql) } == .invalidInput) }
 

@@ -65,7 +65,7 @@ let package = Package(
         .target(
             name: "CofferEngineSQLite",
             dependencies: [
-                "CofferBase", "CofferEngine", "CSQLite",
+                "CofferBase", "CofferEngine", "COpenSSL", "CSQLite",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
@@ -84,7 +84,7 @@ let package = Package(
         .target(
             name: "CofferDatabase",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferEngineSQLite",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineSQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

@@ -1,4 +1,133 @@
-import GRDB
+public import CofferBase
+import CofferEngine
+import CofferEngineSQLite
+public import GRDB
+public import SystemPackage
 
-/// Databases that are encrypted page by page, through GRDB.
-public enum EncryptedDatabase {}
+/// Databases that are encrypted page by page, through GRDB and the system's SQLite.
+///
+/// ```swift
+/// let pool = try EncryptedDatabase.pool(at: "/home/me/.local/share/app/notes.db", key: key)
+/// try await pool.write { db in try db.create(table: "note") { $0.primaryKey("id", .text) } }
+/// ```
+///
+/// What comes back is GRDB's own queue or pool, and everything of GRDB works on it: migrations, full-text
+/// search, observation, backup. The database, its journal or WAL and the nameless files that SQLite sorts in
+/// are encrypted; the shared memory beside a WAL holds page numbers only. Every page is authenticated for its
+/// place in its database. Not detected: an old version of a page, or of the whole file, put back in the place
+/// of a newer one.
+///
+/// Statements that would lead out of the encryption are denied: attaching a database through another VFS or
+/// under a name that is no literal, and extensions.
+public enum EncryptedDatabase {
+    /// Opens a database, or makes it, for one connection.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - key: Its key.
+    ///   - configuration: GRDB's configuration; what it prepares runs before the connection is guarded.
+    /// - Returns: GRDB's queue.
+    /// - Throws: `notAuthentic` for a wrong key; `refused` for a plain database; `foreign` for another format;
+    ///   `corrupt` when the first page is damaged; `absent`, when it is to be read only and is not there;
+    ///   what the system refuses.
+    public static func queue(
+        at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
+    ) throws(CofferError) -> DatabaseQueue {
+        try queue(at: path, lease: key.lease(), configuration: configuration)
+    }
+
+    /// Opens a database, or makes it, in WAL mode, for one writer and several readers.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - key: Its key.
+    ///   - configuration: GRDB's configuration; what it prepares runs before the connection is guarded.
+    /// - Returns: GRDB's pool.
+    /// - Throws: As ``queue(at:key:configuration:)``.
+    public static func pool(
+        at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
+    ) throws(CofferError) -> DatabasePool {
+        try pool(at: path, lease: key.lease(), configuration: configuration)
+    }
+
+    static func queue(
+        at path: FilePath, lease: DatabaseLease, configuration: Configuration
+    ) throws(CofferError) -> DatabaseQueue {
+        try opening(path, lease) {
+            try DatabaseQueue(path: $0, configuration: guarded(configuration, lease))
+        }
+    }
+
+    static func pool(
+        at path: FilePath, lease: DatabaseLease, configuration: Configuration
+    ) throws(CofferError) -> DatabasePool {
+        try opening(path, lease) {
+            try DatabasePool(path: $0, configuration: guarded(configuration, lease))
+        }
+    }
+
+    private static func opening<Result>(
+        _ path: FilePath, _ lease: DatabaseLease, _ body: (String) throws -> Result
+    ) throws(CofferError) -> Result {
+        let absolute = try absolutePath(path)
+        do {
+            return try body(lease.uri(for: absolute))
+        } catch {
+            throw failure(error, opening: lease, at: absolute)
+        }
+    }
+
+    /// The path from the root: SQLite's URIs take no other.
+    static func absolutePath(_ path: FilePath) throws(CofferError) -> String {
+        guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
+        guard !path.isAbsolute else { return path.string }
+        guard let folder = Environment.workingDirectory else {
+            throw CofferError(.inputOutput, "The working directory cannot be told: give an absolute path.")
+        }
+        return FilePath(folder).pushing(path).string
+    }
+
+    /// What every connection goes through before it is used: proof that it is encrypted, pages that are
+    /// overwritten when they are freed, the guard. It keeps the key's lease alive.
+    private static func guarded(_ configuration: Configuration, _ lease: DatabaseLease) -> Configuration {
+        var configuration = configuration
+        if lease.format.isReadOnly { configuration.readonly = true }
+        configuration.prepareDatabase { db in
+            let format = try String.fetchOne(db, sql: "PRAGMA \(DatabaseLease.proofPragma)")
+            guard format == lease.format.rawValue else {
+                if format == nil {
+                    throw CofferError(.internalFailure, "SQLite did not open the database encrypted.")
+                }
+                throw CofferError(.refused, "The database is not encrypted: convert it first.")
+            }
+            try db.execute(sql: "PRAGMA secure_delete = ON")
+            try db.execute(sql: "PRAGMA \(DatabaseLease.guardPragma)")
+        }
+        return configuration
+    }
+
+    /// A typed error for what a GRDB call threw: `corrupt` for a damaged page, `noSpace`, `busy` and so on.
+    ///
+    /// - Parameter error: What was thrown.
+    /// - Returns: The error, the same when it was one of this package.
+    public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
+
+    static func failure(_ error: any Error, opening lease: DatabaseLease?, at path: String?) -> CofferError {
+        if let error = error as? CofferError { return error }
+        guard let error = error as? DatabaseError else {
+            return CofferError(.inputOutput, "The database cannot be used: \(error).")
+        }
+        if error.resultCode == .SQLITE_CANTOPEN, let path, isAbsent(FilePath(path)) {
+            return CofferError(.absent, "There is no database at \(path).")
+        }
+        return SQLiteFailure.error(
+            error.extendedResultCode.rawValue, error.message ?? "no message", opening: lease)
+    }
+
+    private static func isAbsent(_ path: FilePath) -> Bool {
+        guard let name = path.lastComponent,
+            let folder = try? Descriptor.open(path.removingLastComponent(), [.read, .directory])
+        else { return true }
+        return (try? folder.status(of: FilePath(name.string))) == nil
+    }
+}

@@ -17,6 +17,13 @@ package enum Environment {
         return path.isEmpty ? nil : path
     }
 
+    /// The absolute path of the working directory; `nil` when it was removed or is too long.
+    package static var workingDirectory: String? {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        guard unsafe getcwd(&buffer, buffer.count) != nil else { return nil }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
     /// The number of processors that may be used now.
     package static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 

@@ -1,0 +1,95 @@
+public import CofferBase
+import CofferEngine
+import CofferEngineSQLite
+public import SystemPackage
+
+extension EncryptedDatabase {
+    /// Writes a database to a new file in another format or under another key.
+    ///
+    /// - Parameters:
+    ///   - source: The database to read; it may be in use.
+    ///   - key: Its key.
+    ///   - target: The new file.
+    ///   - newKey: The new file's key, with its format.
+    /// - Throws: `alreadyExists`; `refused` for a format that is to read only; as
+    ///   ``queue(at:key:configuration:)``.
+    public static func convert(
+        _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
+    ) throws(CofferError) {
+        let copy = try DatabaseCopy.open(absolutePath(source), key.lease())
+        try write(copy, to: absolutePath(target), newKey)
+    }
+
+    /// Writes a plain database to a new, encrypted file.
+    ///
+    /// - Parameters:
+    ///   - source: The plain database; it stays as it is.
+    ///   - target: The new file.
+    ///   - key: The new file's key, with its format.
+    /// - Throws: `alreadyExists`; `refused` for a format that is to read only.
+    public static func encrypt(
+        _ source: FilePath, to target: FilePath, key: borrowing DatabaseKey
+    ) throws(CofferError) {
+        let copy = try DatabaseCopy.open(absolutePath(source), nil)
+        try write(copy, to: absolutePath(target), key)
+    }
+
+    /// Writes a database to a new file **in clear**: whoever can read the file reads everything.
+    ///
+    /// - Parameters:
+    ///   - source: The encrypted database.
+    ///   - key: Its key.
+    ///   - target: The new file.
+    /// - Throws: `alreadyExists`; as ``queue(at:key:configuration:)``.
+    public static func exportPlain(
+        _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
+    ) throws(CofferError) {
+        let copy = try DatabaseCopy.open(absolutePath(source), key.lease())
+        try copy.write(to: absolutePath(target), nil)
+    }
+
+    /// Encrypts a database anew under another key, in its place.
+    ///
+    /// A crash leaves the old database under the old key or the new one under the new key, never a mixture.
+    ///
+    /// - Parameters:
+    ///   - path: The database; nobody else may have it open.
+    ///   - key: Its key.
+    ///   - newKey: Its new key, which may be for another format.
+    /// - Throws: `busy` when somebody has it open; as ``convert(_:key:to:newKey:)``.
+    public static func rekey(
+        at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
+    ) throws(CofferError) {
+        let place = FilePath(try absolutePath(path))
+        guard let name = place.lastComponent else {
+            throw CofferError(.invalidInput, "\(path) names no file.")
+        }
+        let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
+        let unfinished = FilePath(name.string + unfinishedSuffix)
+        let copy = try DatabaseCopy.open(place.string, key.lease())
+        try copy.excludeOthers()
+        // What a crash left is under a key that nobody kept.
+        try folder.removeTree(unfinished)
+        try write(copy, to: place.removingLastComponent().pushing(unfinished).string, newKey)
+        try folder.rename(unfinished, to: FilePath(name.string))
+        try folder.sync()
+    }
+
+    /// What the name of a database that is being encrypted anew ends in.
+    static let unfinishedSuffix = "-rekey"
+
+    private static func write(
+        _ copy: borrowing DatabaseCopy, to path: String, _ key: borrowing DatabaseKey
+    ) throws(CofferError) {
+        guard !key.format.codec.isReadOnly else {
+            throw CofferError(.refused, "The format \(key.format.rawValue) is to read only.")
+        }
+        let least = key.format.codec.reserve
+        guard key.format == .gcm1 || copy.reserve <= least else {
+            throw CofferError(
+                .refused,
+                "The database keeps \(copy.reserve) bytes of each page; its new format has \(least).")
+        }
+        try copy.write(to: path, key.lease(reserve: max(copy.reserve, least)))
+    }
+}

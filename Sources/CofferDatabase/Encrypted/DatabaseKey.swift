@@ -1,0 +1,70 @@
+public import CofferCrypto
+import CofferEngine
+import CofferEngineSQLite
+
+/// The key of an encrypted database, with the format that it is for.
+///
+/// A key of 32 bytes is best: opening a connection then costs no derivation. A passphrase goes through the
+/// format's own: Argon2id for `gcm1`, PBKDF2 as SQLCipher does it for the others.
+public struct DatabaseKey: ~Copyable, Sendable {
+    /// How the pages are encrypted.
+    public let format: DatabaseFormat
+    let secret: SecretBytes
+    let isPassphrase: Bool
+    let salt: [UInt8]?
+
+    private init(
+        _ secret: consuming SecretBytes, format: DatabaseFormat, isPassphrase: Bool, salt: [UInt8]?
+    ) {
+        self.secret = secret
+        self.format = format
+        self.isPassphrase = isPassphrase
+        self.salt = salt
+    }
+
+    /// A key of 32 bytes.
+    ///
+    /// - Parameters:
+    ///   - key: The bytes.
+    ///   - format: How the pages are encrypted.
+    ///   - salt: The random bytes that the database's first page begins with: 16, with `gcm1` 6. Whoever
+    ///     keeps them beside the key can open a database whose first page is torn; `nil` takes them from the
+    ///     file, or draws them for a new one.
+    /// - Returns: The key.
+    /// - Throws: `invalidInput` for another size.
+    public static func raw(
+        _ key: consuming SecretBytes, format: DatabaseFormat = .gcm1, salt: [UInt8]? = nil
+    ) throws(CofferError) -> DatabaseKey {
+        guard key.count == 32 else {
+            throw CofferError(.invalidInput, "A database's key has 32 bytes, not \(key.count).")
+        }
+        guard salt == nil || salt?.count == format.codec.saltSize else {
+            throw CofferError(.invalidInput, "The salt has \(format.codec.saltSize) bytes.")
+        }
+        return DatabaseKey(key, format: format, isPassphrase: false, salt: salt)
+    }
+
+    /// A new random key.
+    ///
+    /// - Throws: `outOfMemory`.
+    public static func random(format: DatabaseFormat = .gcm1) throws(CofferError) -> DatabaseKey {
+        try raw(SecretBytes.random(count: 32), format: format)
+    }
+
+    /// A passphrase, which the format's own derivation makes a key of once for all connections.
+    ///
+    /// - Throws: `invalidInput` when it is empty.
+    public static func passphrase(
+        _ passphrase: consuming SecretBytes, format: DatabaseFormat = .gcm1
+    ) throws(CofferError) -> DatabaseKey {
+        guard passphrase.count > 0 else { throw CofferError(.invalidInput, "The passphrase is empty.") }
+        return DatabaseKey(passphrase, format: format, isPassphrase: true, salt: nil)
+    }
+
+    /// Takes the key into the registry of the VFS.
+    func lease(reserve: Int? = nil, trace: ShapeTrace? = nil) throws(CofferError) -> DatabaseLease {
+        try DatabaseLease.register(
+            format.codec, secret: GuardedBytes.copying(secret.guarded.span), isPassphrase: isPassphrase,
+            salt: salt, reserve: reserve, trace: trace)
+    }
+}

@@ -1,0 +1,130 @@
+import CofferEngine
+
+/// The format `gcm1`: AES-256-GCM with XAES's 24-byte nonces.
+///
+/// The end of a page is the nonce (24), the tag (16) and zeros up to the reserve. The first half of the nonce
+/// chooses the key and is drawn once for each open file that writes; the second is random in each write. The
+/// associated data is the page number, the database's identity, the version and, on page 1, the clear bytes.
+final class GCMCodec: PageCodec {
+    static let magic = Array("COFFERG1".utf8)
+    static let version: UInt8 = 1
+    /// The nonce and the tag.
+    static let leastReserve = 48
+
+    private static let prefixSize = 12
+    private static let nonceSize = 24
+    private static let tagSize = 16
+    private static let cacheSize = 16
+
+    private let derivation: ExtendedNonceKeys
+    /// The prefix of this writer's nonces; drawn at the first write.
+    private let ownPrefix = Scratch(count: prefixSize)
+    private var own: BlockCipher?
+    private var ownWrites: UInt32 = 0
+    private var cache: [(low: UInt64, high: UInt32, cipher: BlockCipher)] = []
+    private var oldest = 0
+    private let random = RandomPool()
+    /// The page number, the identity (16), the version, the clear bytes (16).
+    private let associated: Scratch
+
+    init?(reserve: Int, keys: DerivedKeys) {
+        guard let derivation = keys.withEncryptionKey({ ExtendedNonceKeys(key: $0) }) else { return nil }
+        self.derivation = derivation
+        associated = Scratch(count: 4 + 16 + 1 + Self.clearSize)
+        associated.region.copy(keys.databaseID, at: 4)
+        associated.region[20] = Self.version
+        associated.region.copy(keys.identity, at: 21)
+        super.init(pageSize: CodecFormat.gcm1.pageSize, reserve: reserve, identity: keys.identity)
+        cache.reserveCapacity(Self.cacheSize)
+    }
+
+    private func associatedData(_ number: UInt32) -> Region {
+        associated.region.setBigEndian32(number, at: 0)
+        return associated.region.part(0, number == 1 ? 21 + Self.clearSize : 21)
+    }
+
+    override func opened(_ page: Region, from first: Int, number: UInt32) -> Bool {
+        let tail = page.part(pageSize - reserve, reserve)
+        guard number != 1 || page.part(0, Self.clearSize).equals(identity),
+            tail.part(Self.nonceSize + Self.tagSize, reserve - Self.nonceSize - Self.tagSize).isZero,
+            let cipher = cipher(for: tail.part(0, Self.prefixSize)),
+            cipher.start(iv: tail.part(Self.prefixSize, Self.prefixSize), encrypting: false),
+            cipher.associate(associatedData(number))
+        else { return false }
+        let body = page.part(first, pageSize - reserve - first)
+        return cipher.run(body, into: body) && cipher.verify(tag: tail.part(Self.nonceSize, Self.tagSize))
+    }
+
+    override func sealed(_ page: Region, from first: Int, number: UInt32, into output: Region) -> Bool {
+        let tail = output.part(pageSize - reserve, reserve)
+        let size = pageSize - reserve - first
+        tail.zero()
+        guard let cipher = ownCipher(), random.fill(tail.part(Self.prefixSize, Self.prefixSize)) else {
+            return false
+        }
+        tail.copy(ownPrefix.region)
+        return cipher.start(iv: tail.part(Self.prefixSize, Self.prefixSize), encrypting: true)
+            && cipher.associate(associatedData(number))
+            && cipher.run(page.part(first, size), into: output.part(first, size))
+            && cipher.finish(tag: tail.part(Self.nonceSize, Self.tagSize))
+    }
+
+    /// The cipher of this writer's pages; a new one after 2^32 of them.
+    private func ownCipher() -> BlockCipher? {
+        if ownWrites > 0, let own {
+            ownWrites &+= 1
+            return own
+        }
+        guard random.fill(ownPrefix.region), let cipher = derivation.cipher(prefix: ownPrefix.region) else {
+            return nil
+        }
+        own = cipher
+        ownWrites = 1
+        return cipher
+    }
+
+    /// The cipher that a nonce's first half chooses, kept for the next pages of the same writer.
+    private func cipher(for prefix: Region) -> BlockCipher? {
+        let low = UInt64(prefix.littleEndian32(0)) | UInt64(prefix.littleEndian32(4)) << 32
+        let high = prefix.littleEndian32(8)
+        for entry in cache where entry.low == low && entry.high == high { return entry.cipher }
+        guard let cipher = derivation.cipher(prefix: prefix) else { return nil }
+        if cache.count < Self.cacheSize {
+            cache.append((low, high, cipher))
+        } else {
+            cache[oldest] = (low, high, cipher)
+            oldest = (oldest + 1) % Self.cacheSize
+        }
+        return cipher
+    }
+}
+
+/// The keys of XAES-256-GCM (C2SP): from a key and the first half of a 24-byte nonce.
+private final class ExtendedNonceKeys {
+    private let cipher: BlockCipher
+    /// CMAC's first subkey, two message blocks, the derived key.
+    private let work = Scratch(count: 16 + 16 + 32)
+
+    init?(key: Span<UInt8>) {
+        guard let cipher = BlockCipher(.ecb, key: key) else { return nil }
+        self.cipher = cipher
+        let subkey = work.region.part(0, 16)
+        guard cipher.run(subkey, into: subkey) else { return nil }
+        let carry = subkey[0] >> 7
+        for index in 0..<15 { subkey[index] = subkey[index] << 1 | subkey[index + 1] >> 7 }
+        subkey[15] = subkey[15] << 1 ^ (carry == 1 ? 0x87 : 0)
+    }
+
+    func cipher(prefix: Region) -> BlockCipher? {
+        let key = work.region.part(32, 32)
+        defer { key.withMutableSpan { $0.clear() } }
+        for counter in 0..<2 {
+            let block = work.region.part(16, 16)
+            block.copy([0, UInt8(counter + 1), UInt8(ascii: "X"), 0])
+            block.copy(prefix, at: 4)
+            for index in 0..<16 { block[index] ^= work.region[index] }
+            guard cipher.run(block, into: key.part(16 * counter, 16)) else { return nil }
+        }
+        return key.withSpan { BlockCipher(.gcm, key: $0) }
+    }
+}

@@ -1,0 +1,140 @@
+package import CofferBase
+import CofferEngine
+import CSQLite
+import SystemPackage
+
+/// Copies a database into another format, key or page geometry.
+///
+/// The backup interface copies pages as they are, so it cannot make room at their ends for what another
+/// format keeps there. `VACUUM INTO` builds the pages anew.
+package struct DatabaseCopy: ~Copyable {
+    private let source: Connection
+    private let lease: DatabaseLease?
+    /// The bytes that the source keeps free at the end of each page.
+    package let reserve: Int
+
+    /// Opens the database to copy from; without a lease it is a plain one.
+    ///
+    /// - Throws: `absent`, `notAuthentic` and what else opening a database throws.
+    package static func open(_ path: String, _ lease: DatabaseLease?) throws(CofferError) -> DatabaseCopy {
+        let uri = lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
+        let isReadOnly = lease?.entry.format.isReadOnly == true
+        let source = try Connection.open(
+            uri, isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE, lease)
+        try source.run("SELECT count(*) FROM sqlite_schema")
+        return DatabaseCopy(source: source, lease: lease, reserve: try source.reserve(-1))
+    }
+
+    /// Keeps everybody else out until this value goes.
+    ///
+    /// - Throws: `busy` when somebody has the database open.
+    package func excludeOthers() throws(CofferError) {
+        try source.run("PRAGMA locking_mode = EXCLUSIVE")
+        try source.run("PRAGMA journal_mode = DELETE")
+        try source.run("BEGIN EXCLUSIVE")
+        try source.run("COMMIT")
+    }
+
+    /// Writes all of it to a new file, checked and flushed; without a lease, in clear.
+    ///
+    /// - Throws: `alreadyExists` when there is a file; `noSpace`.
+    package func write(to path: String, _ target: DatabaseLease?) throws(CofferError) {
+        let place = FilePath(path)
+        let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
+        guard let name = place.lastComponent.map({ FilePath($0.string) }) else {
+            throw CofferError(.invalidInput, "\(path) names no file.")
+        }
+        guard try folder.status(of: name) == nil else {
+            throw CofferError(.alreadyExists, "\(path) exists already.")
+        }
+        do throws(CofferError) {
+            try vacuum(to: path, target)
+        } catch {
+            try? folder.removeTree(name)
+            throw error
+        }
+        try folder.open(name, [.readWrite]).sync()
+        try folder.sync()
+    }
+
+    private func vacuum(to path: String, _ target: DatabaseLease?) throws(CofferError) {
+        let uri = target?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
+        if let target {
+            // The geometry of an empty database is pinned for everybody but this statement.
+            target.entry.isUnpinned = true
+            lease?.entry.isUnpinned = true
+            _ = try source.reserve(max(reserve, target.entry.format.reserve))
+            try source.run("PRAGMA page_size = \(target.entry.format.pageSize)")
+        }
+        defer {
+            target?.entry.isUnpinned = false
+            lease?.entry.isUnpinned = false
+        }
+        try source.run("VACUUM main INTO '\(uri)'")
+        let copy = try Connection.open(uri, SQLITE_OPEN_READWRITE, target)
+        guard try copy.firstText("PRAGMA quick_check(1)") == "ok" else {
+            throw CofferError(.internalFailure, "The copy of the database does not hold.")
+        }
+    }
+}
+
+/// A bare connection, for copying only.
+@safe private final class Connection {
+    private let handle: OpaquePointer
+    private let lease: DatabaseLease?
+
+    private init(_ handle: OpaquePointer, _ lease: DatabaseLease?) {
+        unsafe self.handle = handle
+        self.lease = lease
+    }
+
+    deinit { unsafe sqlite3_close_v2(handle) }
+
+    static func open(_ uri: String, _ flags: Int32, _ lease: DatabaseLease?) throws(CofferError) -> Connection
+    {
+        var handle: OpaquePointer?
+        let result = unsafe sqlite3_open_v2(uri, &handle, flags | SQLITE_OPEN_URI, nil)
+        guard let handle = unsafe handle else { throw SQLiteFailure.error(result, "no memory") }
+        let connection = unsafe Connection(handle, lease)
+        unsafe sqlite3_extended_result_codes(handle, 1)
+        unsafe sqlite3_busy_timeout(handle, 10_000)
+        guard result == SQLITE_OK else { throw connection.failure(result) }
+        return connection
+    }
+
+    private func failure(_ result: Int32) -> CofferError {
+        let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
+        if result & 0xff == SQLITE_CANTOPEN, unsafe sqlite3_system_errno(handle) == 2 {
+            return CofferError(.absent, "There is no such database.")
+        }
+        return SQLiteFailure.error(result, message, opening: lease)
+    }
+
+    func run(_ statement: String) throws(CofferError) {
+        let result = unsafe sqlite3_exec(handle, statement, nil, nil, nil)
+        guard result == SQLITE_OK else { throw failure(unsafe sqlite3_extended_errcode(handle)) }
+    }
+
+    /// The first column of the first row.
+    func firstText(_ query: String) throws(CofferError) -> String? {
+        var statement: OpaquePointer?
+        defer { unsafe sqlite3_finalize(statement) }
+        guard unsafe sqlite3_prepare_v2(handle, query, -1, &statement, nil) == SQLITE_OK else {
+            throw failure(unsafe sqlite3_extended_errcode(handle))
+        }
+        let result = unsafe sqlite3_step(statement)
+        guard result == SQLITE_ROW else {
+            guard result == SQLITE_DONE else { throw failure(result) }
+            return nil
+        }
+        return unsafe sqlite3_column_text(statement, 0).map { unsafe String(cString: $0) }
+    }
+
+    /// Sets the bytes to keep free at the end of each page, or asks with -1; gives the number before.
+    func reserve(_ count: Int) throws(CofferError) -> Int {
+        var number = Int32(count)
+        let result = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &number)
+        guard result == SQLITE_OK else { throw failure(result) }
+        return Int(number)
+    }
+}

@@ -1,0 +1,93 @@
+package import CofferBase
+package import CofferEngine
+import Synchronization
+
+/// A key's stay in the registry of the VFS: while it lives, connections can be opened with its ``uri(for:)``.
+package final class DatabaseLease: Sendable {
+    private static let entries = Mutex<[String: KeyEntry]>([:])
+
+    let entry: KeyEntry
+    private let token: String
+
+    /// What a file's name says to be opened through the shim.
+    static let tokenParameter = "kref"
+
+    private init(entry: KeyEntry, token: String) {
+        self.entry = entry
+        self.token = token
+    }
+
+    deinit { revoke() }
+
+    /// Takes a key in.
+    ///
+    /// - Parameters:
+    ///   - format: How the pages are encrypted.
+    ///   - secret: A key of 32 bytes, or a passphrase.
+    ///   - isPassphrase: Whether it is a passphrase.
+    ///   - salt: What of the first page's clear bytes is known; `nil` takes it from the file.
+    ///   - reserve: The reserve of a new database; `nil` for the format's own.
+    ///   - trace: Notes every access, in tests.
+    /// - Returns: The lease.
+    /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
+    package static func register(
+        _ format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool = false,
+        salt: [UInt8]? = nil, reserve: Int? = nil, trace: ShapeTrace? = nil
+    ) throws(CofferError) -> DatabaseLease {
+        guard isPassphrase || secret.count == 32 else {
+            throw CofferError(.invalidInput, "A database's key has 32 bytes, not \(secret.count).")
+        }
+        guard !isPassphrase || secret.count > 0 else {
+            throw CofferError(.invalidInput, "The passphrase is empty.")
+        }
+        guard salt == nil || salt?.count == format.saltSize else {
+            throw CofferError(.invalidInput, "The salt of \(format.rawValue) has \(format.saltSize) bytes.")
+        }
+        try ShimVFS.register()
+        let token = try SecureRandom.bytes(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+            .joined()
+        let entry = KeyEntry(
+            format: format, secret: secret, isPassphrase: isPassphrase, salt: salt,
+            reserve: reserve ?? format.reserve, trace: trace)
+        entries.withLock { $0[token] = entry }
+        return DatabaseLease(entry: entry, token: token)
+    }
+
+    /// The key under `token`; `nil` when there is none, or no more.
+    static func entry(_ token: String) -> KeyEntry? { entries.withLock { $0[token] } }
+
+    /// The URI that opens the database at the absolute `path` through the shim.
+    package func uri(for path: String) -> String {
+        DatabaseAddress.uri(for: path, "vfs=\(ShimVFS.name)&\(Self.tokenParameter)=\(token)")
+    }
+
+    /// How the pages are encrypted.
+    package var format: CodecFormat { entry.format }
+
+    /// The pragmas that only the shim answers: with the format's name, and by guarding the connection.
+    package static let proofPragma = ShimVFS.proofPragma
+    package static let guardPragma = ShimVFS.guardPragma
+
+    /// Clears the key. Whatever is still open fails at its next access.
+    package func revoke() {
+        entry.revoke()
+        _ = Self.entries.withLock { $0.removeValue(forKey: token) }
+    }
+
+    /// Why the first page could not be opened, when it could not.
+    package var diagnosis: OpenDiagnosis? { entry.diagnosis }
+}
+
+/// Paths as SQLite's URIs.
+enum DatabaseAddress {
+    static func uri(for path: String, _ query: String) -> String {
+        let encoded = path.utf8.map { byte in
+            let isPlain =
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "/-._~".utf8.contains(byte)
+            guard !isPlain else { return String(decoding: [byte], as: UTF8.self) }
+            return "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }
+        return "file:" + encoded.joined() + "?" + query
+    }
+}

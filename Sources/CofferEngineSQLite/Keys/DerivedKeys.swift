@@ -1,0 +1,109 @@
+import CofferBase
+import CofferEngine
+
+/// The keys of one database, derived from its key and the clear bytes of its first page.
+final class DerivedKeys: Sendable {
+    /// Page 1's clear bytes, which the keys belong to.
+    let identity: [UInt8]
+    let encryption: GuardedBytes
+    /// Empty with `gcm1`, which needs none.
+    let authentication: GuardedBytes
+    /// What `gcm1` binds every page to; empty otherwise.
+    let databaseID: [UInt8]
+
+    func withEncryptionKey<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        encryption.withSpan(body)
+    }
+
+    func withAuthenticationKey<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        authentication.withSpan(body)
+    }
+
+    private init(
+        identity: [UInt8], encryption: consuming GuardedBytes, authentication: consuming GuardedBytes,
+        databaseID: [UInt8]
+    ) {
+        self.identity = identity
+        self.encryption = encryption
+        self.authentication = authentication
+        self.databaseID = databaseID
+    }
+
+    static func derive(
+        _ format: CodecFormat, secret: borrowing GuardedBytes, isPassphrase: Bool, identity: [UInt8]
+    ) throws(CofferError) -> DerivedKeys {
+        let key =
+            isPassphrase
+            ? try stretch(format, passphrase: secret.span, salt: identity)
+            : try GuardedBytes.copying(secret.span)
+        return format == .gcm1
+            ? try derivedForGCM(key, identity: identity)
+            : try derivedForSQLCipher(format, key, identity: identity)
+    }
+
+    private static func derivedForGCM(
+        _ key: consuming GuardedBytes, identity: [UInt8]
+    ) throws(CofferError) -> DerivedKeys {
+        // The reserve, byte 9, is no part of what the keys depend on: page 1's associated data covers it.
+        let context = Array(identity[10...])
+        let pages = try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
+            try expand(key.span, info: Array("coffer/database-pages/v1".utf8) + context, into: &span)
+        }
+        var databaseID = [UInt8](repeating: 0, count: 16)
+        var span = databaseID.mutableSpan
+        try expand(key.span, info: Array("coffer/database-id/v1".utf8) + context, into: &span)
+        return DerivedKeys(
+            identity: identity, encryption: pages, authentication: try GuardedBytes.zeroed(count: 0),
+            databaseID: databaseID)
+    }
+
+    private static func expand(
+        _ key: Span<UInt8>, info: [UInt8], into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        let none = [UInt8]()
+        try HKDFBinding.derive(
+            key: key, salt: none.span, info: info.span, digest: .sha256, mode: .extractAndExpand,
+            into: &output)
+    }
+
+    private static func derivedForSQLCipher(
+        _ format: CodecFormat, _ key: consuming GuardedBytes, identity: [UInt8]
+    ) throws(CofferError) -> DerivedKeys {
+        let salt = identity.map { $0 ^ 0x3a }
+        let authentication = try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
+            try PBKDF2Binding.derive(
+                secret: key.span, salt: salt.span, rounds: 2, digest: format == .sqlcipher3 ? .sha1 : .sha512,
+                into: &span)
+        }
+        return DerivedKeys(
+            identity: identity, encryption: key, authentication: authentication, databaseID: [])
+    }
+
+    /// The key that a passphrase stands for, by the format's own derivation.
+    private static func stretch(
+        _ format: CodecFormat, passphrase: Span<UInt8>, salt: [UInt8]
+    ) throws(CofferError) -> GuardedBytes {
+        var key = try GuardedBytes.zeroed(count: 32)
+        var span = key.mutableSpan
+        switch format {
+        case .gcm1:
+            // The reserve, byte 9, may differ between files under one passphrase.
+            let sixteen = [0] + salt[..<9] + salt[10...]
+            try Argon2idBinding.derive(
+                secret: passphrase, salt: sixteen.span, passes: 3,
+                memoryBytes: 64 << 20, into: &span)
+        case .sqlcipher4:
+            try PBKDF2Binding.derive(
+                secret: passphrase, salt: salt.span, rounds: 256_000, digest: .sha512, into: &span)
+        case .sqlcipher3:
+            try PBKDF2Binding.derive(
+                secret: passphrase, salt: salt.span, rounds: 64_000, digest: .sha1, into: &span)
+        }
+        return key
+    }
+}
+
+extension GuardedBytes {
+    /// Gives `body` the bytes; for those that a class holds, whose spans cannot be named directly.
+    fileprivate borrowing func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result { body(span) }
+}

@@ -1,0 +1,54 @@
+package import CofferBase
+import CSQLite
+
+/// From SQLite's result codes to typed errors.
+package enum SQLiteFailure {
+    /// The error for an extended result code.
+    ///
+    /// - Parameters:
+    ///   - code: The extended result code.
+    ///   - message: SQLite's own words. They can quote the statement, so they go to the caller and no further.
+    ///   - lease: What the database was opened with, when that is where it failed.
+    /// - Returns: The error.
+    package static func error(
+        _ code: Int32, _ message: String, opening lease: DatabaseLease? = nil
+    ) -> CofferError {
+        switch code {
+        case SQLITE_IOERR_DATA_CODE:
+            return CofferError(.corrupt, "A page of the database is damaged or was changed by somebody.")
+        case SQLITE_IOERR_AUTH_CODE:
+            return CofferError(.locked, "The database's key was taken back: unlock and open it again.")
+        default: break
+        }
+        switch code & 0xff {
+        case SQLITE_NOTADB: return notADatabase(lease?.diagnosis)
+        case SQLITE_CORRUPT: return CofferError(.corrupt, "The database is damaged: \(message).")
+        case SQLITE_FULL: return CofferError(.noSpace, "The disk is full.")
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            return CofferError(.busy, "Another connection holds the database.")
+        case SQLITE_READONLY: return CofferError(.readOnly, "The database cannot be written: \(message).")
+        case SQLITE_PERM: return CofferError(.permissionDenied, "The database may not be opened.")
+        case SQLITE_AUTH:
+            return CofferError(.refused, "The statement is not allowed on an encrypted database.")
+        case SQLITE_NOMEM: return CofferError(.outOfMemory, "No memory for the database.")
+        case SQLITE_INTERRUPT: return CofferError(.cancelled, "The statement was interrupted.")
+        case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database cannot be opened.")
+        case SQLITE_IOERR: return CofferError(.inputOutput, "The database cannot be read or written.")
+        case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, SQLITE_TOOBIG:
+            return CofferError(.invalidInput, "SQLite: \(message).")
+        default: return CofferError(.internalFailure, "SQLite failed with code \(code): \(message).")
+        }
+    }
+
+    private static func notADatabase(_ diagnosis: OpenDiagnosis?) -> CofferError {
+        switch diagnosis {
+        case .plain: CofferError(.refused, "The database is not encrypted: convert it first.")
+        case .otherFormat: CofferError(.foreign, "The database is encrypted in another format.")
+        case .otherVersion:
+            CofferError(.unsupportedVersion, "The database was written by a later release.")
+        case .damaged: CofferError(.corrupt, "The first page of the database is damaged.")
+        case .wrongKey, nil:
+            CofferError(.notAuthentic, "The key does not open the database, or its first page is damaged.")
+        }
+    }
+}

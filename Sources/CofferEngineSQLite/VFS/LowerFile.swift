@@ -1,0 +1,71 @@
+import CSQLite
+
+/// A file of the VFS below, whose memory lies behind the shim's own in the block that SQLite gave.
+@safe struct LowerFile {
+    let file: UnsafeMutablePointer<sqlite3_file>
+
+    init(_ file: UnsafeMutablePointer<sqlite3_file>) { unsafe self.file = file }
+
+    private var methods: sqlite3_io_methods { unsafe file.pointee.pMethods.pointee }
+
+    func read(_ region: Region, at offset: Int64) -> Int32 {
+        unsafe methods.xRead(file, region.start, Int32(region.count), offset)
+    }
+
+    func write(_ region: Region, at offset: Int64) -> Int32 {
+        unsafe methods.xWrite(file, region.start, Int32(region.count), offset)
+    }
+
+    func truncate(to size: Int64) -> Int32 { unsafe methods.xTruncate(file, size) }
+
+    func sync(_ flags: Int32) -> Int32 { unsafe methods.xSync(file, flags) }
+
+    /// The size; `nil` when it cannot be told.
+    var size: Int64? {
+        var size: Int64 = 0
+        guard unsafe methods.xFileSize(file, &size) == SQLITE_OK else { return nil }
+        return size
+    }
+
+    func fileSize(_ size: UnsafeMutablePointer<Int64>?) -> Int32 { unsafe methods.xFileSize(file, size) }
+
+    func lock(_ level: Int32) -> Int32 { unsafe methods.xLock(file, level) }
+
+    func unlock(_ level: Int32) -> Int32 { unsafe methods.xUnlock(file, level) }
+
+    func checkReservedLock(_ result: UnsafeMutablePointer<Int32>?) -> Int32 {
+        unsafe methods.xCheckReservedLock(file, result)
+    }
+
+    func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+        unsafe methods.xFileControl(file, operation, argument)
+    }
+
+    func close() -> Int32 { unsafe methods.xClose(file) }
+
+    func shmMap(
+        _ region: Int32, _ size: Int32, _ extend: Int32,
+        _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> Int32 {
+        guard let map = unsafe methods.xShmMap else { return SQLITE_IOERR_SHMMAP_CODE }
+        return unsafe map(file, region, size, extend, result)
+    }
+
+    func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
+        guard let lock = unsafe methods.xShmLock else { return SQLITE_IOERR }
+        return unsafe lock(file, offset, count, flags)
+    }
+
+    func shmBarrier() { unsafe methods.xShmBarrier?(file) }
+
+    func shmUnmap(_ delete: Int32) -> Int32 {
+        guard let unmap = unsafe methods.xShmUnmap else { return SQLITE_OK }
+        return unsafe unmap(file, delete)
+    }
+}
+
+/// Extended result codes, which SQLite's header writes as expressions that Swift does not see.
+let SQLITE_IOERR_SHORT_READ_CODE = SQLITE_IOERR | 2 << 8
+let SQLITE_IOERR_SHMMAP_CODE = SQLITE_IOERR | 21 << 8
+let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
+let SQLITE_IOERR_DATA_CODE = SQLITE_IOERR | 32 << 8

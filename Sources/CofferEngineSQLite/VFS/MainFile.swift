@@ -1,0 +1,213 @@
+import CSQLite
+
+/// The database file: whole pages, each encrypted for itself.
+final class MainFile: ShimFile {
+    let entry: KeyEntry
+    private(set) var codec: PageCodec
+    /// Counts changes of the codec, for the journal and the WAL to follow.
+    private(set) var codecVersion = 0
+    /// While a checkpoint runs, pages go from the WAL to here as they are.
+    private(set) var isCheckpointing = false
+    /// Whether this connection has overwritten a WAL frame in place since it last let go of the write lock.
+    var hasOverwrittenFrames = false
+
+    private let scratch: Scratch
+    /// The end of page 1 as it was when ``header`` was decrypted.
+    private let headerTail: Scratch
+    private let header = Scratch(count: 100)
+    private var knowsHeader = false
+    let guardian = ConnectionGuard()
+
+    init?(lower: LowerFile, entry: KeyEntry) {
+        let first = Self.clearBytes(lower)
+        guard let codec = entry.codec(first: first) else { return nil }
+        self.entry = entry
+        self.codec = codec
+        scratch = Scratch(count: codec.pageSize)
+        headerTail = Scratch(count: 256)
+        super.init(lower: lower)
+    }
+
+    private static func clearBytes(_ lower: LowerFile) -> [UInt8]? {
+        let first = Scratch(count: PageCodec.clearSize)
+        return lower.read(first.region, at: 0) == SQLITE_OK ? first.region.bytes : nil
+    }
+
+    private func refused(_ shape: String) -> Int32 {
+        entry.trace?.note(.main, "refused " + shape)
+        return SQLITE_IOERR
+    }
+
+    // MARK: Reading
+
+    override func read(_ region: Region, at offset: Int64) -> Int32 {
+        guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+        let size = Int64(codec.pageSize)
+        guard offset >= 0, region.count > 0 else { return refused("read") }
+        if offset == 0, region.count == 100 { return probe(region) }
+        let place = Int(offset % size)
+        guard place + region.count <= codec.pageSize, offset / size < Int64(UInt32.max) else {
+            return refused("read across pages")
+        }
+        let number = UInt32(offset / size) + 1
+        if place == 0, region.count == codec.pageSize {
+            entry.trace?.note(.main, "read page")
+            return readPage(region, number)
+        }
+        if offset == 24, region.count == 16 {
+            entry.trace?.note(.main, "read 16 @24")
+            return readCounter(region)
+        }
+        entry.trace?.note(.main, "read in page")
+        let result = readPage(scratch.region, number)
+        region.copy(scratch.region.part(place, region.count))
+        scratch.region.zero()
+        return result
+    }
+
+    /// Reads a page into `page`, which has its size.
+    private func readPage(_ page: Region, _ number: UInt32) -> Int32 {
+        let result = lower.read(page, at: Int64(number - 1) * Int64(codec.pageSize))
+        guard result == SQLITE_OK else {
+            // Of a part of a page nothing can be said.
+            page.zero()
+            return result
+        }
+        if number == 1 { return openFirst(page) ? SQLITE_OK : SQLITE_NOTADB }
+        return codec.open(page, number: number) ? SQLITE_OK : SQLITE_IOERR_DATA_CODE
+    }
+
+    /// Opens page 1, whose clear bytes may have changed since this file was opened.
+    private func openFirst(_ page: Region) -> Bool {
+        let clear = page.part(0, PageCodec.clearSize)
+        let first = clear.bytes
+        if first != codec.identity, let other = entry.codec(first: first), other.identity == first {
+            codec = other
+            codecVersion += 1
+        }
+        if first == codec.identity, codec.open(page, number: 1) { return true }
+        page.zero()
+        entry.diagnosis = entry.diagnose(first: first, opensAnother: opensAnotherPage())
+        return false
+    }
+
+    /// Whether some other page opens under the key.
+    private func opensAnotherPage() -> Bool {
+        let other = Scratch(count: codec.pageSize)
+        return (2...4).contains { number in
+            lower.read(other.region, at: Int64(number - 1) * Int64(codec.pageSize)) == SQLITE_OK
+                && codec.open(other.region, number: UInt32(number))
+        }
+    }
+
+    /// SQLite's first look, before any lock: it must not fail, or a database whose first page is torn could
+    /// not be opened to be recovered.
+    private func probe(_ region: Region) -> Int32 {
+        entry.trace?.note(.main, "read 100 @0")
+        let page = scratch.region
+        let result = lower.read(page, at: 0)
+        guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE else { return result }
+        if result == SQLITE_OK, openFirst(page) {
+            region.copy(page.part(0, region.count))
+        } else if entry.isUnpinned {
+            region.zero()
+        } else {
+            codec.writeHeader(into: region)
+        }
+        page.zero()
+        return result
+    }
+
+    /// The change counter and what follows: the same 16 bytes as long as page 1's end is the same.
+    private func readCounter(_ region: Region) -> Int32 {
+        let page = scratch.region
+        let result = lower.read(page, at: 0)
+        guard result == SQLITE_OK else {
+            region.zero()
+            return result
+        }
+        let tail = page.part(codec.pageSize - codec.reserve, codec.reserve)
+        let known = headerTail.region.part(0, codec.reserve)
+        if !knowsHeader || !tail.equals(known) {
+            knowsHeader = false
+            known.copy(tail)
+            guard openFirst(page) else {
+                region.zero()
+                return SQLITE_NOTADB
+            }
+            header.region.copy(page.part(0, header.region.count))
+            knowsHeader = true
+            page.zero()
+        }
+        region.copy(header.region.part(24, 16))
+        return SQLITE_OK
+    }
+
+    // MARK: Writing
+
+    override func write(_ region: Region, at offset: Int64) -> Int32 {
+        guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+        guard !entry.format.isReadOnly else { return SQLITE_READONLY }
+        let size = Int64(codec.pageSize)
+        guard region.count == codec.pageSize, offset >= 0, offset % size == 0,
+            offset / size < Int64(UInt32.max)
+        else { return refused("write") }
+        if isCheckpointing {
+            entry.trace?.note(.main, "write page, checkpoint")
+            return lower.write(region, at: offset)
+        }
+        entry.trace?.note(.main, "write page")
+        let number = UInt32(offset / size) + 1
+        if number == 1, !codec.accepts(firstPage: region), !region.isZero { return SQLITE_READONLY }
+        guard codec.seal(region, number: number, into: scratch.region) else { return SQLITE_IOERR }
+        return lower.write(scratch.region, at: offset)
+    }
+
+    // MARK: Control
+
+    override func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+        switch operation {
+        case SQLITE_FCNTL_CKPT_START: isCheckpointing = true
+        case SQLITE_FCNTL_CKPT_DONE: isCheckpointing = false
+        case SQLITE_FCNTL_PDB: unsafe guardian.remember(argument)
+        case SQLITE_FCNTL_PRAGMA: return unsafe pragma(argument)
+        case SQLITE_FCNTL_MMAP_SIZE:
+            // What a mapping shows is not decrypted.
+            unsafe argument?.storeBytes(of: 0, as: Int64.self)
+            return SQLITE_OK
+        case SQLITE_FCNTL_BEGIN_ATOMIC_WRITE, SQLITE_FCNTL_COMMIT_ATOMIC_WRITE,
+            SQLITE_FCNTL_ROLLBACK_ATOMIC_WRITE:
+            return SQLITE_NOTFOUND
+        default: break
+        }
+        return unsafe lower.control(operation, argument)
+    }
+
+    private func pragma(_ argument: UnsafeMutableRawPointer?) -> Int32 {
+        guard let words = unsafe PragmaWords(argument) else { return SQLITE_ERROR }
+        switch (words.name, words.hasValue) {
+        // SQLite would change its own idea of the geometry, and leave the codec behind.
+        case ("page_size", true): return entry.isUnpinned ? SQLITE_NOTFOUND : SQLITE_OK
+        case ("mmap_size", _): return SQLITE_OK
+        case (ShimVFS.proofPragma, false):
+            words.answer(isEncryptedOnDisk ? entry.format.rawValue : "plain")
+            return SQLITE_OK
+        case (ShimVFS.guardPragma, false):
+            return guardian.install() ? SQLITE_OK : SQLITE_ERROR
+        default: return SQLITE_NOTFOUND
+        }
+    }
+
+    /// Whether what lies on the disk is no plain database; a file without pages is not one either.
+    private var isEncryptedOnDisk: Bool {
+        guard let first = Self.clearBytes(lower) else { return lower.size.map { $0 < 16 } ?? false }
+        return first != PageCodec.plainMagic
+    }
+
+    /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
+    override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
+        let exclusiveRelease = SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE
+        if offset == 0, flags & exclusiveRelease == exclusiveRelease { hasOverwrittenFrames = false }
+        return lower.shmLock(offset, count, flags)
+    }
+}

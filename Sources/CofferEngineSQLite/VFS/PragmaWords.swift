@@ -1,0 +1,25 @@
+import CSQLite
+
+/// A `PRAGMA` as SQLite hands it to the VFS: an answer to fill in, a name, a value or none.
+@safe struct PragmaWords {
+    private let words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    let name: String
+    let hasValue: Bool
+
+    init?(_ argument: UnsafeMutableRawPointer?) {
+        guard let words = unsafe argument?.assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self),
+            let name = unsafe words[1]
+        else { return nil }
+        unsafe self.words = words
+        self.name = unsafe String(cString: name).lowercased()
+        hasValue = unsafe words[2] != nil
+    }
+
+    /// Answers with `text`, in memory that SQLite frees.
+    func answer(_ text: String) {
+        let bytes = Array(text.utf8) + [0]
+        guard let memory = unsafe sqlite3_malloc(Int32(bytes.count)) else { return }
+        unsafe Region(unsafe memory, count: bytes.count).copy(bytes)
+        unsafe words[0] = memory.assumingMemoryBound(to: CChar.self)
+    }
+}

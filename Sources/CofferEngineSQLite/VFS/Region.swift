@@ -1,0 +1,127 @@
+import CofferEngine
+import CSQLite
+
+/// Bytes that SQLite or a file state owns, reached only through checked offsets.
+///
+/// The callbacks get bare addresses from SQLite; this is the one place that holds them. A region is valid
+/// while the call that made it lasts, or while the ``Scratch`` that it comes from lives.
+@safe struct Region {
+    let start: UnsafeMutablePointer<UInt8>
+    let count: Int
+
+    init(start: UnsafeMutablePointer<UInt8>, count: Int) {
+        unsafe self.start = start
+        self.count = count
+    }
+
+    init(_ start: UnsafeMutableRawPointer, count: Int) {
+        unsafe self.start = start.assumingMemoryBound(to: UInt8.self)
+        self.count = count
+    }
+
+    /// The address of `offset`, with at least `size` bytes behind it.
+    func address(_ offset: Int, _ size: Int) -> UnsafeMutablePointer<UInt8> {
+        precondition(offset >= 0 && size >= 0 && size <= count - offset)
+        return unsafe start + offset
+    }
+
+    func part(_ offset: Int, _ size: Int) -> Region {
+        unsafe Region(start: address(offset, size), count: size)
+    }
+
+    subscript(_ index: Int) -> UInt8 {
+        get { unsafe address(index, 1).pointee }
+        nonmutating set { unsafe address(index, 1).pointee = newValue }
+    }
+
+    func bigEndian32(_ offset: Int) -> UInt32 {
+        unsafe UInt32(bigEndian: UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self))
+    }
+
+    func littleEndian32(_ offset: Int) -> UInt32 {
+        unsafe UInt32(littleEndian: UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self))
+    }
+
+    func setBigEndian32(_ value: UInt32, at offset: Int) {
+        unsafe UnsafeMutableRawPointer(address(offset, 4)).storeBytes(of: value.bigEndian, as: UInt32.self)
+    }
+
+    func setLittleEndian32(_ value: UInt32, at offset: Int) {
+        unsafe UnsafeMutableRawPointer(address(offset, 4)).storeBytes(of: value.littleEndian, as: UInt32.self)
+    }
+
+    /// Copies all of `source` to `offset`.
+    func copy(_ source: Region, at offset: Int = 0) {
+        unsafe UnsafeMutableRawPointer(address(offset, source.count)).copyMemory(
+            from: source.start, byteCount: source.count)
+    }
+
+    func copy(_ source: [UInt8], at offset: Int = 0) {
+        for (index, byte) in source.enumerated() { self[offset + index] = byte }
+    }
+
+    /// Sets every byte to zero.
+    func zero() {
+        unsafe UnsafeMutableRawPointer(start).initializeMemory(as: UInt8.self, repeating: 0, count: count)
+    }
+
+    func equals(_ other: Region) -> Bool {
+        guard count == other.count else { return false }
+        for index in 0..<count where self[index] != other[index] { return false }
+        return true
+    }
+
+    func equals(_ other: [UInt8]) -> Bool {
+        guard count == other.count else { return false }
+        for index in 0..<count where self[index] != other[index] { return false }
+        return true
+    }
+
+    var isZero: Bool {
+        for index in 0..<count where self[index] != 0 { return false }
+        return true
+    }
+
+    /// Gives `body` the little-endian words of 32 bits, two at a time.
+    @inline(__always)
+    func forEachPair(_ body: (UInt32, UInt32) -> Void) {
+        precondition(count % 8 == 0)
+        let words = unsafe UnsafeRawPointer(start)
+        var offset = 0
+        while offset < count {
+            let left = unsafe words.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+            let right = unsafe words.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+            body(UInt32(littleEndian: left), UInt32(littleEndian: right))
+            offset += 8
+        }
+    }
+
+    /// A copy, for what is not secret.
+    var bytes: [UInt8] { (0..<count).map { self[$0] } }
+
+    /// The bytes to read, while `self` is valid.
+    func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        body(unsafe Span(_unsafeStart: start, count: count))
+    }
+
+    /// The bytes to write, while `self` is valid.
+    func withMutableSpan<Result>(_ body: (inout MutableSpan<UInt8>) -> Result) -> Result {
+        var span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: count)
+        return body(&span)
+    }
+}
+
+/// Memory of a file state for one page and what goes with it, made once and cleared when it goes.
+@safe final class Scratch {
+    let region: Region
+
+    init(count: Int) {
+        region = unsafe Region(start: .allocate(capacity: count), count: count)
+        region.zero()
+    }
+
+    deinit {
+        region.withMutableSpan { $0.clear() }
+        unsafe region.start.deallocate()
+    }
+}

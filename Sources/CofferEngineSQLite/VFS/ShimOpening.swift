@@ -1,0 +1,55 @@
+import CSQLite
+
+/// Opens files by what SQLite says they are. Whatever it does not know stays closed.
+@safe enum ShimOpening {
+    static func open(
+        _ vfs: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: Int32, _ outFlags: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        guard let file = unsafe file, let registered = ShimVFS.registered else { return SQLITE_CANTOPEN }
+        unsafe ShimMethods.clear(file)
+        var entry: KeyEntry?
+        if unsafe name != nil, flags & SQLITE_OPEN_MAIN_DB != 0 {
+            // Before the file below exists: an unknown token must not leave an empty file, let alone a
+            // plain one.
+            entry = unsafe Self.entry(name)
+            guard let entry, !entry.isRevoked else { return SQLITE_CANTOPEN }
+        }
+        let lower = unsafe ShimMethods.lower(file)
+        let base = unsafe ShimVFS.base(vfs)
+        let result = unsafe base.pointee.xOpen(base, name, lower, flags, outFlags)
+        guard result == SQLITE_OK else {
+            if unsafe lower.pointee.pMethods != nil { _ = unsafe LowerFile(lower).close() }
+            return result
+        }
+        guard let object = unsafe object(LowerFile(lower), name, flags, entry, registered) else {
+            _ = unsafe LowerFile(lower).close()
+            return SQLITE_CANTOPEN
+        }
+        unsafe ShimMethods.attach(object, to: file, registered.methods)
+        return SQLITE_OK
+    }
+
+    private static func entry(_ name: UnsafePointer<CChar>?) -> KeyEntry? {
+        guard let token = unsafe sqlite3_uri_parameter(name, DatabaseLease.tokenParameter) else { return nil }
+        return unsafe DatabaseLease.entry(String(cString: token))
+    }
+
+    private static func object(
+        _ lower: LowerFile, _ name: UnsafePointer<CChar>?, _ flags: Int32, _ entry: KeyEntry?,
+        _ registered: ShimVFS.Registered
+    ) -> ShimFile? {
+        guard let name = unsafe name else { return TemporaryFile(encrypting: lower) }
+        if let entry { return MainFile(lower: lower, entry: entry) }
+        if flags & SQLITE_OPEN_SUPER_JOURNAL != 0 { return PlainFile(lower: lower) }
+        let isJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0
+        guard isJournal || flags & SQLITE_OPEN_WAL != 0 else { return nil }
+        // Of a journal that is only looked at, SQLite does not always say whose it is.
+        if isJournal, flags & SQLITE_OPEN_READONLY != 0 { return JournalGlance(lower: lower) }
+        guard
+            let main = unsafe ShimMethods.object(sqlite3_database_file_object(name), registered.methods)
+                as? MainFile
+        else { return nil }
+        return isJournal ? JournalFile(lower: lower, main: main) : WALFile(lower: lower, main: main)
+    }
+}

@@ -1,0 +1,197 @@
+import CSQLite
+
+/// The write-ahead log: headers in clear, page bodies encrypted like the pages themselves, the running
+/// checksum over what is on the disk.
+///
+/// SQLite computes its checksum over the page in clear, so this file ignores it and computes another from the
+/// frame that is physically there before. Recovery and the rewriting of checksums read whole frames raw and
+/// continue that chain by themselves.
+final class WALFile: ShimFile {
+    private static let headerSize = 32
+    private static let frameHeader = 24
+
+    private let main: MainFile
+    private var codec: PageCodec
+    private var codecVersion: Int
+    /// A frame: its header, then the page.
+    private let frame: Scratch
+    private let small = Scratch(count: 32)
+    /// Where the header in ``frame`` belongs that waits for its page.
+    private var pending: Int64?
+    /// Where a whole frame was read in the access before this one.
+    private var rawFrame: Int64?
+    /// Whether the words of the checksum are big-endian; `nil` until the header was seen.
+    private var isBigEndian: Bool?
+
+    init?(lower: LowerFile, main: MainFile) {
+        guard let codec = main.entry.codec(first: main.codec.identity) else { return nil }
+        self.main = main
+        self.codec = codec
+        codecVersion = main.codecVersion
+        frame = Scratch(count: Self.frameHeader + codec.pageSize)
+        super.init(lower: lower)
+    }
+
+    private var page: Int { codec.pageSize }
+    private func note(_ shape: String) { main.entry.trace?.note(.wal, shape) }
+
+    private func refused(_ shape: String) -> Int32 {
+        note("refused " + shape)
+        return SQLITE_IOERR
+    }
+
+    private func follow() -> Bool {
+        guard codecVersion != main.codecVersion else { return true }
+        guard let other = main.entry.codec(first: main.codec.identity) else { return false }
+        codec = other
+        codecVersion = main.codecVersion
+        return true
+    }
+
+    /// Whether `offset` is where a frame begins.
+    private func isFrame(_ offset: Int64) -> Bool {
+        offset >= Int64(Self.headerSize)
+            && (offset - Int64(Self.headerSize)) % Int64(frame.region.count) == 0
+    }
+
+    // MARK: Reading
+
+    override func read(_ region: Region, at offset: Int64) -> Int32 {
+        guard !main.entry.isRevoked, follow() else { return SQLITE_IOERR_AUTH_CODE }
+        guard pending == nil else { return refused("read before a page") }
+        rawFrame = nil
+        let header = Int64(Self.frameHeader)
+        switch region.count {
+        case page where isFrame(offset - header):
+            note("read page")
+            return readPage(region, at: offset - header)
+        case frame.region.count where isFrame(offset):
+            note("read frame")
+            rawFrame = offset
+        case Self.headerSize where offset == 0: note("read 32 @0")
+        case Self.frameHeader where isFrame(offset): note("read 24")
+        case 8 where offset == header || isFrame(offset - 16): note("read 8")
+        default: return refused("read \(region.count)")
+        }
+        return lower.read(region, at: offset)
+    }
+
+    private func readPage(_ region: Region, at offset: Int64) -> Int32 {
+        let bodyOffset = offset + Int64(Self.frameHeader)
+        if main.isCheckpointing { return lower.read(region, at: bodyOffset) }
+        let result = lower.read(frame.region, at: offset)
+        guard result == SQLITE_OK else {
+            region.zero()
+            return result
+        }
+        let number = frame.region.bigEndian32(0)
+        region.copy(frame.region.part(Self.frameHeader, page))
+        guard codec.open(region, number: number) else {
+            return number == 1 ? SQLITE_NOTADB : SQLITE_IOERR_DATA_CODE
+        }
+        return SQLITE_OK
+    }
+
+    // MARK: Writing
+
+    override func write(_ region: Region, at offset: Int64) -> Int32 {
+        guard !main.entry.isRevoked, follow() else { return SQLITE_IOERR_AUTH_CODE }
+        guard !main.entry.format.isReadOnly else { return SQLITE_READONLY }
+        let raw = rawFrame
+        rawFrame = nil
+        let header = Int64(Self.frameHeader)
+        switch region.count {
+        case Self.headerSize where offset == 0 && pending == nil:
+            note("write 32 @0")
+            isBigEndian = region[3] & 1 == 1
+            return lower.write(region, at: offset)
+        case Self.frameHeader where isFrame(offset) && pending == nil:
+            if raw == offset, main.hasOverwrittenFrames {
+                note("rewrite 24")
+                return lower.write(region, at: offset)
+            }
+            note("write 24")
+            frame.region.copy(region)
+            pending = offset
+            return SQLITE_OK
+        case page where pending == offset - header:
+            note("write page")
+            return append(region, at: offset - header)
+        case page where pending == nil && isFrame(offset - header):
+            note("overwrite page")
+            return overwrite(region, at: offset - header)
+        default: return refused("write \(region.count)")
+        }
+    }
+
+    /// Writes the waiting header and the page after it in one piece.
+    private func append(_ region: Region, at offset: Int64) -> Int32 {
+        pending = nil
+        let header = frame.region.part(0, Self.frameHeader)
+        let body = frame.region.part(Self.frameHeader, page)
+        guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
+        // Zeros stand for a checksum that SQLite will write later, when the transaction is complete.
+        if !header.part(8, 16).isZero {
+            let result = computeChecksum(header, body, at: offset)
+            guard result == SQLITE_OK else { return result }
+        }
+        return lower.write(frame.region, at: offset)
+    }
+
+    /// Writes a page over one of the same transaction.
+    private func overwrite(_ region: Region, at offset: Int64) -> Int32 {
+        let header = small.region.part(0, Self.frameHeader)
+        let result = lower.read(header, at: offset)
+        guard result == SQLITE_OK else { return result }
+        let body = frame.region.part(Self.frameHeader, page)
+        guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
+        main.hasOverwrittenFrames = true
+        return lower.write(body, at: offset + Int64(Self.frameHeader))
+    }
+
+    /// Puts the checksum into `header` that continues the chain on the disk.
+    private func computeChecksum(_ header: Region, _ body: Region, at offset: Int64) -> Int32 {
+        let before = small.region.part(0, Self.headerSize)
+        if isBigEndian == nil || offset == Int64(Self.headerSize) {
+            let result = lower.read(before, at: 0)
+            guard result == SQLITE_OK else { return result }
+            isBigEndian = before[3] & 1 == 1
+        }
+        let previous = small.region.part(24, 8)
+        if offset != Int64(Self.headerSize) {
+            let result = lower.read(previous, at: offset - Int64(frame.region.count) + 16)
+            guard result == SQLITE_OK else { return result }
+        }
+        var first = previous.bigEndian32(0)
+        var second = previous.bigEndian32(4)
+        let isBigEndian = isBigEndian == true
+        Self.add(header.part(0, 8), isBigEndian, &first, &second)
+        Self.add(body, isBigEndian, &first, &second)
+        header.setBigEndian32(first, at: 16)
+        header.setBigEndian32(second, at: 20)
+        return SQLITE_OK
+    }
+
+    /// SQLite's checksum over words of 32 bits, in pairs.
+    private static func add(
+        _ region: Region, _ isBigEndian: Bool, _ first: inout UInt32, _ second: inout UInt32
+    ) {
+        region.forEachPair { (left, right) in
+            first &+= (isBigEndian ? left.byteSwapped : left) &+ second
+            second &+= (isBigEndian ? right.byteSwapped : right) &+ first
+        }
+    }
+
+    // MARK: The rest
+
+    override func sync(_ flags: Int32) -> Int32 {
+        guard pending == nil else { return refused("sync before a page") }
+        return lower.sync(flags)
+    }
+
+    override func truncate(to size: Int64) -> Int32 {
+        pending = nil
+        rawFrame = nil
+        return lower.truncate(to: size)
+    }
+}

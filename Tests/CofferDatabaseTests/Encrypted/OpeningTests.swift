@@ -1,0 +1,163 @@
+import CofferBase
+import CofferCrypto
+import CofferDatabase
+import Foundation
+import GRDB
+import SystemPackage
+import TestSupport
+import Testing
+
+private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
+
+@Suite struct OpeningTests {
+    @Test(arguments: writable, ["delete", "truncate", "persist", "wal", "memory"])
+    func whatIsWrittenIsRead(format: DatabaseFormat, journal: String) throws {
+        let scene = try DatabaseScene(format)
+        let sum = try scene.queue(journal: journal).write { try fill($0, count: 500) }
+        let queue = try scene.queue()
+        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT sum(length(body)) FROM t") } == sum)
+        #expect(try queue.read { try integrity($0) } == "ok")
+    }
+
+    @Test(arguments: writable)
+    func poolReadsWhileItWrites(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        let pool = try scene.pool()
+        let sum = try pool.write { try fill($0, count: 300) }
+        for _ in 0..<5 {
+            #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT sum(length(body)) FROM t") } == sum)
+        }
+        try pool.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        #expect(try pool.read { try integrity($0) } == "ok")
+    }
+
+    @Test(arguments: writable)
+    func wrongKeyIsNotAuthentic(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        try scene.queue().write { _ = try fill($0, count: 50) }
+        let wrong: [UInt8] = .counting(32, from: 8)
+        let before = try scene.bytes()
+        #expect(
+            failure {
+                _ = try EncryptedDatabase.queue(
+                    at: scene.path, key: .raw(SecretBytes.copying(wrong.span), format: format))
+            } == .notAuthentic)
+        #expect(
+            failure {
+                _ = try EncryptedDatabase.pool(
+                    at: scene.path, key: .raw(SecretBytes.copying(wrong.span), format: format))
+            } == .notAuthentic)
+        #expect(try scene.bytes() == before)
+    }
+
+    @Test(arguments: DatabaseFormat.allCases)
+    func plainDatabaseIsRefused(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        try DatabaseQueue(path: scene.pathText).write { _ = try fill($0, count: 50) }
+        let before = try scene.bytes()
+        #expect(failure { _ = try scene.queue() } == .refused)
+        #expect(failure { _ = try scene.pool() } == .refused)
+        #expect(try scene.bytes() == before)
+    }
+
+    @Test(arguments: writable)
+    func encryptedOpenedAsPlainIsNoDatabase(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        try scene.queue().write { _ = try fill($0, count: 50) }
+        #expect(throws: DatabaseError.self) { try DatabaseQueue(path: scene.pathText) }
+    }
+
+    @Test func anotherFormatIsForeign() throws {
+        let scene = try DatabaseScene(.gcm1)
+        try scene.queue().write { _ = try fill($0, count: 50) }
+        #expect(
+            failure { _ = try EncryptedDatabase.queue(at: scene.path, key: scene.key(.sqlcipher4)) }
+                == .foreign)
+        let other = try DatabaseScene(.sqlcipher4)
+        try other.queue().write { _ = try fill($0, count: 50) }
+        #expect(
+            failure { _ = try EncryptedDatabase.queue(at: other.path, key: other.key(.gcm1)) } == .foreign)
+    }
+
+    @Test(arguments: writable)
+    func damagedFirstPageIsCorrupt(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        try scene.queue().write { _ = try fill($0, count: 50) }
+        var bytes = try scene.bytes()
+        bytes[100] ^= 1
+        try scene.write(bytes)
+        #expect(failure { _ = try scene.queue() } == .corrupt)
+    }
+
+    @Test func laterVersionIsToldFromDamage() throws {
+        let scene = try DatabaseScene(.gcm1)
+        try scene.queue().write { _ = try fill($0, count: 50) }
+        var bytes = try scene.bytes()
+        bytes[8] = 2
+        try scene.write(bytes)
+        #expect(failure { _ = try scene.queue() } == .unsupportedVersion)
+    }
+
+    @Test func absentDatabaseToReadOnlyIsAbsent() throws {
+        let scene = try DatabaseScene()
+        var configuration = Configuration()
+        configuration.readonly = true
+        #expect(
+            failure {
+                _ = try EncryptedDatabase.queue(
+                    at: scene.path, key: scene.key(), configuration: configuration)
+            } == .absent)
+        #expect(try scene.scratch.names().isEmpty)
+    }
+
+    @Test func configurationIsPassedThrough() throws {
+        let scene = try DatabaseScene()
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = false
+        configuration.label = "notes"
+        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA cache_size = 77") }
+        let queue = try EncryptedDatabase.queue(
+            at: scene.path, key: scene.key(), configuration: configuration)
+        #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA foreign_keys") } == 0)
+        #expect(try queue.read { try Int.fetchOne($0, sql: "PRAGMA cache_size") } == 77)
+        #expect(queue.configuration.label == "notes")
+    }
+
+    @Test func relativeAndOddPathsWork() throws {
+        let scene = try DatabaseScene()
+        for name in ["a b?c#d%e&f=g.db", "ü.db", "it's.db"] {
+            let path = scene.scratch.path.appending(name)
+            try EncryptedDatabase.queue(at: path, key: scene.key()).write { _ = try fill($0, count: 5) }
+            let count = try EncryptedDatabase.queue(at: path, key: scene.key()).read {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
+            }
+            #expect(count == 5)
+            #expect(try scene.scratch.names().contains(name))
+        }
+        #expect(failure { _ = try EncryptedDatabase.queue(at: "", key: scene.key()) } == .invalidInput)
+    }
+
+    @Test(arguments: writable)
+    func passphraseOpensOnlyItsDatabase(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        func open(_ text: String) throws -> DatabaseQueue {
+            try EncryptedDatabase.queue(
+                at: scene.path, key: .passphrase(SecretBytes.copying(text), format: format))
+        }
+        try open("correct horse").write { _ = try fill($0, count: 5) }
+        #expect(try open("correct horse").read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 5)
+        #expect(failure { _ = try open("wrong horse") } == .notAuthentic)
+        #expect(failure { _ = try open("") } == .invalidInput)
+    }
+
+    @Test func keysOfOtherSizesAreRefused() throws {
+        for size in oddKeySizes + [16, 24] {
+            let bytes: [UInt8] = .counting(size)
+            #expect(failure { _ = try DatabaseKey.raw(SecretBytes.copying(bytes.span)) } == .invalidInput)
+        }
+        let bytes: [UInt8] = .counting(32)
+        let salt: [UInt8] = .counting(8)
+        #expect(
+            failure { _ = try DatabaseKey.raw(SecretBytes.copying(bytes.span), salt: salt) } == .invalidInput)
+    }
+}

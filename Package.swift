@@ -145,6 +145,15 @@ let package = Package(
             ],
             path: "Tests/Probe", exclude: ["expected.json", "instructions.json"], swiftSettings: shared,
             linkerSettings: immediateBinding),
+        // A second process for tests of databases: killed while it writes and reads.
+        .executableTarget(
+            name: "DatabaseAgent",
+            dependencies: [
+                "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Tests/DatabaseAgent", swiftSettings: shared, linkerSettings: immediateBinding),
         .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
         .testTarget(
             name: "CofferEngineTests",
@@ -169,7 +178,7 @@ let package = Package(
             name: "CofferDatabaseTests",
             dependencies: [
                 "CofferDatabase", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
-                "CofferEngineSQLite", "CofferTesting", "TestSupport",
+                "CofferEngineSQLite", "CofferTesting", "DatabaseAgent", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

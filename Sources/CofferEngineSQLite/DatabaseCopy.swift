@@ -63,8 +63,9 @@ package struct DatabaseCopy: ~Copyable {
             // The geometry of an empty database is pinned for everybody but this statement.
             target.entry.isUnpinned = true
             lease?.entry.isUnpinned = true
-            _ = try source.reserve(max(reserve, target.entry.format.reserve))
+            // In this order: setting the page size forgets the reserve that was asked for.
             try source.run("PRAGMA page_size = \(target.entry.format.pageSize)")
+            _ = try source.reserve(max(reserve, target.entry.format.reserve))
         }
         defer {
             target?.entry.isUnpinned = false

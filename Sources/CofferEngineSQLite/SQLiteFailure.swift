@@ -7,7 +7,8 @@ package enum SQLiteFailure {
     ///
     /// - Parameters:
     ///   - code: The extended result code.
-    ///   - message: SQLite's own words. They can quote the statement, so they go to the caller and no further.
+    ///   - message: SQLite's own words. They can quote the statement, so they go to the caller and no
+    ///     further.
     ///   - lease: What the database was opened with, when that is where it failed.
     /// - Returns: The error.
     package static func error(

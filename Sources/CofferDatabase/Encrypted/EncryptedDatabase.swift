@@ -27,9 +27,9 @@ public enum EncryptedDatabase {
     ///   - key: Its key.
     ///   - configuration: GRDB's configuration; what it prepares runs before the connection is guarded.
     /// - Returns: GRDB's queue.
-    /// - Throws: `notAuthentic` for a wrong key; `refused` for a plain database; `foreign` for another format;
-    ///   `corrupt` when the first page is damaged; `absent`, when it is to be read only and is not there;
-    ///   what the system refuses.
+    /// - Throws: `notAuthentic` for a wrong key; `refused` for a plain database; `foreign` for another
+    ///   format; `corrupt` when the first page is damaged; `absent`, when it is to be read only and is not
+    ///   there; what the system refuses.
     public static func queue(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws(CofferError) -> DatabaseQueue {

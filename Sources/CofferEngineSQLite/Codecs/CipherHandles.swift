@@ -5,21 +5,19 @@ import CofferEngine
 ///
 /// `@unchecked Sendable` holds because an algorithm does not change after the fetch and is never freed.
 @safe private struct Algorithms: @unchecked Sendable {
-    let gcm: OpaquePointer?
     let cbc: OpaquePointer?
     let ctr: OpaquePointer?
-    let ecb: OpaquePointer?
     let hmac: OpaquePointer?
 
     static let shared = unsafe Algorithms(
-        gcm: EVP_CIPHER_fetch(nil, "AES-256-GCM", nil), cbc: EVP_CIPHER_fetch(nil, "AES-256-CBC", nil),
-        ctr: EVP_CIPHER_fetch(nil, "AES-256-CTR", nil), ecb: EVP_CIPHER_fetch(nil, "AES-256-ECB", nil),
+        cbc: EVP_CIPHER_fetch(nil, "AES-256-CBC", nil),
+        ctr: EVP_CIPHER_fetch(nil, "AES-256-CTR", nil),
         hmac: EVP_MAC_fetch(nil, "HMAC", nil))
 }
 
 /// An AES-256 context that is keyed once and used for page after page; cleansed when it goes.
 @safe final class BlockCipher {
-    enum Mode { case gcm, cbcEncryption, cbcDecryption, ctr, ecb }
+    enum Mode { case cbcEncryption, cbcDecryption, ctr }
 
     private let context: OpaquePointer
 
@@ -27,10 +25,8 @@ import CofferEngine
     init?(_ mode: Mode, key: Span<UInt8>) {
         let cipher =
             switch mode {
-            case .gcm: unsafe Algorithms.shared.gcm
             case .cbcEncryption, .cbcDecryption: unsafe Algorithms.shared.cbc
             case .ctr: unsafe Algorithms.shared.ctr
-            case .ecb: unsafe Algorithms.shared.ecb
             }
         guard key.count == 32, let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
         unsafe self.context = context
@@ -44,16 +40,9 @@ import CofferEngine
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Sets the IV, and with GCM the direction.
-    func start(iv: Region, encrypting: Bool? = nil) -> Bool {
-        let direction: Int32 = encrypting.map { $0 ? 1 : 0 } ?? -1
-        return unsafe EVP_CipherInit_ex(context, nil, nil, nil, iv.start, direction) == 1
-    }
-
-    /// Adds associated data.
-    func associate(_ data: Region) -> Bool {
-        var count: Int32 = 0
-        return unsafe EVP_CipherUpdate(context, nil, &count, data.start, Int32(data.count)) == 1
+    /// Sets the IV.
+    func start(iv: Region) -> Bool {
+        unsafe EVP_CipherInit_ex(context, nil, nil, nil, iv.start, -1) == 1
     }
 
     /// Runs `input` through the cipher into `output` of the same size; both may be the same region.
@@ -62,25 +51,6 @@ import CofferEngine
         var count: Int32 = 0
         return unsafe EVP_CipherUpdate(context, output.start, &count, input.start, Int32(input.count)) == 1
             && Int(count) == input.count
-    }
-
-    /// The tag of what was encrypted.
-    func finish(tag: Region) -> Bool {
-        var count: Int32 = 0
-        let done = unsafe EVP_CipherFinal_ex(context, tag.start, &count) == 1
-        return unsafe done
-            && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), tag.start) == 1
-    }
-
-    /// Whether `tag` is that of what was decrypted. OpenSSL compares in constant time.
-    func verify(tag: Region) -> Bool {
-        var count: Int32 = 0
-        var none: UInt8 = 0
-        let isSet =
-            unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), tag.start) == 1
-        let holds = unsafe isSet && EVP_CipherFinal_ex(context, &none, &count) == 1
-        if !holds { ERR_clear_error() }
-        return holds
     }
 }
 

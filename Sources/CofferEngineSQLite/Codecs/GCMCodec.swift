@@ -1,3 +1,4 @@
+import CofferBase
 import CofferEngine
 
 /// The format `gcm1`: AES-256-GCM with XAES's 24-byte nonces.
@@ -19,9 +20,9 @@ final class GCMCodec: PageCodec {
     private let derivation: ExtendedNonceKeys
     /// The prefix of this writer's nonces; drawn at the first write.
     private let ownPrefix = Scratch(count: prefixSize)
-    private var own: BlockCipher?
+    private var own: EpochCipher?
     private var ownWrites: UInt32 = 0
-    private var cache: [(low: UInt64, high: UInt32, cipher: BlockCipher)] = []
+    private var cache: [(low: UInt64, high: UInt32, cipher: EpochCipher)] = []
     private var oldest = 0
     private let random = RandomPool()
     /// The page number, the identity (16), the version, the clear bytes (16).
@@ -47,12 +48,11 @@ final class GCMCodec: PageCodec {
         let tail = page.part(pageSize - reserve, reserve)
         guard number != 1 || page.part(0, Self.clearSize).equals(identity),
             tail.part(Self.nonceSize + Self.tagSize, reserve - Self.nonceSize - Self.tagSize).isZero,
-            let cipher = cipher(for: tail.part(0, Self.prefixSize)),
-            cipher.start(iv: tail.part(Self.prefixSize, Self.prefixSize), encrypting: false),
-            cipher.associate(associatedData(number))
+            let cipher = cipher(for: tail.part(0, Self.prefixSize))
         else { return false }
-        let body = page.part(first, pageSize - reserve - first)
-        return cipher.run(body, into: body) && cipher.verify(tag: tail.part(Self.nonceSize, Self.tagSize))
+        return cipher.open(
+            page.part(first, pageSize - reserve - first), nonce: tail.part(Self.prefixSize, Self.prefixSize),
+            tag: tail.part(Self.nonceSize, Self.tagSize), associated: associatedData(number))
     }
 
     override func sealed(_ page: Region, from first: Int, number: UInt32, into output: Region) -> Bool {
@@ -63,14 +63,14 @@ final class GCMCodec: PageCodec {
             return false
         }
         tail.copy(ownPrefix.region)
-        return cipher.start(iv: tail.part(Self.prefixSize, Self.prefixSize), encrypting: true)
-            && cipher.associate(associatedData(number))
-            && cipher.run(page.part(first, size), into: output.part(first, size))
-            && cipher.finish(tag: tail.part(Self.nonceSize, Self.tagSize))
+        return cipher.seal(
+            page.part(first, size), into: output.part(first, size),
+            nonce: tail.part(Self.prefixSize, Self.prefixSize),
+            tag: tail.part(Self.nonceSize, Self.tagSize), associated: associatedData(number))
     }
 
     /// The cipher of this writer's pages; a new one after 2^32 of them.
-    private func ownCipher() -> BlockCipher? {
+    private func ownCipher() -> EpochCipher? {
         if ownWrites > 0, let own {
             ownWrites &+= 1
             return own
@@ -84,7 +84,7 @@ final class GCMCodec: PageCodec {
     }
 
     /// The cipher that a nonce's first half chooses, kept for the next pages of the same writer.
-    private func cipher(for prefix: Region) -> BlockCipher? {
+    private func cipher(for prefix: Region) -> EpochCipher? {
         let low = UInt64(prefix.littleEndian32(0)) | UInt64(prefix.littleEndian32(4)) << 32
         let high = prefix.littleEndian32(8)
         for entry in cache where entry.low == low && entry.high == high { return entry.cipher }
@@ -99,32 +99,49 @@ final class GCMCodec: PageCodec {
     }
 }
 
-/// The keys of XAES-256-GCM (C2SP): from a key and the first half of a 24-byte nonce.
+/// XAES-256-GCM's derivation, which gives one cipher for each nonce prefix.
 private final class ExtendedNonceKeys {
-    private let cipher: BlockCipher
-    /// CMAC's first subkey, two message blocks, the derived key.
-    private let work = Scratch(count: 16 + 16 + 32)
+    private var extended: XAESCipher
 
     init?(key: Span<UInt8>) {
-        guard let cipher = BlockCipher(.ecb, key: key) else { return nil }
-        self.cipher = cipher
-        let subkey = work.region.part(0, 16)
-        guard cipher.run(subkey, into: subkey) else { return nil }
-        let carry = subkey[0] >> 7
-        for index in 0..<15 { subkey[index] = subkey[index] << 1 | subkey[index + 1] >> 7 }
-        subkey[15] = subkey[15] << 1 ^ (carry == 1 ? 0x87 : 0)
+        guard let extended = try? XAESCipher.make(key: key) else { return nil }
+        self.extended = extended
     }
 
-    func cipher(prefix: Region) -> BlockCipher? {
-        let key = work.region.part(32, 32)
-        defer { key.withMutableSpan { $0.clear() } }
-        for counter in 0..<2 {
-            let block = work.region.part(16, 16)
-            block.copy([0, UInt8(counter + 1), UInt8(ascii: "X"), 0])
-            block.copy(prefix, at: 4)
-            for index in 0..<16 { block[index] ^= work.region[index] }
-            guard cipher.run(block, into: key.part(16 * counter, 16)) else { return nil }
+    func cipher(prefix: Region) -> EpochCipher? {
+        let prefix = prefix.span
+        guard let cipher = try? extended.derived(prefix: prefix) else { return nil }
+        return EpochCipher(cipher)
+    }
+}
+
+/// AES-256-GCM for the pages of one nonce prefix.
+private final class EpochCipher {
+    private var cipher: AEADCipher
+
+    init(_ cipher: consuming AEADCipher) { self.cipher = cipher }
+
+    func open(_ body: Region, nonce: Region, tag: Region, associated: Region) -> Bool {
+        var bodySpan = body.mutableSpan
+        let (nonceSpan, tagSpan, data) = (nonce.span, tag.span, associated.span)
+        do throws(CofferError) {
+            try cipher.openInPlace(&bodySpan, tag: tagSpan, nonce: nonceSpan, associatedData: data)
+            return true
+        } catch {
+            return false
         }
-        return key.withSpan { BlockCipher(.gcm, key: $0) }
+    }
+
+    func seal(_ body: Region, into output: Region, nonce: Region, tag: Region, associated: Region) -> Bool {
+        let (bodySpan, nonceSpan, data) = (body.span, nonce.span, associated.span)
+        var outputSpan = output.mutableSpan
+        var tagSpan = tag.mutableSpan
+        do throws(CofferError) {
+            try cipher.seal(
+                bodySpan, nonce: nonceSpan, associatedData: data, into: &outputSpan, tag: &tagSpan)
+            return true
+        } catch {
+            return false
+        }
     }
 }

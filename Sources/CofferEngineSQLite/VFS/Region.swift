@@ -99,6 +99,24 @@ import CSQLite
     /// A copy, for what is not secret.
     var bytes: [UInt8] { (0..<count).map { self[$0] } }
 
+    /// The bytes to read.
+    var span: Span<UInt8> {
+        @_lifetime(borrow self)
+        get {
+            let span = unsafe Span<UInt8>(_unsafeStart: start, count: count)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// The bytes to write. Regions overlap freely, so it is the caller's care that nobody else uses them.
+    var mutableSpan: MutableSpan<UInt8> {
+        @_lifetime(borrow self)
+        get {
+            let span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: count)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
     /// The bytes to read, while `self` is valid.
     func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         body(unsafe Span(_unsafeStart: start, count: count))

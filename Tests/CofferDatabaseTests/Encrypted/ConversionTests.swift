@@ -1,0 +1,171 @@
+import CofferBase
+import CofferCrypto
+import CofferDatabase
+import Foundation
+import GRDB
+import SystemPackage
+import TestSupport
+import Testing
+
+private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
+
+@Suite struct ConversionTests {
+    private static let count = "SELECT count(*) FROM t"
+
+    /// A database with things that a copy by hand would lose.
+    private func furnish(_ db: Database) throws {
+        try fill(db, count: 200)
+        try db.execute(
+            sql: """
+                CREATE TABLE odd (a TEXT, b INTEGER AS (length(a)) STORED);
+                INSERT INTO odd (rowid, a) VALUES (7, 'seven'), (900, 'nine hundred');
+                CREATE TABLE k (a TEXT PRIMARY KEY) WITHOUT ROWID;
+                INSERT INTO k VALUES ('key');
+                CREATE INDEX i ON t (body);
+                CREATE VIEW v AS SELECT a FROM odd;
+                CREATE TRIGGER g AFTER DELETE ON odd BEGIN DELETE FROM k; END;
+                CREATE VIRTUAL TABLE f USING fts5(x);
+                INSERT INTO f VALUES ('full text');
+                PRAGMA user_version = 42;
+                PRAGMA application_id = 4711
+                """)
+    }
+
+    private func expectFurnished(_ db: Database, _ place: SourceLocation = #_sourceLocation) throws {
+        #expect(try integrity(db) == "ok", sourceLocation: place)
+        #expect(try Int.fetchOne(db, sql: Self.count) == 200, sourceLocation: place)
+        #expect(try Int.fetchAll(db, sql: "SELECT rowid FROM odd") == [7, 900], sourceLocation: place)
+        #expect(
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM f WHERE f MATCH 'text'") == 1,
+            sourceLocation: place)
+        #expect(try Int.fetchOne(db, sql: "PRAGMA user_version") == 42, sourceLocation: place)
+        #expect(try Int.fetchOne(db, sql: "PRAGMA application_id") == 4711, sourceLocation: place)
+        #expect(try String.fetchOne(db, sql: "SELECT a FROM v") == "seven", sourceLocation: place)
+    }
+
+    @Test(arguments: writable, writable)
+    func eachFormatBecomesEach(from: DatabaseFormat, to: DatabaseFormat) throws {
+        let scene = try DatabaseScene(from)
+        try scene.pool().write { try furnish($0) }
+        let target = scene.scratch.path.appending("new.db")
+        let newKey: [UInt8] = .counting(32, from: 99)
+        try EncryptedDatabase.convert(
+            scene.path, key: scene.key(), to: target,
+            newKey: .raw(SecretBytes.copying(newKey.span), format: to))
+        let queue = try EncryptedDatabase.queue(
+            at: target, key: .raw(SecretBytes.copying(newKey.span), format: to))
+        try queue.read { try expectFurnished($0) }
+        try queue.write { _ = try fill($0, count: 300) }
+        #expect(try queue.read { try integrity($0) } == "ok")
+    }
+
+    @Test(arguments: writable, [512, 1024, 4096, 8192])
+    func plainBecomesEncryptedAndPlainAgain(format: DatabaseFormat, pageSize: Int) throws {
+        let scene = try DatabaseScene(format)
+        let plain = scene.scratch.path.appending("plain.db")
+        let source = try DatabaseQueue(path: plain.string)
+        try source.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA page_size = \(pageSize)")
+            try furnish(db)
+        }
+        try source.close()
+        try EncryptedDatabase.encrypt(plain, to: scene.path, key: scene.key())
+        try scene.queue().read { try expectFurnished($0) }
+        #expect(!(try scene.bytes()).contains(text: "plain text canary"))
+        let back = scene.scratch.path.appending("back.db")
+        try EncryptedDatabase.exportPlain(scene.path, key: scene.key(), to: back)
+        try DatabaseQueue(path: back.string).read { try expectFurnished($0) }
+    }
+
+    @Test func whatExistsIsNotReplaced() throws {
+        let scene = try DatabaseScene()
+        try scene.queue().write { try furnish($0) }
+        let target = scene.scratch.path.appending("new.db")
+        try scene.scratch.write("new.db", [1, 2, 3])
+        #expect(
+            failure {
+                try EncryptedDatabase.convert(scene.path, key: scene.key(), to: target, newKey: scene.key())
+            } == .alreadyExists)
+        #expect(try scene.scratch.read("new.db") == [1, 2, 3])
+    }
+
+    @Test func failuresLeaveNoFile() throws {
+        let scene = try DatabaseScene()
+        try scene.queue().write { try furnish($0) }
+        let wrong: [UInt8] = .counting(32, from: 1)
+        let target = scene.scratch.path.appending("new.db")
+        #expect(
+            failure {
+                try EncryptedDatabase.convert(
+                    scene.path, key: .raw(SecretBytes.copying(wrong.span)), to: target, newKey: scene.key())
+            } == .notAuthentic)
+        #expect(failure { try EncryptedDatabase.encrypt(scene.path, to: target, key: scene.key()) } != nil)
+        let absent = scene.scratch.path.appending("absent.db")
+        #expect(failure { try EncryptedDatabase.encrypt(absent, to: target, key: scene.key()) } == .absent)
+        #expect(try scene.scratch.names() == ["test.db"])
+    }
+
+    @Test(arguments: writable)
+    func rekeyReplacesTheKey(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        let pool = try scene.pool()
+        try pool.write { try furnish($0) }
+        try pool.close()
+        let newKey: [UInt8] = .counting(32, from: 50)
+        // What an earlier crash left is no hindrance.
+        try scene.scratch.write("test.db-rekey", [1, 2, 3])
+        try EncryptedDatabase.rekey(
+            at: scene.path, from: scene.key(), to: .raw(SecretBytes.copying(newKey.span), format: format))
+        #expect(failure { _ = try scene.queue() } == .notAuthentic)
+        let queue = try EncryptedDatabase.queue(
+            at: scene.path, key: .raw(SecretBytes.copying(newKey.span), format: format))
+        try queue.read { try expectFurnished($0) }
+        #expect(try scene.scratch.names() == ["test.db"])
+    }
+
+    @Test func rekeyWaitsForNobodyAndHarmsNobody() throws {
+        let scene = try DatabaseScene()
+        let pool = try scene.pool()
+        try pool.write { try furnish($0) }
+        var configuration = Configuration()
+        configuration.readonly = true
+        try pool.read { db in
+            _ = try Int.fetchOne(db, sql: Self.count)
+            #expect(
+                failure {
+                    try EncryptedDatabase.rekey(at: scene.path, from: scene.key(), to: .random())
+                } == .busy)
+        }
+        try pool.read { try expectFurnished($0) }
+    }
+
+    @Test func backupCopiesBetweenEncryptedDatabases() throws {
+        let scene = try DatabaseScene()
+        let source = try scene.pool()
+        try source.write { try furnish($0) }
+        let other: [UInt8] = .counting(32, from: 3)
+        let target = scene.scratch.path.appending("backup.db")
+        let backup = try EncryptedDatabase.queue(at: target, key: .raw(SecretBytes.copying(other.span)))
+        try source.backup(to: backup)
+        try backup.read { try expectFurnished($0) }
+    }
+
+    /// Rule 22 and section 3: pages without room for their authentication never get into an encrypted file.
+    @Test(arguments: writable)
+    func backupOfAPlainDatabaseIsRefused(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        let queue = try scene.queue()
+        try queue.write { _ = try fill($0, count: 20) }
+        let plain = try DatabaseQueue()
+        try plain.write { _ = try fill($0, count: 30) }
+        #expect(throws: DatabaseError.self) { try plain.backup(to: queue) }
+        try queue.close()
+        #expect(try scene.queue().read { try Int.fetchOne($0, sql: Self.count) } == 20)
+    }
+}
+
+extension [UInt8] {
+    func contains(text: String) -> Bool {
+        Data(self).range(of: Data(text.utf8)) != nil
+    }
+}

@@ -1,0 +1,131 @@
+import CofferBase
+import CofferCrypto
+import CofferDatabase
+import CofferEngine
+import Foundation
+import GRDB
+import SystemPackage
+
+/// The modes of this program.
+struct DatabaseAgent {
+    let format: DatabaseFormat
+    let keyHex: String
+    let path: FilePath
+    let journal: String
+
+    static func say(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        try? Descriptor.standardOutput().append(bytes.span)
+    }
+
+    private func open() throws -> DatabaseQueue {
+        let digits = keyHex.compactMap(\.hexDigitValue)
+        let bytes = stride(from: 0, to: digits.count - 1, by: 2).map {
+            UInt8(digits[$0] * 16 + digits[$0 + 1])
+        }
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(20)
+        configuration.prepareDatabase { [journal] db in
+            // A small cache, so that transactions spill into the files before they end.
+            try db.execute(sql: "PRAGMA cache_size = 20; PRAGMA synchronous = NORMAL")
+            if try String.fetchOne(db, sql: "PRAGMA journal_mode") != journal, !db.configuration.readonly {
+                _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = \(journal)")
+            }
+        }
+        return try EncryptedDatabase.queue(
+            at: path, key: .raw(SecretBytes.copying(bytes.span), format: format), configuration: configuration
+        )
+    }
+
+    /// Makes the tables.
+    func make() throws {
+        try open().write { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE work (writer INTEGER, step INTEGER, body BLOB, PRIMARY KEY (writer, step));
+                    CREATE TABLE sums (writer INTEGER PRIMARY KEY, count INTEGER NOT NULL)
+                    """)
+            for writer in 0..<5 {
+                try db.execute(sql: "INSERT INTO sums VALUES (?, 0)", arguments: [writer])
+            }
+        }
+        Self.say("made")
+    }
+
+    /// Commits step after step until it is killed, and says which are committed.
+    func write(writer: Int) throws {
+        let queue = try open()
+        var step = try queue.read {
+            try Int.fetchOne($0, sql: "SELECT count FROM sums WHERE writer = ?", arguments: [writer]) ?? 0
+        }
+        Self.say("ready")
+        while true {
+            let next = step
+            try queue.inTransaction(.immediate) { db in
+                for part in 0..<3 {
+                    try db.execute(
+                        sql: "INSERT INTO work VALUES (?, ?, randomblob(?))",
+                        arguments: [writer, next * 3 + part, 500 + next * 97 % 4000])
+                }
+                try db.execute(
+                    sql: "UPDATE sums SET count = count + 1 WHERE writer = ?", arguments: [writer])
+                return .commit
+            }
+            step += 1
+            Self.say("ack \(writer) \(step)")
+        }
+    }
+
+    /// Reads until it is killed; ends by itself when what it reads does not fit together.
+    func read() throws {
+        let queue = try open()
+        Self.say("ready")
+        while true {
+            let wrong = try queue.read { try Self.disagreements($0) }
+            guard wrong == 0 else { throw CofferError(.corrupt, "\(wrong) writers disagree") }
+        }
+    }
+
+    /// Says what is there: the integrity, the disagreements, and the steps of each writer.
+    func check() throws {
+        let queue = try open()
+        try queue.writeWithoutTransaction { db in
+            Self.say("integrity \(try String.fetchOne(db, sql: "PRAGMA integrity_check") ?? "none")")
+            Self.say("disagreements \(try Self.disagreements(db))")
+            for row in try Row.fetchAll(db, sql: "SELECT writer, count FROM sums") {
+                Self.say("count \(row["writer"] as Int) \(row["count"] as Int)")
+            }
+        }
+    }
+
+    private static func disagreements(_ db: Database) throws -> Int {
+        try Int.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) FROM sums WHERE count * 3 !=
+                (SELECT count(*) FROM work WHERE work.writer = sums.writer)
+                """) ?? -1
+    }
+
+    /// Leaves work that is not in the database file, and waits to be killed: with a WAL committed rows, with
+    /// a journal a change that is to be rolled back.
+    func leaveHot(rows: Int) throws {
+        let queue = try open()
+        try queue.inTransaction { db in
+            try db.execute(sql: "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, body TEXT)")
+            for index in 0..<rows {
+                try db.execute(
+                    sql: "INSERT INTO t (body) VALUES (?)",
+                    arguments: ["row \(index) " + String(repeating: "y", count: 900)])
+            }
+            return .commit
+        }
+        try queue.writeWithoutTransaction { db in
+            if journal != "wal" {
+                try db.execute(sql: "BEGIN; UPDATE t SET body = 'lost' || body || body")
+            }
+            Self.say("ready")
+            _ = readLine()
+        }
+    }
+}

@@ -122,7 +122,8 @@ struct DatabaseAgent {
         }
         try queue.writeWithoutTransaction { db in
             if journal != "wal" {
-                try db.execute(sql: "BEGIN; UPDATE t SET body = 'lost' || body || body")
+                // A change of the schema changes the first page, too.
+                try db.execute(sql: "BEGIN; CREATE TABLE u (x); UPDATE t SET body = 'lost' || body || body")
             }
             Self.say("ready")
             _ = readLine()

@@ -101,7 +101,8 @@ let package = Package(
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferCrypto", "CofferEngine",
+                "Coffer", "CofferCrypto", "CofferDatabase", "CofferEngine",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

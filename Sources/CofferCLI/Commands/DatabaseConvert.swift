@@ -1,0 +1,84 @@
+import ArgumentParser
+import CofferBase
+import CofferDatabase
+import SystemPackage
+
+/// `coffer database convert`
+struct DatabaseConvert: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "convert",
+        abstract: "Copy a database into another format.",
+        discussion: """
+            The source stays as it is, and the target must not exist. The key is for whichever of the two is \
+            encrypted, and for both, unless the target is given its own.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The database to read.", completion: .file())
+    var source: String
+
+    @Argument(help: "The file to make.", completion: .file())
+    var target: String
+
+    @Option(help: ArgumentHelp("The source's format, or plain.", valueName: "codec"))
+    var from: Format
+
+    @Option(help: ArgumentHelp("The target's format, or plain.", valueName: "codec"))
+    var to: Format
+
+    @OptionGroup var keys: DatabaseKeyOptions
+
+    @Option(help: ArgumentHelp("The target's key, in hexadecimal, on this descriptor.", valueName: "n"))
+    var newKeyHexFd: Int32?
+
+    /// A format, or none.
+    enum Format: ExpressibleByArgument {
+        case plain
+        case encrypted(DatabaseFormat)
+
+        init?(argument: String) {
+            if argument == "plain" {
+                self = .plain
+            } else if let format = DatabaseFormat(rawValue: argument) {
+                self = .encrypted(format)
+            } else {
+                return nil
+            }
+        }
+
+        static var allValueStrings: [String] { ["plain"] + DatabaseFormat.allCases.map(\.rawValue) }
+    }
+
+    func run() throws(CofferError) {
+        switch (from, to) {
+        case (.plain, .plain):
+            throw CofferError(.invalidInput, "Nothing to do: both are plain.")
+        case (.plain, .encrypted(let format)):
+            try EncryptedDatabase.encrypt(FilePath(source), to: FilePath(target), key: encryptionKey(format))
+        case (.encrypted(let format), .plain):
+            try EncryptedDatabase.exportPlain(
+                FilePath(source), key: keys.key(format), to: FilePath(target))
+        case (.encrypted(let old), .encrypted(let new)):
+            let key = try keys.keys(old, new)
+            if let other = try newKey(new) {
+                try EncryptedDatabase.convert(
+                    FilePath(source), key: key.first, to: FilePath(target), newKey: other)
+            } else {
+                try EncryptedDatabase.convert(
+                    FilePath(source), key: key.first, to: FilePath(target), newKey: key.second)
+            }
+        }
+    }
+
+    /// The target's own key, or the one for both.
+    private func encryptionKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
+        if let own = try newKey(format) { return own }
+        return try keys.key(format)
+    }
+
+    private func newKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey? {
+        guard let newKeyHexFd else { return nil }
+        return try DatabaseKeyOptions.rawKey(on: newKeyHexFd, format)
+    }
+}

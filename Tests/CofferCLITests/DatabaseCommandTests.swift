@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite struct DatabaseCommandTests {
+    private let key = Array(String(repeating: "0a", count: 32).utf8)
+    private let other = Array(String(repeating: "0b", count: 32).utf8)
+
+    private func query(
+        _ path: String, _ sql: String, codec: String = "gcm1", key: [UInt8]? = nil, _ more: String...
+    ) throws -> CommandRun {
+        try CommandRun.run(
+            CommandRun.cofferPath,
+            ["database", "query", path, "--codec", codec, "--key-hex-fd", "3"] + more + [sql],
+            descriptors: [3: key ?? self.key])
+    }
+
+    @Test func rowsComeWithTabsAndAsObjects() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        let made = try query(
+            path, "CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 'x'), (2.5, NULL), (x'00ff', 'ü')",
+            "--create")
+        #expect(made.code == 0 && made.output.isEmpty)
+        #expect(try query(path, "SELECT * FROM t").text == "1\tx\n2.5\t\n00ff\tü\n")
+        let json = try query(path, "SELECT * FROM t WHERE a = 1", "--json")
+        #expect(json.text == "[{\"a\":1,\"b\":\"x\"}]\n")
+    }
+
+    @Test func failuresHaveTheirCodes() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "SELECT 1").code == 3)
+        #expect(try scratch.names().isEmpty)
+        #expect(try query(path, "CREATE TABLE t (a)", "--create").code == 0)
+        #expect(try query(path, "SELECT * FROM t", key: other).code == 7)
+        #expect(try query(path, "SELECT * FROM t", codec: "sqlcipher4").code == 7)
+        #expect(try query(path, "SELECT * FROM nothing").code == 64)
+        #expect(try query(path, "SELECT 1", key: Array("0a".utf8)).code == 64)
+    }
+
+    @Test func formatsAreConverted() throws {
+        let scratch = try ScratchDirectory.make()
+        let names = ["a.db", "b.db", "c.db", "d.db"].map { scratch.path(of: $0) }
+        #expect(try query(names[0], "CREATE TABLE t (a); INSERT INTO t VALUES (7)", "--create").code == 0)
+        for (number, formats) in [("gcm1", "sqlcipher4"), ("sqlcipher4", "plain"), ("plain", "gcm1")]
+            .enumerated()
+        {
+            let arguments = [
+                "database", "convert", names[number], names[number + 1], "--from", formats.0, "--to",
+                formats.1,
+                "--key-hex-fd", "3",
+            ]
+            let run = try CommandRun.run(CommandRun.cofferPath, arguments, descriptors: [3: key])
+            #expect(run.code == 0, "\(run.errorText)")
+            let again = try CommandRun.run(CommandRun.cofferPath, arguments, descriptors: [3: key])
+            #expect(again.code == 13)
+        }
+        #expect(try query(names[1], "SELECT a FROM t", codec: "sqlcipher4").text == "7\n")
+        #expect(try query(names[2], "SELECT a FROM t").code == 11)
+        #expect(try query(names[3], "SELECT a FROM t").text == "7\n")
+    }
+}

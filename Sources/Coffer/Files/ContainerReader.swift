@@ -86,6 +86,23 @@ final class ContainerReader: Sendable {
         try ContainerSlots.read(file, keys: keys, device: device).newest.protection
     }
 
+    /// What the header of `file` says, authentic by the outer layer alone: no class has to be open.
+    static func header(
+        of file: borrowing Descriptor, id: FileID, device: DeviceRecord, keys: FileKeys
+    ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
+        let slots = try ContainerSlots.read(file, keys: keys, device: device)
+        guard slots.newest.id == id, let kek = try keys.outer(slots.newest.kekID, device: device),
+            let layer = try slots.newest.keys(slots.newestBytes, kek: kek)
+        else { throw damaged }
+        do throws(CofferError) {
+            let header = try InnerHeader.decode(OuterSlot.openInnerHeader(slots.newestBytes, keys: layer))
+            guard header.id == id else { throw damaged }
+            return (header, slots.newest.protection)
+        } catch {
+            throw error.code == .notAuthentic ? damaged : error
+        }
+    }
+
     /// What one thread works with.
     struct Worker: ~Copyable, Sendable {
         fileprivate var inner: ChunkCipher

@@ -18,12 +18,14 @@ struct ContainerWriter {
     var outerKEK: FileKEK?
     var innerKEK: FileKEK?
 
-    /// Reads `source` whole, seals it into `target` and writes the header last. The target is not flushed.
+    /// Reads `source` whole, seals it into `target` and writes the header last; gives what the header says.
+    /// The target is not flushed.
+    @discardableResult
     func seal(
         _ source: borrowing Descriptor, name: [UInt8], into target: borrowing Descriptor,
         check: @escaping @Sendable () throws(CofferError) -> Void,
         progress: (@Sendable (FileProgress) -> Void)?
-    ) throws(CofferError) {
+    ) throws(CofferError) -> InnerHeader {
         let status = try source.status()
         let layout = ContainerLayout(log: log, length: status.size)
         try target.reserve(layout.containerSize)
@@ -62,6 +64,7 @@ struct ContainerWriter {
         let unused = [UInt8](repeating: 0, count: OuterSlot.size)
         try target.write(encodedSlot.span, at: 0)
         try target.write(unused.span, at: Int64(OuterSlot.size))
+        return header
     }
 
     private func keyEncryptionKeys() throws(CofferError) -> (outer: FileKEK, inner: FileKEK) {

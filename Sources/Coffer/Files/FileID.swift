@@ -33,11 +33,40 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
 
     /// The id of the container of that name; `nil` for other files.
     init?(fileName: FilePath) {
-        let name = fileName.string
-        guard name.hasSuffix(Self.suffix),
-            let uuid = UUID(uuidString: String(name.dropLast(Self.suffix.count))),
-            name == uuid.uuidString.lowercased() + Self.suffix
+        let bytes = FileNameBytes.of(fileName)
+        guard bytes.count == 36 + Self.suffix.utf8.count, bytes[36...].elementsEqual(Self.suffix.utf8),
+            [8, 13, 18, 23].allSatisfy({ bytes[$0] == UInt8(ascii: "-") })
         else { return nil }
+        self.init(digits: bytes[..<8] + bytes[9..<13] + bytes[14..<18] + bytes[19..<23] + bytes[24..<36])
+    }
+
+    /// The name of its container while it is being added or removed.
+    var temporaryName: FilePath {
+        FilePath(Descriptor.temporaryPrefix + description.filter { $0 != "-" })
+    }
+
+    /// The id whose container is being added or removed under that name.
+    init?(temporaryName: FilePath) {
+        let prefix = Array(Descriptor.temporaryPrefix.utf8)
+        let bytes = FileNameBytes.of(temporaryName)
+        guard bytes.starts(with: prefix) else { return nil }
+        self.init(digits: bytes[prefix.count...])
+    }
+
+    /// 32 hexadecimal digits in lower case.
+    private init?(digits: ArraySlice<UInt8>) {
+        guard digits.count == 32 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: 16)
+        for (position, digit) in digits.enumerated() {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            bytes[position / 2] |= value << (position % 2 == 0 ? 4 : 0)
+        }
+        guard let uuid = UUID(bytes: bytes) else { return nil }
         self.uuid = uuid
     }
 }

@@ -39,6 +39,7 @@ struct FileKeysRecord {
     /// The record of a new vault, in a directory that nobody sees yet.
     static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
         var keys = FileKeys()
+        keys.hasIndex = true
         try keys.addOuter(device)
         try FileKeys.record.create(
             keys.encoded, vaultID: device.vaultID, key: device.key(Label.fileKeysMAC), in: vault)

@@ -33,7 +33,7 @@ extension FileStore {
     /// - Throws: `locked` unless every class is open; `busy` when files are being added all the time: the old
     ///   keys stay until the next call; `wiped`, `noSpace`, `readOnly`, `cancelled`.
     public func rewrap(
-        progress: (@Sendable (RewrapProgress) -> Void)? = nil
+        progress: (@Sendable (StoreProgress) -> Void)? = nil
     ) async throws(CofferError) -> RewrapReport {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
             let check = try stopping(cancellation)
@@ -53,7 +53,7 @@ extension FileStore {
                     default: throw error
                     }
                 }
-                progress?(RewrapProgress(completed: number + 1, total: all.count))
+                progress?(StoreProgress(completed: number + 1, total: all.count))
             }
             if report.unreadable.isEmpty { report.destroyedKeys = try endRotation(check) }
             return report
@@ -119,7 +119,7 @@ extension FileStore {
     private func destroyUnusedKeys() throws(CofferError) -> Int? {
         try core.home.changingVault { (vault) throws(CofferError) in
             let directory = try vault.open(Home.filesName, [.read, .directory])
-            try directory.removeAbandonedTemporaries()
+            try cleanUp(directory, in: vault)
             guard try directory.temporaries().isEmpty else { return nil }
             let record = FileKeysRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)

@@ -10,6 +10,7 @@ public import SystemPackage
 /// and leaves nothing behind.
 public final class FileStore: Sendable {
     let core: SessionCore
+    let index: FileIndex
     /// What a lock takes back.
     let openViews: OpenViews
 
@@ -17,6 +18,7 @@ public final class FileStore: Sendable {
 
     init(core: SessionCore) {
         self.core = core
+        index = FileIndex(device: core.device)
         openViews = OpenViews(core.hub)
     }
 
@@ -58,7 +60,7 @@ public final class FileStore: Sendable {
                 let writer = ContainerWriter(
                     id: id, device: core.device, classKey: classKey, protection: protection,
                     suite: outerSuite, context: context, outerKEK: outer, innerKEK: inner)
-                try writer.seal(
+                return try writer.seal(
                     source, name: name.bytes, into: target, check: check, progress: progress)
             }
             if removingOriginal { try OriginalFile.remove(path, ifStill: source) }
@@ -66,18 +68,42 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// What is known of every file, ordered by name.
+    /// What is known of every file, ordered by the bytes of the names. Comes from the index: no container is
+    /// opened.
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
     public func list() async throws(CofferError) -> [FileInfo] {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            var infos: [FileInfo] = []
-            for id in try ids() {
-                try cancellation.check()
-                infos.append(try open(id).info)
+            guard try fileKeys().hasIndex else { return try listContainers(cancellation) }
+            // The containers first: what is entered in the meantime is not listed, what is struck out
+            // neither.
+            let present = Set(try ids())
+            let vault = try core.home.openVault()
+            let found = try index.records(of: present, in: vault) { (protection) throws(CofferError) in
+                try core.keys.key(protection)
             }
-            return infos.sorted { ($0.name.string, $0.id.description) < ($1.name.string, $1.id.description) }
+            let sorted = found.sorted {
+                $0.record.name == $1.record.name
+                    ? $0.record.id.uuid.bytes.lexicographicallyPrecedes($1.record.id.uuid.bytes)
+                    : $0.record.name.lexicographicallyPrecedes($1.record.name)
+            }
+            var infos: [FileInfo] = []
+            infos.reserveCapacity(sorted.count)
+            for entry in sorted { infos.append(try entry.record.info(entry.protection)) }
+            return infos
         }
+    }
+
+    /// The same of a store that has no index yet.
+    private func listContainers(
+        _ cancellation: BlockingWork.Cancellation
+    ) throws(CofferError) -> [FileInfo] {
+        var infos: [FileInfo] = []
+        for id in try ids() {
+            try cancellation.check()
+            infos.append(try open(id).info)
+        }
+        return infos.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
     }
 
     /// What is known of one file.
@@ -104,19 +130,25 @@ public final class FileStore: Sendable {
             try core.home.changingVault { (vault) throws(CofferError) in
                 let directory = try vault.open(Home.filesName, [.read, .directory])
                 guard try directory.status(of: id.fileName) != nil else { return false }
-                try Self.destroy(id.fileName, in: directory)
+                try Self.destroy(id, of: core.device, index, directory, in: vault)
                 return true
             }
         }
     }
 
-    /// Removes a container, under the home's lock.
-    static func destroy(_ name: FilePath, in directory: borrowing Descriptor) throws(CofferError) {
+    /// Removes a container and strikes it out of the index, under the home's lock.
+    static func destroy(
+        _ id: FileID, of device: DeviceRecord, _ index: FileIndex, _ directory: borrowing Descriptor,
+        in vault: borrowing Descriptor
+    ) throws(CofferError) {
         // Out of sight by one rename, so that a crash leaves the file whole or gone; then destroyed.
-        let doomed = try Descriptor.temporaryName()
-        try directory.rename(name, to: doomed)
+        let doomed = id.temporaryName
+        try directory.rename(id.fileName, to: doomed)
         try directory.sync()
         try destroyHeader(of: doomed, in: directory)
+        if try FileKeysRecord(device: device).read(in: vault).keys.hasIndex {
+            try index.strike(id, in: vault)
+        }
         try directory.remove(doomed)
         try directory.sync()
     }

@@ -31,10 +31,13 @@ extension FileStore {
     private func openAsItIs(_ id: FileID, context: [UInt8]) throws(CofferError) -> ContainerReader {
         let keys = try fileKeys()
         let file = try openContainer(id, .read)
-        return try ContainerReader.open(file, id: id, device: core.device, keys: keys, context: context) {
-            (protection) throws(CofferError) in
+        let reader = try ContainerReader.open(
+            file, id: id, device: core.device, keys: keys, context: context
+        ) { (protection) throws(CofferError) in
             try core.keys.key(protection)
         }
+        if keys.hasIndex { try checkEntry(of: reader.header, reader.protection) }
+        return reader
     }
 
     /// The keys of files as recorded now.
@@ -71,14 +74,14 @@ extension FileStore {
     /// Creates a container under a temporary name, lets `fill` write it, flushes it and gives it its name.
     func addContainer(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
-        _ fill: (borrowing Descriptor, _ outer: FileKEK, _ inner: FileKEK) throws(CofferError) -> Void
+        _ fill: (borrowing Descriptor, _ outer: FileKEK, _ inner: FileKEK) throws(CofferError) -> InnerHeader
     ) throws(CofferError) {
         let directory = try openDirectory()
-        let temporary = try Descriptor.temporaryName()
+        let temporary = id.temporaryName
         // The lock on the unfinished file tells others that its owner is alive: that what is in it does not
         // go, and neither do the keys it is wrapped under. It goes with the descriptor.
         let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
-            try directory.removeAbandonedTemporaries()
+            try cleanUp(directory, in: vault)
             let (outer, inner) = try FileKeysRecord(device: core.device).current(
                 protection, classKey: classKey, in: vault)
             let file = try directory.open(temporary, [.readWrite, .exclusive])
@@ -87,16 +90,17 @@ extension FileStore {
         }
         let file = begun.file
         do throws(CofferError) {
-            try fill(file, begun.outer, begun.inner)
+            let header = try fill(file, begun.outer, begun.inner)
             try file.sync()
-            try core.home.changingVault { (_) throws(CofferError) in
+            try core.home.changingVault { (vault) throws(CofferError) in
                 // While a long file was sealed, the passcode may have gone and its class with it.
                 if protection.needsPasscode { _ = try core.keyForStoring(protection) }
+                try enter(header, protection, in: vault)
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
                 try directory.sync()
             }
         } catch {
-            _ = try? directory.remove(temporary)
+            abandon(id, directory)
             guard error.code == .absent else { throw error }
             return try core.home.checkingState { () throws(CofferError) in throw error }
         }

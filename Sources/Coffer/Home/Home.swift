@@ -14,6 +14,7 @@ import SystemPackage
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
 ///         filekeys     wrapped keys that wrap the keys of files
+///         fileindex    the sealed index of files
 ///         tokens       the sealed token file
 ///         files/       sealed file containers
 ///         leases/      empty files that are locked while their tokens are refreshed

@@ -70,6 +70,7 @@ extension Home {
             Attempts().encoded, vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
         if options.keyring == .file { try TokenFile.create(device: device, in: vault) }
         try FileKeysRecord.create(device: device, in: vault)
+        try FileIndex.create(device: device, in: vault)
         try vault.makeDirectory(filesName)
         try vault.sync()
         return keys

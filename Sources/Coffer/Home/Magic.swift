@@ -7,6 +7,7 @@ enum Magic {
     static let tokens = "COFFERT1"
     static let fileKeys = "COFFERW1"
     static let pendingToken = "COFFERQ1"
+    static let fileIndex = "COFFERX1"
     static let container = "COFFERF1"
     static let innerHeader = "COFFERI1"
 }

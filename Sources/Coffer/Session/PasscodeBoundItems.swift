@@ -70,7 +70,8 @@ extension SessionCore {
         try inbox.remove(waiting, in: vault)
         let files = try passcodeBoundFiles(in: vault)
         let directory = try vault.open(Home.filesName, [.read, .directory])
-        for id in files { try FileStore.destroy(id.fileName, in: directory) }
+        let index = FileIndex(device: device)
+        for id in files { try FileStore.destroy(id, of: device, index, directory, in: vault) }
         try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
         return PasscodeBoundItems(tokens: names.count + waiting.count, files: files.count)
     }

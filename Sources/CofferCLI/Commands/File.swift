@@ -10,7 +10,7 @@ struct FileCommand: ParsableCommand {
         commandName: "file", abstract: "Keep files, doubly encrypted.",
         subcommands: [
             FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileVerify.self, FileRemove.self,
-            FileView.self, FileReap.self, FileRewrap.self,
+            FileView.self, FileReap.self, FileRewrap.self, FileReindex.self,
         ])
 }
 
@@ -120,26 +120,5 @@ struct FileRemove: AsyncParsableCommand {
             throw CofferError(.absent, "There is no file \(id).")
         }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }
-    }
-}
-
-/// `coffer file verify`
-struct FileVerify: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Check that every byte of a file is authentic.")
-
-    @OptionGroup var global: GlobalOptions
-    @OptionGroup var file: FileArgument
-
-    func run() async throws {
-        let id = try file.fileID()
-        let session = try await Opening.unlocked(global)
-        try await session.files.verify(
-            id, context: file.boundBytes, progress: ProgressBar("verifying").report)
-        if global.json {
-            try Output.json(.object([("id", .text(id.description)), ("authentic", .flag(true))]))
-        } else {
-            try Output.line("\(id): authentic")
-        }
     }
 }

@@ -22,6 +22,8 @@ package enum Label {
     package static let fileKeysMAC = "coffer/file-keys-mac/v1"
     package static let fileOuterWrapping = "coffer/file-outer-key-wrap/v1"
     package static let fileInnerWrapping = "coffer/file-inner-key-wrap/v1"
+    package static let fileIndexMAC = "coffer/file-index-mac/v1"
+    package static let fileIndexSealing = "coffer/file-index/v1"
     package static let fileLayer = "coffer/file/v1"
     package static let cbcEncryption = "coffer/cbc-hmac/enc/v1"
     package static let cbcAuthentication = "coffer/cbc-hmac/mac/v1"

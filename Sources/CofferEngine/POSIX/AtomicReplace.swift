@@ -28,20 +28,11 @@ extension Descriptor {
         return FilePath(temporaryPrefix + digits.joined())
     }
 
-    private static var temporaryPrefix: String { ".tmp-" }
+    package static var temporaryPrefix: String { ".tmp-" }
 
     /// The names of unfinished files in this directory.
     package func temporaries() throws(CofferError) -> [FilePath] {
         try names().filter { $0.string.hasPrefix(Self.temporaryPrefix) }
-    }
-
-    /// Removes unfinished files whose owner no longer holds their lock. Call it under the lock under which
-    /// such files are made and locked.
-    package func removeAbandonedTemporaries() throws(CofferError) {
-        for name in try temporaries() {
-            let file = try open(name, .readWrite)
-            if try FileLock.tryAcquire(file) != nil { try remove(name) }
-        }
     }
 
     /// Removes files that a crash left unfinished. Call it under the lock that writers of this directory

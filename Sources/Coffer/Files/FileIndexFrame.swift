@@ -1,0 +1,145 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// One piece of the index: records of one class, or the ids of files that were removed.
+///
+/// Layout: length of the frame (4), kind (2; 1 records, 2 removals), protection class (2; 0 for removals),
+/// number n (4); n times id (16), content generation (8), inner commitment (32), or for removals n ids; for
+/// records nonce, ciphertext and tag of XChaCha20-Poly1305 under the class's index key over the rest of
+/// them; HMAC-SHA256 under the device's index key (32). The HMAC covers the HMAC of the frame before, or 32
+/// zeros, and the frame up to itself, so that no frame can be left out, repeated or moved.
+struct FileIndexFrame {
+    static let headSize = 12
+    static let tagSize = 32
+    static let longest = 1 << 24
+    /// How many records a frame has at most.
+    static let capacity = 256
+
+    enum Kind: UInt16 { case records = 1, removals = 2 }
+
+    let kind: Kind
+    let protection: UInt16
+    let count: Int
+    /// Everything but the tag.
+    let body: [UInt8]
+
+    /// The part that anybody who knows the device key can read.
+    var clear: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
+
+    private var clearCount: Int { count * (kind == .records ? FileIndexRecord.clearSize : 16) }
+
+    private init(kind: Kind, protection: UInt16, count: Int, body: [UInt8]) {
+        self.kind = kind
+        self.protection = protection
+        self.count = count
+        self.body = body
+    }
+
+    // MARK: Writing
+
+    static func records(
+        _ records: [FileIndexRecord], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> FileIndexFrame {
+        let clear = records.flatMap(\.clear)
+        let plaintext = records.flatMap(\.sealed)
+        let size = headSize + clear.count + plaintext.count + 40 + tagSize
+        let head = head(size, .records, protection.rawValue, records.count)
+        var cipher = try cipher(classKey, vaultID)
+        let data = vaultID.bytes + head + clear
+        let sealed = try cipher.seal(plaintext.span, associatedData: data.span)
+        return FileIndexFrame(
+            kind: .records, protection: protection.rawValue, count: records.count,
+            body: head + clear + sealed)
+    }
+
+    static func removals(_ ids: [FileID]) -> FileIndexFrame {
+        let clear = ids.flatMap { $0.uuid.bytes }
+        let head = head(headSize + clear.count + tagSize, .removals, 0, ids.count)
+        return FileIndexFrame(kind: .removals, protection: 0, count: ids.count, body: head + clear)
+    }
+
+    private static func head(_ size: Int, _ kind: Kind, _ protection: UInt16, _ count: Int) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(UInt32(size))
+        writer.append(kind.rawValue)
+        writer.append(protection)
+        writer.append(UInt32(count))
+        return writer.bytes
+    }
+
+    /// The tag that goes behind it when `previous` is that of the frame before.
+    func tag(after previous: [UInt8], key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
+        let message = previous + body
+        return try HMAC.authenticate(message.span, key: key)
+    }
+
+    // MARK: Reading
+
+    /// The frame at `offset` of `bytes` with its tag; `nil` for what is none, such as a torn one.
+    static func read(
+        _ bytes: Span<UInt8>, at offset: Int, after previous: [UInt8], key: borrowing SymmetricKey
+    ) throws(CofferError) -> (frame: FileIndexFrame, tag: [UInt8])? {
+        guard bytes.count - offset >= headSize + tagSize else { return nil }
+        let size = Int(bytes.bigEndian(UInt32.self, at: offset))
+        guard size >= headSize + tagSize, size <= longest, size <= bytes.count - offset else { return nil }
+        let body = bytes.extracting(offset..<offset + size - tagSize).copied()
+        let tag = bytes.extracting(offset + size - tagSize..<offset + size).copied()
+        let message = previous + body
+        guard try HMAC.isValid(tag.span, for: message.span, key: key) else { return nil }
+        let rawKind = body.span.bigEndian(UInt16.self, at: 4)
+        let count = Int(body.span.bigEndian(UInt32.self, at: 8))
+        guard let kind = Kind(rawValue: rawKind) else {
+            throw CofferError(.unsupportedVersion, "The \(FileIndex.what) was written by a newer release.")
+        }
+        let protection = body.span.bigEndian(UInt16.self, at: 6)
+        let frame = FileIndexFrame(kind: kind, protection: protection, count: count, body: body)
+        guard count <= longest, frame.clearCount <= body.count - headSize else {
+            throw CofferError(.corrupt, "The \(FileIndex.what) is damaged.")
+        }
+        return (frame, tag)
+    }
+
+    /// The ids of a frame, with what tells a container from an older one; `nil` for removals.
+    func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
+        var reader = ByteReader(clear, what: FileIndex.what)
+        var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
+        for _ in 0..<count {
+            let id = try FileID(uuidBytes: reader.take(16), reader)
+            guard kind == .records else {
+                entries.append((id, 0, []))
+                continue
+            }
+            entries.append((id, try reader.number(UInt64.self), try reader.take(32)))
+        }
+        return entries
+    }
+
+    /// Opens the sealed half.
+    func open(classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> [FileIndexRecord] {
+        let sealed = Array(body[(Self.headSize + clearCount)...])
+        guard kind == .records, sealed.count >= 40 else {
+            throw CofferError(.corrupt, "The \(FileIndex.what) is damaged.")
+        }
+        var cipher = try Self.cipher(classKey, vaultID)
+        let data = vaultID.bytes + body[..<(Self.headSize + clearCount)]
+        var plaintext = [UInt8](repeating: 0, count: sealed.count - 40)
+        var output = plaintext.mutableSpan
+        do throws(CofferError) {
+            try cipher.open(
+                sealed.span.extracting(24...), nonce: sealed.span.extracting(..<24),
+                associatedData: data.span, into: &output)
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            throw CofferError(.corrupt, "The \(FileIndex.what) is damaged.")
+        }
+        return try FileIndexRecord.decode(count: count, clear: clear, sealed: plaintext)
+    }
+
+    private static func cipher(_ classKey: ClassKey, _ vaultID: VaultID) throws(CofferError) -> AEAD {
+        let context = vaultID.bytes
+        let key = try HKDF.deriveKey(
+            from: classKey.key, info: Label.fileIndexSealing, context: context.span)
+        return try AEAD.make(.xChaCha20Poly1305, key: key)
+    }
+}

@@ -1,0 +1,88 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+
+/// What the index keeps of one file: in clear what tells its container from an older one, sealed under its
+/// class what describes it.
+struct FileIndexRecord: Equatable {
+    static let clearSize = 56
+
+    let id: FileID
+    let contentGeneration: UInt64
+    let commitment: [UInt8]
+    let length: Int64
+    let modified: Int64
+    let name: [UInt8]
+    let mediaType: String
+
+    init(_ header: InnerHeader) {
+        id = header.id
+        contentGeneration = header.contentGeneration
+        commitment = header.commitment
+        length = header.length
+        modified = header.modified
+        name = header.name
+        mediaType = header.mediaType
+    }
+
+    private init(
+        id: FileID, contentGeneration: UInt64, commitment: [UInt8], sealed reader: inout ByteReader
+    ) throws(CofferError) {
+        self.id = id
+        self.contentGeneration = contentGeneration
+        self.commitment = commitment
+        length = try reader.number(Int64.self)
+        modified = try reader.number(Int64.self)
+        name = try reader.take(Int(reader.number(UInt16.self)))
+        mediaType = try reader.text()
+    }
+
+    var clear: [UInt8] {
+        var writer = ByteWriter()
+        writer.append(id.uuid.bytes)
+        writer.append(contentGeneration)
+        writer.append(commitment)
+        return writer.bytes
+    }
+
+    var sealed: [UInt8] {
+        var writer = ByteWriter()
+        writer.append(length)
+        writer.append(modified)
+        writer.append(UInt16(name.count))
+        writer.append(name)
+        writer.appendText(mediaType)
+        return writer.bytes
+    }
+
+    /// Reads `count` records from their two halves.
+    static func decode(
+        count: Int, clear: [UInt8], sealed: [UInt8]
+    ) throws(CofferError) -> [FileIndexRecord] {
+        var clear = ByteReader(clear, what: FileIndex.what)
+        var sealed = ByteReader(sealed, what: FileIndex.what)
+        var records: [FileIndexRecord] = []
+        records.reserveCapacity(count)
+        for _ in 0..<count {
+            let id = try FileID(uuidBytes: clear.take(16), clear)
+            let generation = try clear.number(UInt64.self)
+            records.append(
+                try FileIndexRecord(
+                    id: id, contentGeneration: generation, commitment: clear.take(32), sealed: &sealed))
+        }
+        try sealed.expectPadding()
+        return records
+    }
+
+    /// What a caller learns of the file.
+    func info(_ protection: ProtectionClass) throws(CofferError) -> FileInfo {
+        guard let name = FilePath.Component(bytes: name) else {
+            throw CofferError(.corrupt, "The \(FileIndex.what) has a name that is no file name.")
+        }
+        return FileInfo(
+            id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),
+            protection: protection)
+    }
+}

@@ -1,0 +1,190 @@
+public import CofferBase
+import CofferEngine
+
+extension FileStore {
+    /// Opens every chunk of every file and compares the containers with the index. Changes no file.
+    ///
+    /// - Parameter progress: Called after each file.
+    /// - Returns: What was found.
+    /// - Throws: `locked` unless every class is open; `wiped`, `cancelled`; `corrupt` when the index itself
+    ///   is damaged: see ``reindex()``.
+    public func verifyAll(
+        progress: (@Sendable (StoreProgress) -> Void)? = nil
+    ) async throws(CofferError) -> StoreReport {
+        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+            let check = try stopping(cancellation)
+            let (present, entries) = try compare()
+            var report = StoreReport()
+            if let entries {
+                report.missing = Set(entries.keys).subtracting(present).sorted()
+                report.orphans = present.filter { entries[$0] == nil }.sorted()
+            }
+            let known = present.subtracting(report.orphans).sorted()
+            for (number, id) in known.enumerated() {
+                try verify(id, check, &report)
+                progress?(StoreProgress(completed: number + 1, total: known.count))
+            }
+            return report
+        }
+    }
+
+    /// What containers there are and what the index says, at one moment; `nil` where there is no index yet.
+    private func compare() throws(CofferError) -> (Set<FileID>, [FileID: FileIndex.Entry]?) {
+        try core.home.changingVault { (vault) throws(CofferError) in
+            let directory = try vault.open(Home.filesName, [.read, .directory])
+            try cleanUp(directory, in: vault)
+            let hasIndex = try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex
+            let entries = hasIndex ? try index.snapshot(in: vault).entries : nil
+            // Files that are being added are entered before their containers appear.
+            let unfinished = Set(try directory.temporaries().compactMap { FileID(temporaryName: $0) })
+            return (Set(try ids()), entries?.filter { !unfinished.contains($0.key) })
+        }
+    }
+
+    private func verify(
+        _ id: FileID, _ check: @escaping @Sendable () throws(CofferError) -> Void,
+        _ report: inout StoreReport
+    ) throws(CofferError) {
+        do throws(CofferError) {
+            let file = try openContainer(id, .read)
+            let header = try ContainerReader.header(
+                of: file, id: id, device: core.device, keys: fileKeys()
+            ).header
+            guard !header.isContextBound else { return report.contextNeeded.append(id) }
+            try open(id).verify(check: check, progress: nil)
+            report.authentic += 1
+        } catch {
+            switch error.code {
+            case .absent: break  // Removed in the meantime.
+            case .corrupt, .foreign, .unsupportedVersion: report.damaged.append(id)
+            default: throw error
+            }
+        }
+    }
+
+    /// Makes the index anew from the containers that are there: when it is damaged, or to take in containers
+    /// that it does not know. Whatever is in the store's directory and is of this vault counts from then on,
+    /// also a copy that was put back.
+    ///
+    /// - Returns: The containers that cannot be read and are not in the index.
+    /// - Throws: `locked` unless every class is open; `wiped`, `noSpace`, `readOnly`.
+    public func reindex() async throws(CofferError) -> [FileID] {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            try core.home.changingVault { (vault) throws(CofferError) in
+                let record = FileKeysRecord(device: core.device)
+                let contents = try record.read(in: vault, repairing: true)
+                return try makeIndex(contents, in: vault)
+            }
+        }
+    }
+
+    /// Writes a new index of all containers and records that there is one; gives those it cannot read.
+    private func makeIndex(
+        _ contents: FileKeysRecord.Contents, in vault: borrowing Descriptor
+    ) throws(CofferError) -> [FileID] {
+        let directory = try vault.open(Home.filesName, [.read, .directory])
+        var files: [(record: FileIndexRecord, protection: ProtectionClass)] = []
+        var unreadable: [FileID] = []
+        for id in try ids().sorted() {
+            do throws(CofferError) {
+                let file = try directory.open(id.fileName, .read)
+                let (header, protection) = try ContainerReader.header(
+                    of: file, id: id, device: core.device, keys: contents.keys)
+                files.append((FileIndexRecord(header), protection))
+            } catch {
+                switch error.code {
+                case .corrupt, .foreign, .unsupportedVersion: unreadable.append(id)
+                default: throw error
+                }
+            }
+        }
+        try index.replace(with: files, in: vault) { (protection) throws(CofferError) in
+            try core.keys.key(protection)
+        }
+        if !contents.keys.hasIndex {
+            var contents = contents
+            contents.keys.hasIndex = true
+            try FileKeysRecord(device: core.device).write(contents, in: vault)
+        }
+        return unreadable
+    }
+
+    /// Enters a file whose container is about to appear. A store without an index gets one when every class
+    /// is open.
+    func enter(
+        _ header: InnerHeader, _ protection: ProtectionClass, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let contents = try FileKeysRecord(device: core.device).read(in: vault, repairing: true)
+        if !contents.keys.hasIndex {
+            do throws(CofferError) {
+                _ = try makeIndex(contents, in: vault)
+            } catch {
+                guard error.code == .locked else { throw error }
+                return
+            }
+        }
+        try index.add(FileIndexRecord(header), protection, in: vault) { (protection) throws(CofferError) in
+            try core.keys.key(protection)
+        }
+    }
+
+    /// Whether the container is the one that the index knows under this id.
+    func checkEntry(of header: InnerHeader, _ protection: ProtectionClass) throws(CofferError) {
+        let vault = try core.home.openVault()
+        guard let entry = try index.snapshot(in: vault).entries[header.id] else {
+            _ = try openContainer(header.id, .read)
+            throw CofferError(
+                .corrupt,
+                "The container of \(header.id) is not in the index: it was put there by somebody else, or "
+                    + "put back after it was removed.")
+        }
+        guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
+            entry.protection == protection.rawValue
+        else {
+            throw CofferError(
+                .corrupt, "The container of \(header.id) holds another content than the index knows.")
+        }
+    }
+
+    /// Removes what a crash left of files that were being added or removed, and strikes them out. Under the
+    /// home's lock.
+    func cleanUp(
+        _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        for name in try directory.temporaries() {
+            let file = try directory.open(name, .readWrite)
+            guard try FileLock.tryAcquire(file) != nil else { continue }
+            if let id = FileID(temporaryName: name) { try strikeIfGone(id, directory, in: vault) }
+            try directory.remove(name)
+        }
+    }
+
+    private func strikeIfGone(
+        _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        guard try directory.status(of: id.fileName) == nil,
+            try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex
+        else { return }
+        try index.strike(id, in: vault)
+    }
+
+    /// After a failure: the file was never added. What cannot be struck out now is struck out by the next
+    /// change, as long as the unfinished file is there.
+    func abandon(_ id: FileID, _ directory: borrowing Descriptor) {
+        do throws(CofferError) {
+            try core.home.changingVault { (vault) throws(CofferError) in
+                try strikeIfGone(id, directory, in: vault)
+            }
+            try directory.remove(id.temporaryName)
+        } catch {
+            // A vault that was wiped in the meantime has no index; the unfinished file may still be there.
+            guard error.code == .wiped else { return }
+            _ = try? directory.remove(id.temporaryName)
+        }
+    }
+}
+
+extension Sequence where Element == FileID {
+    /// In the order of the ids.
+    fileprivate func sorted() -> [FileID] { sorted { $0.description < $1.description } }
+}

@@ -1,0 +1,265 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite struct FileIndexTests {
+    private let plaintext = Array("some content".utf8)
+
+    private func add(
+        _ session: Session, _ home: TestHome, _ name: String = "file",
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+    ) async throws -> FileID {
+        try home.scratch.write(FilePath(name), plaintext)
+        return try await session.files.add(
+            contentsOf: home.scratch.path.appending(name), class: protection)
+    }
+
+    private func read(_ session: Session, _ id: FileID) async throws -> [UInt8] {
+        try await session.files.withDecryptedBytes(of: id) { $0.copied() }
+    }
+
+    private func container(_ id: FileID) -> String { "files/\(id).coffer" }
+
+    private func snapshot(_ session: Session) throws -> FileIndex.Snapshot {
+        let vault = try session.core.home.openVault()
+        return try FileIndex(device: session.core.device).snapshot(in: vault)
+    }
+
+    @Test func theListComesFromTheIndexInTheOrderOfNames() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        for name in ["b", "a", "c", "B"] { _ = try await add(session, home, name) }
+        for session in [session, try await home.unlocked()] {
+            let infos = try await session.files.list()
+            #expect(infos.map(\.name.string) == ["B", "a", "b", "c"])
+            for info in infos { #expect(try await session.files.info(for: info.id) == info) }
+        }
+        #expect(try await session.files.verifyAll().authentic == 4)
+        #expect(try await session.files.verifyAll().isClean)
+        #expect(try home.occurrences(of: plaintext) == 0)
+    }
+
+    @Test func aRemovedContainerPutBackIsRefusedAndNamed() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let (kept, removed) = (try await add(session, home, "kept"), try await add(session, home, "gone"))
+        let aside = try home.read(container(removed))
+        try await session.files.remove(removed)
+        try home.write(container(removed), aside)
+        for session in [session, try await home.unlocked()] {
+            #expect(await refusal { _ = try await read(session, removed) }?.code == .corrupt)
+            #expect(try await session.files.list().map(\.id) == [kept])
+            let report = try await session.files.verifyAll()
+            #expect(report.orphans == [removed] && report.authentic == 1 && report.missing.isEmpty)
+            #expect(!report.isClean)
+        }
+        // Never removed by itself; taken in when asked for.
+        _ = try await add(session, home, "another")
+        #expect(try home.read(container(removed)) == aside)
+        #expect(try await session.files.reindex().isEmpty)
+        #expect(try await read(session, removed) == plaintext)
+        #expect(try await session.files.verifyAll().isClean)
+    }
+
+    @Test func anotherContentUnderTheSameIdIsRefused() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let id = try await add(session, home)
+        let classKey = try session.core.keys.key(.whenUnlockedThisDeviceOnly)
+        let keys = try session.files.fileKeys()
+        let writer = ContainerWriter(
+            id: id, device: session.core.device, classKey: classKey, protection: .whenUnlockedThisDeviceOnly,
+            outerKEK: try keys.currentOuter(session.core.device),
+            innerKEK: try keys.currentInner(
+                .whenUnlockedThisDeviceOnly, classKey: classKey, vaultID: session.vaultID))
+        let target = try Descriptor.open(home.path(container(id)), .readWrite)
+        try writer.seal(
+            home.scratch.descriptor.open("file", .read), name: [0x61], into: target, check: {}, progress: nil)
+        #expect(await refusal { _ = try await read(session, id) }?.code == .corrupt)
+        #expect(try await session.files.verifyAll().damaged == [id])
+    }
+
+    @Test func aLostContainerIsNamed() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let (kept, lost) = (try await add(session, home, "kept"), try await add(session, home, "lost"))
+        try home.remove(container(lost))
+        #expect(try await session.files.list().map(\.id) == [kept])
+        #expect(await refusal { _ = try await read(session, lost) }?.code == .absent)
+        let report = try await session.files.verifyAll()
+        #expect(report.missing == [lost] && report.authentic == 1 && report.orphans.isEmpty)
+        #expect(try await session.files.reindex().isEmpty)
+        #expect(try await session.files.verifyAll().isClean)
+    }
+
+    @Test func aTornTailIsNoPartOfIt() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let first = try await add(session, home, "first")
+        let before = try home.read("fileindex")
+        let second = try await add(session, home, "second")
+        let whole = try home.read("fileindex")
+        let lengths = Array(stride(from: before.count, to: whole.count, by: 7)) + [whole.count - 1]
+        for length in lengths {
+            try home.write("fileindex", Array(whole.prefix(length)))
+            let session = try await home.unlocked()
+            #expect(try await session.files.list().map(\.id) == [first], "\(length) bytes")
+            #expect(try await session.files.verifyAll().orphans == [second])
+        }
+        for tail in [[UInt8](repeating: 0, count: 500), Array(whole.suffix(50)).map { _ in UInt8(0xff) }] {
+            try home.write("fileindex", before + tail)
+            let session = try await home.unlocked()
+            guard tail.first == 0 else {
+                // No crash makes a length beyond every bound.
+                #expect(await refusal { _ = try await session.files.list() }?.code == .corrupt)
+                continue
+            }
+            let third = try await add(session, home, "third")
+            #expect(try await session.files.list().map(\.id) == [first, third])
+            #expect(try home.read("fileindex").starts(with: before))
+        }
+    }
+
+    @Test func damageInTheMiddleIsSaidAndMended() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let ids = [try await add(session, home, "a"), try await add(session, home, "b")]
+        let whole = try home.read("fileindex")
+        // Magic, version, vault id; then the first frame: kind, id, commitment, sealed part, tag.
+        for offset in [0, 9, 20, 37, 50, 80, 120] {
+            var damaged = whole
+            damaged[offset] ^= 0x10
+            try home.write("fileindex", damaged)
+            let session = try await home.unlocked()
+            let code = await refusal { _ = try await session.files.list() }?.code
+            #expect(code == .corrupt || (offset == 9 && code == .unsupportedVersion), "byte \(offset)")
+            #expect(await refusal { _ = try await add(session, home, "c") }?.code == code)
+            #expect(await refusal { _ = try await read(session, ids[0]) }?.code == code)
+        }
+        try home.remove("fileindex")
+        #expect(await refusal { _ = try await session.files.list() }?.code == .corrupt)
+        #expect(try await session.files.reindex().isEmpty)
+        #expect(try await session.files.list().map(\.id) == ids)
+        #expect(try await read(session, ids[1]) == plaintext)
+    }
+
+    @Test func framesInAnotherOrderOrLeftOutAreDamage() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        for name in ["a", "b", "c"] { _ = try await add(session, home, name) }
+        let bytes = try home.read("fileindex")
+        let size = (bytes.count - 32) / 3
+        let frames = (0..<3).map { Array(bytes[32 + $0 * size..<32 + ($0 + 1) * size]) }
+        for order in [[1, 0, 2], [0, 2], [0, 0, 1, 2], [1, 2]] {
+            try home.write("fileindex", Array(bytes.prefix(32)) + order.flatMap { frames[$0] })
+            let session = try await home.unlocked()
+            let code = await refusal { _ = try await session.files.list() }?.code
+            // The last one alone could have been torn: then its file is one that the index does not know.
+            #expect(code == .corrupt || order == [0, 2] || order == [1, 2], "\(order)")
+            if code == nil { #expect(try await !session.files.verifyAll().isClean) }
+        }
+    }
+
+    @Test func whatACrashLeftIsStruckOut() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let kept = try await add(session, home, "kept")
+        // Entered, and the container never appeared.
+        let lost = try FileID.random()
+        let vault = try session.core.home.openVault()
+        let header = InnerHeader(
+            log: 16, id: lost, salt: [], kekID: [], wrappedKey: [],
+            commitment: [UInt8](repeating: 7, count: 32), length: 5, modified: 0, name: [0x61])
+        try FileIndex(device: session.core.device).add(
+            FileIndexRecord(header), .whenUnlockedThisDeviceOnly, in: vault
+        ) { (protection) throws(CofferError) in try session.core.keys.key(protection) }
+        try home.write("files/" + lost.temporaryName.string, [1, 2, 3])
+        #expect(try await session.files.list().map(\.id) == [kept])
+        #expect(try snapshot(session).entries.count == 2)
+        #expect(try await session.files.verifyAll().isClean)
+        #expect(Set(try snapshot(session).entries.keys) == [kept])
+        #expect(try !home.everything().keys.contains { $0.contains(".tmp-") })
+    }
+
+    @Test func aVaultWithoutAnIndexGetsOneWithTheNextFile() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let first = try await add(session, home, "first")
+        let low = try await add(session, home, "low", class: .afterFirstUnlockThisDeviceOnly)
+        // As an earlier release left it.
+        let record = FileKeysRecord(device: session.core.device)
+        try session.core.home.changingVault { (vault) throws(CofferError) in
+            var contents = try record.read(in: vault)
+            contents.keys.hasIndex = false
+            try record.write(contents, in: vault)
+        }
+        try home.remove("fileindex")
+        #expect(try await session.files.list().map(\.id) == [first, low])
+        #expect(try await session.files.verifyAll().isClean)
+        // Not every class is open: later.
+        session.lock()
+        _ = try await add(session, home, "locked", class: .afterFirstUnlockThisDeviceOnly)
+        #expect(try !session.files.fileKeys().hasIndex)
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        _ = try await add(session, home, "second")
+        #expect(try session.files.fileKeys().hasIndex)
+        #expect(try await session.files.list().map(\.name.string) == ["first", "locked", "low", "second"])
+        #expect(try await session.files.verifyAll().authentic == 4)
+    }
+
+    @Test func classesAreSealedApart() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let high = try await add(session, home, "high")
+        let low = try await add(session, home, "low", class: .afterFirstUnlockThisDeviceOnly)
+        session.lock()
+        #expect(await refusal { _ = try await session.files.list() }?.code == .locked)
+        #expect(await refusal { _ = try await session.files.verifyAll() }?.code == .locked)
+        #expect(try await read(session, low) == plaintext)
+        #expect(try await session.files.remove(high))
+        #expect(try await session.files.list().map(\.id) == [low])
+    }
+
+    @Test func manyChangesKeepItShort() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        var ids: Set<FileID> = []
+        for number in 0..<100 {
+            let id = try await add(session, home, "file \(number)")
+            if number % 3 == 0 { try await session.files.remove(id) } else { ids.insert(id) }
+        }
+        #expect(Set(try snapshot(session).entries.keys) == ids)
+        #expect(try snapshot(session).frameCount < 100)
+        let infos = try await home.unlocked().files.list()
+        #expect(Set(infos.map(\.id)) == ids)
+        #expect(Set(infos.map(\.name)).count == ids.count)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func twoSessionsAddAtOnce() async throws {
+        let home = try TestHome()
+        let sessions = [try await home.create(), try await home.unlocked()]
+        try home.scratch.write("file", plaintext)
+        let path = home.scratch.path.appending("file")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for session in sessions {
+                group.addTask {
+                    for number in 0..<12 {
+                        let id = try await session.files.add(contentsOf: path)
+                        if number % 4 == 0 { try await session.files.remove(id) }
+                        _ = try await session.files.list()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for session in sessions {
+            #expect(try await session.files.list().count == 18)
+            #expect(try await session.files.verifyAll().isClean)
+        }
+    }
+}

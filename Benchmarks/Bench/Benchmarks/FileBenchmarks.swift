@@ -8,7 +8,8 @@ enum FileBenchmarks {
     static let all: [Benchmark] = [
         Benchmark("file-seal/1GiB", seal), Benchmark("file-open/1GiB", open),
         Benchmark("view-copy/100MiB", viewCopy), Benchmark("file-random-read/4KiB", randomRead),
-        Benchmark("file-seal-memory/10GiB", sealMemory),
+        Benchmark("file-seal-memory/10GiB", sealMemory), Benchmark("file-rewrap/10GiB", rewrap),
+        Benchmark("file-list/10000", list),
     ]
 
     private static func seal(_ runner: Runner) async throws(CofferError) {
@@ -125,6 +126,44 @@ enum FileBenchmarks {
                 for index in 0..<count { _ = try await read(offsets[index % offsets.count], 4096) }
             })
         try await bench.store.discard(sealed)
+    }
+
+    /// The same two slots are written whatever the size: measured where a file of 10 GiB fits, and with
+    /// `--quick` on a short one.
+    private static func rewrap(_ runner: Runner) async throws(CofferError) {
+        let name = "file-rewrap/10GiB"
+        let bench = try await FileBench.make(runner, name, size: 10 << 30, sparse: true)
+        guard let bench else { return }
+        let sealed = bench.workspace.file("sealed")
+        try await bench.store.seal(bench.plain, sealed)
+        try await runner.measure(
+            name, clock: .wall, note: bench.note,
+            ours: { (count) async throws(CofferError) in
+                for _ in 0..<count { try await bench.store.rewrap(sealed) }
+            })
+        try await bench.store.discard(sealed)
+        try bench.workspace.remove(bench.plain)
+    }
+
+    private static func list(_ runner: Runner) async throws(CofferError) {
+        let name = "file-list/10000"
+        let workspace = try runner.files()
+        guard let store = try await FileStoreCalls.make(in: workspace) else { return }
+        let count = runner.quick ? 1000 : 10_000
+        let names = (0..<count).map { workspace.file("listed-\($0)") }
+        let empty = workspace.file("empty")
+        try workspace.fill(empty, size: 1, sparse: false)
+        for name in names { try await store.seal(empty, name) }
+        guard try await store.list() >= count else {
+            throw CofferError(.internalFailure, "\(name): files are missing from the list.")
+        }
+        try await runner.measure(
+            name, clock: .wall, note: runner.quick ? "quick: \(count) files" : nil,
+            ours: { (rounds) async throws(CofferError) in
+                for _ in 0..<rounds { _ = try await store.list() }
+            })
+        for name in names { try await store.discard(name) }
+        try workspace.remove(empty)
     }
 
     private static func sealMemory(_ runner: Runner) async throws(CofferError) {

@@ -15,6 +15,12 @@ struct FileStoreCalls: Sendable {
     /// Removes the sealed file of that name, if there is one.
     let discard: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Void
 
+    /// Wraps the keys of the sealed file of that name anew.
+    let rewrap: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Void
+
+    /// Lists every file; gives how many.
+    let list: @Sendable () async throws(CofferError) -> Int
+
     /// Opens a sealed file for reading at any place and gives what reads there.
     let reader: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Reader
 
@@ -65,6 +71,8 @@ struct FileStoreCalls: Sendable {
                 try await files.remove(id)
                 names.set(nil, for: name)
             },
+            rewrap: { (name) async throws(CofferError) in try await files.rewrap(names.id(of: name)) },
+            list: { () async throws(CofferError) in try await files.list().count },
             reader: { (name) async throws(CofferError) in
                 let reader = try await files.reader(for: names.id(of: name))
                 return { (offset, count) throws(CofferError) in try reader.read(at: offset, count: count) }

@@ -42,19 +42,13 @@ extension FileStore {
             let check = try stopping(cancellation)
             let reader = try open(id, context: context)
             let vault = try core.home.openVault()
-            // Under the lock, so that two processes do not each choose a root and record one of them.
-            let root = try core.home.changingVault { (vault) throws(CofferError) in
-                try ViewRoots.usable(vault: vault)
-            }
             _ = try? ViewRoots.reap(vault: vault)
-            let available = try FileSystemInfo.of(root).available
-            guard reader.layout.length <= available / 2 else {
-                throw CofferError(.noSpace, "The copy would take more than half of the free memory.")
-            }
             let name = try reader.info.name
-            let view = try ViewRoots.makeView(in: root, vaultID: core.device.vaultID)
-            let copy = ViewCopy(root: root, view: view, name, in: openViews)
+            let copy = ViewCopy(try makePlace(), name, in: openViews)
             do throws(CofferError) {
+                guard try reader.layout.length <= copy.available / 2 else {
+                    throw CofferError(.noSpace, "The copy would take more than half of the free memory.")
+                }
                 let file = try copy.makeFile()
                 try file.truncate(to: reader.layout.length)
                 try reader.forEachRun(
@@ -69,6 +63,24 @@ extension FileStore {
                 try? copy.remove()
                 throw error
             }
+        }
+    }
+}
+
+extension FileStore {
+    /// A directory for a view. Under the lock, so that two processes do not each choose a root and record one
+    /// of them. A root that another view's end has just removed is made again.
+    private func makePlace(tries: Int = 8) throws(CofferError) -> ViewRoots.Place {
+        do throws(CofferError) {
+            return try core.home.exclusively { () throws(CofferError) in
+                let vault = try core.home.openVault()
+                let root = try ViewRoots.usable(vault: vault)
+                let view = try ViewRoots.makeView(in: root, vaultID: core.device.vaultID)
+                return ViewRoots.Place(root: root, view: view)
+            }
+        } catch {
+            guard error.code == .absent, tries > 0 else { throw error }
+            return try makePlace(tries: tries - 1)
         }
     }
 }
@@ -88,8 +100,7 @@ extension Session {
 /// One view copy: its directory goes when this is told to, or with its owner.
 private final class ViewCopy: Sendable {
     let path: FilePath
-    private let root: Descriptor
-    private let view: ViewRoots.NewView
+    private let place: ViewRoots.Place
     private let name: FilePath.Component
     private static let holder: FilePath = "file"
     private let registration = Mutex(0)
@@ -97,13 +108,9 @@ private final class ViewCopy: Sendable {
     /// What the session forgets it by.
     var number: Int { registration.withLock { $0 } }
 
-    init(
-        root: consuming Descriptor, view: consuming ViewRoots.NewView, _ name: FilePath.Component,
-        in openViews: OpenViews
-    ) {
-        path = view.directory.path.pushing(Self.holder).appending(name)
-        self.root = root
-        self.view = view
+    init(_ place: consuming ViewRoots.Place, _ name: FilePath.Component, in openViews: OpenViews) {
+        path = place.view.directory.path.pushing(Self.holder).appending(name)
+        self.place = place
         self.name = name
         let number = openViews.add { [weak self] in try? self?.remove() }
         registration.withLock { $0 = number }
@@ -111,14 +118,20 @@ private final class ViewCopy: Sendable {
 
     /// The copy, empty.
     func makeFile() throws(CofferError) -> Descriptor {
-        try view.directory.makeDirectory(Self.holder)
-        let directory = try view.directory.open(Self.holder, [.read, .directory])
+        try place.view.directory.makeDirectory(Self.holder)
+        let directory = try place.view.directory.open(Self.holder, [.read, .directory])
         return try directory.open(FilePath(root: nil, [name]), [.readWrite, .exclusive])
+    }
+
+    /// Memory that is free for it.
+    var available: Int64 {
+        get throws(CofferError) { try FileSystemInfo.of(place.root).available }
     }
 
     func remove() throws(CofferError) {
         do throws(CofferError) {
-            try root.removeTree(view.name, overwriting: true)
+            try place.root.removeTree(place.view.name, overwriting: true)
+            ViewRoots.removeIfEmpty(place.root)
         } catch {
             // A wipe or a lock event was faster.
             guard error.code == .absent else { throw error }

@@ -10,6 +10,7 @@ import SystemPackage
 enum ViewRoots {
     private static let recordName: FilePath = "viewroot"
     private static let leaseName: FilePath = "lease"
+    private static let sharedMemory: FilePath = "/dev/shm"
     /// A view directory that is being made; it has its lease before it loses the prefix.
     static let newPrefix = ".new-"
 
@@ -53,7 +54,7 @@ enum ViewRoots {
     }
 
     static var hasSharedMemory: Bool {
-        guard let shared = try? Descriptor.open("/dev/shm", [.read, .directory]) else { return false }
+        guard let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) else { return false }
         return (try? FileSystemInfo.of(shared).isMemory) ?? false
     }
 
@@ -65,8 +66,17 @@ enum ViewRoots {
                 try root.directory.removeTree(name, overwriting: true)
                 count += 1
             }
+            if count > 0 { removeIfEmpty(root.directory) }
         }
         return count
+    }
+
+    /// Removes a root of one vault under /dev/shm that holds nothing any more. The next view makes it again.
+    static func removeIfEmpty(_ root: borrowing Descriptor) {
+        guard root.path.removingLastComponent() == sharedMemory, let name = root.path.lastComponent,
+            let shared = try? Descriptor.open(sharedMemory, [.read, .directory])
+        else { return }
+        _ = try? shared.removeDirectory(FilePath(root: nil, [name]))
     }
 
     /// Removes every view of one vault, dead or alive, and the root that only this vault has; gives how many
@@ -79,7 +89,7 @@ enum ViewRoots {
                 count += 1
             }
         }
-        if let recorded, let shared = try? Descriptor.open("/dev/shm", [.read, .directory]) {
+        if let recorded, let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) {
             _ = try? shared.removeDirectory(FilePath(recorded))
         }
         return count
@@ -131,6 +141,12 @@ enum ViewRoots {
         let lease: Descriptor
     }
 
+    /// A root and the view that was made in it.
+    struct Place: ~Copyable {
+        let root: Descriptor
+        let view: NewView
+    }
+
     private static func runtimeRoot(creating: Bool) throws(CofferError) -> Descriptor {
         guard let path = Environment.value("XDG_RUNTIME_DIR"), path.hasPrefix("/") else {
             throw CofferError(.absent, "There is no runtime directory.")
@@ -148,7 +164,7 @@ enum ViewRoots {
     private static func sharedMemoryRoot(_ name: String, creating: Bool) throws(CofferError) -> Descriptor {
         let shared: Descriptor
         do throws(CofferError) {
-            shared = try Descriptor.open("/dev/shm", [.read, .directory])
+            shared = try Descriptor.open(sharedMemory, [.read, .directory])
         } catch {
             throw noMemory
         }

@@ -132,6 +132,31 @@ struct ViewCopyTests {
         extendLifetime(home)
     }
 
+    /// Where there is no runtime directory, the root goes with its last view and comes again with the next.
+    @Test(.timeLimit(.minutes(1)))
+    func noEmptyDirectoryStaysInMemory() async throws {
+        let (home, session, id) = try await home()
+        let name = try? home.read("viewroot")
+        #expect(name == nil)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<5 {
+                        try await session.files.withViewCopy(of: id) { path in
+                            let bytes = try Data(contentsOf: URL(filePath: path.string))
+                            #expect(bytes == Data("shown content".utf8))
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        if let name = try? home.read("viewroot") {
+            #expect(!exists(FilePath("/dev/shm/" + String(decoding: name, as: UTF8.self))))
+        }
+        _ = try await session.wipe()
+    }
+
     @Test func severalAtOnceAreApart() async throws {
         let (home, session, id) = try await home()
         try await session.files.withViewCopy(of: id) { first in

@@ -1,7 +1,7 @@
+package import CofferBase
+// timespec belongs to whichever of the two the compiler saw first.
 import CLinux
 import Glibc
-import CLinux
-package import CofferBase
 import SystemPackage
 
 /// Time that the user cannot set back: it counts from boot and goes on while the machine is suspended.

@@ -1,4 +1,5 @@
 package import CofferBase
+import CLinux
 import Glibc
 package import SystemPackage
 
@@ -17,11 +18,13 @@ package struct FileStatus: Sendable, Equatable {
     package let modified: Int64
 
     init(_ status: stat) {
+        // S_IFMT and its values: by name they are ambiguous between CLinux and Glibc, and the timespec below
+        // belongs to whichever of the two the compiler saw first.
         kind =
-            switch status.st_mode & mode_t(S_IFMT) {
-            case mode_t(S_IFREG): .regular
-            case mode_t(S_IFDIR): .directory
-            case mode_t(S_IFLNK): .symbolicLink
+            switch status.st_mode & 0o170000 {
+            case 0o100000: .regular
+            case 0o040000: .directory
+            case 0o120000: .symbolicLink
             default: .other
             }
         size = Int64(status.st_size)

@@ -38,8 +38,8 @@ struct SmartTemplate: Sendable {
         try checkVariables(tokens)
     }
 
-    /// SQLite takes a parenthesis that follows a variable at once for part of its name, with whatever quotation
-    /// marks stand in it.
+    /// SQLite takes a parenthesis that follows a variable at once for part of its name, with whatever
+    /// quotation marks stand in it.
     private static func checkVariables(_ tokens: [Token]) throws(CofferError) {
         for (index, token) in tokens.enumerated() where token == .symbol("(") && index > 0 {
             guard case .word(let name) = tokens[index - 1] else { continue }

@@ -110,7 +110,7 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "BenchPeers", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
+                "BenchPeers", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -119,8 +119,12 @@ let package = Package(
         // The peers that bench measures against: raw calls of the C libraries, outside every product's
         // library.
         .target(
-            name: "BenchPeers", dependencies: ["CofferBase", "COpenSSL", "CSodium"], path: "Benchmarks/Peers",
-            swiftSettings: shared),
+            name: "BenchPeers",
+            dependencies: [
+                "CofferBase", "COpenSSL", "CSodium",
+                .target(name: "CSecretService", condition: .when(traits: ["SecretService"])),
+            ],
+            path: "Benchmarks/Peers", swiftSettings: shared),
 
         // Tests mirror Sources.
         .target(

@@ -54,7 +54,10 @@ struct BenchCommand: AsyncParsableCommand {
         let machine = Machine.current()
         machine.lines.forEach(OwnProcess.show)
         let runner = Runner(quick: quick)
-        defer { runner.close() }
+        defer {
+            runner.close()
+            VaultBench.close()
+        }
         OwnProcess.show(Table.header)
         for benchmark in chosen { try await benchmark.run(runner) }
         OwnProcess.show(Table.footer)

@@ -12,6 +12,9 @@ package enum OwnProcess {
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// Sets a variable of this process's environment, before other threads look at it.
+    package static func setEnvironment(_ name: String, _ value: String) { unsafe setenv(name, value, 1) }
+
     /// Goes on as another program; comes back only when that fails.
     package static func become(_ path: String, _ arguments: [String]) -> CofferError {
         let strings = ArgumentVector([path] + arguments)

@@ -22,6 +22,12 @@ package struct PeerProgram: Sendable {
         return nil
     }
 
+    /// The program at `path`; `nil` when there is none.
+    package static func at(_ path: String) -> PeerProgram? {
+        guard unsafe access(path, X_OK) == 0 else { return nil }
+        return PeerProgram(name: path.split(separator: "/").last.map(String.init) ?? path, path: path)
+    }
+
     /// The first line that the program prints when asked with `arguments`, without what stands in front of
     /// the first digit; `nil` when it does not answer.
     package func version(_ arguments: [String] = ["--version"]) -> String? {

@@ -115,6 +115,32 @@ package final class PrivateKeyring {
         try start()
     }
 
+    /// Starts a plain text collection anew with `count` items of others and nothing else in it. Made one by
+    /// one, many would take long: the keyring writes its file anew for each.
+    package func fill(_ count: Int) throws {
+        try kill()
+        var text = Self.plainText
+        for number in 1...max(1, count) where count > 0 {
+            text += """
+                [\(number)]
+                item-type=0
+                display-name=Other \(number)
+                secret=secret of \(number)
+                mtime=1
+                ctime=1
+
+                [\(number):attribute0]
+                name=number
+                type=string
+                value=\(number)
+
+
+                """
+        }
+        try Data(text.utf8).write(to: files.appending(path: "login.keyring"))
+        try start()
+    }
+
     /// Stops the keyring where it is: it answers nothing until ``resume()``.
     package func stop() { _ = Glibc.kill(daemon, SIGSTOP) }
 
@@ -258,6 +284,7 @@ package final class PrivateKeyring {
         mtime=0
         lock-on-idle=false
         lock-after=false
+
 
         """
 }

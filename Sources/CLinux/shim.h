@@ -58,6 +58,10 @@ static inline long clinux_keyctl_read(long key, void *buffer, unsigned long size
     return syscall(SYS_keyctl, KEYCTL_READ, key, buffer, size, 0);
 }
 
+static inline long clinux_keyctl_describe(long key, void *buffer, unsigned long size) {
+    return syscall(SYS_keyctl, KEYCTL_DESCRIBE, key, buffer, size, 0);
+}
+
 // errno is a macro; a value to return beside the result.
 static inline int clinux_errno(void) { return errno; }
 

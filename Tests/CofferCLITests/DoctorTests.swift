@@ -21,6 +21,7 @@ struct DoctorTests {
         let home = try CommandHome()
         let found = try checks(try home.run(["doctor", "--json"], passcode: ""))
         #expect(found["passcode"] == "ok" && found["device-key"] == "advisory")
+        #expect(found["documented-schemes"] == "advisory")
         let open = try CommandHome(passcode: nil)
         #expect(try checks(try open("doctor", "--json"))["passcode"] == "missing")
         let digits = try CommandHome(passcode: "2468", "--policy", "digits")

@@ -65,6 +65,17 @@ struct ErrorTests {
         #expect(run.text.contains("OVERVIEW: ") && run.text.contains("USAGE: "))
     }
 
+    @Test(
+        "Only commands that use a home speak of one",
+        arguments: [
+            (["key", "documented"], false), (["key", "pbkdf2"], false), (["crypt", "encrypt"], false),
+            (["vectors", "verify"], false), (["tour"], false), (["status"], true), (["token", "get"], true),
+        ])
+    func home(_ command: [String], usesHome: Bool) throws {
+        let run = try CommandRun.run(CommandRun.cofferPath, command + ["--help"])
+        #expect(run.code == 0 && run.text.contains("--home") == usesHome && run.text.contains("--json"))
+    }
+
     @Test("Completion is there for every shell and knows every command", arguments: ["bash", "zsh", "fish"])
     func completion(_ shell: String) throws {
         let run = try CommandRun.coffer("--generate-completion-script", shell)
@@ -74,6 +85,19 @@ struct ErrorTests {
         }
         guard shell == "bash" else { return }
         #expect(try CommandRun.run("bash", ["-n"], input: run.output).code == 0)
+    }
+
+    @Test("The manual page has every command, and roff takes nothing in it for its own")
+    func manual() throws {
+        let run = try CommandRun.run(PackageRoot.path + "Scripts/man-page", [CommandRun.cofferPath])
+        #expect(run.code == 0 && run.errors.isEmpty)
+        for command in ["init", "token refresh", "file view", "wipe", "key documented", "git\\-credential"] {
+            #expect(run.text.contains("\n.SS coffer \(command)\n"), "\(command)")
+        }
+        let own = [".TH", ".SH", ".SS", ".TP", ".PP", ".B ", ".I "]
+        for line in run.text.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
+            #expect(own.contains { line.hasPrefix($0) }, "\(line)")
+        }
     }
 
     @Test("A secret is in no error")

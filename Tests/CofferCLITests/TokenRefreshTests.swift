@@ -86,7 +86,7 @@ struct TokenRefreshTests {
         let script = PackageRoot.path + "Tests/Faults/refresh_rounds.py"
         let run = try CommandRun.run(
             "python3", [script, "--coffer", CommandRun.cofferPath, "--rounds", "4", "--within", "30"],
-            seconds: 120)
+            seconds: 400)
         #expect(run.code == 0, "\(run.text) \(run.errorText)")
     }
 }

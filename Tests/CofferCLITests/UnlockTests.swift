@@ -91,6 +91,43 @@ struct UnlockTests {
         }
     }
 
+    @Test("--for 2: a token is got, and some time later no more", .enabled(if: KernelKeyring.isAvailable))
+    func gotUntilTheTimeout() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        let deadline = ContinuousClock.now + .seconds(30)
+        var wasGot = false
+        // A machine that is slow enough lets the time pass before the first get.
+        while !wasGot, ContinuousClock.now < deadline {
+            #expect(try home("unlock", "--for", "2").code == 0)
+            wasGot = try home.run(["token", "get", "s", "a"], passcode: "").output == [1]
+        }
+        #expect(wasGot)
+        let key = "coffer:\(try #require(try home.status()["vaultID"] as? String)):whenUnlockedThisDeviceOnly"
+        while KernelKeys.secondsLeft(key) != nil, ContinuousClock.now < deadline { usleep(50_000) }
+        #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
+    }
+
+    @Test(
+        "Use starts the inactivity time anew, and never that of --for",
+        .enabled(if: KernelKeyring.isAvailable))
+    func use() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        let key = "coffer:\(try #require(try home.status()["vaultID"] as? String)):whenUnlockedThisDeviceOnly"
+        for (options, isRenewed) in [([], true), (["--for", "590"], false)] as [([String], Bool)] {
+            #expect(try home.run(["unlock"] + options).code == 0)
+            try KernelKeyring.refresh(key, timeout: 300)
+            #expect(try #require(KernelKeys.secondsLeft(key)) <= 300)
+            #expect(try home.run(["token", "get", "s", "a"], passcode: "").output == [1])
+            #expect((try #require(KernelKeys.secondsLeft(key)) > 300) == isRenewed)
+            // Looking is not using.
+            try KernelKeyring.refresh(key, timeout: 300)
+            #expect(try home.status()["state"] as? String == "unlocked")
+            #expect(try #require(KernelKeys.secondsLeft(key)) <= 300)
+        }
+    }
+
     @Test(
         "Without a kernel keyring everything works with the passcode",
         .enabled(if: NoKeyring.library != nil), arguments: ["EPERM", "EACCES", "ENOSYS"])

@@ -49,7 +49,8 @@ enum Agent {
         try await session.unlock()
         say("ready")
         let id = try TokenID(service: "s", account: "a")
-        let fresh = try await session.tokens.refresh(id) { (_, _) throws(CofferError) in
+        let fresh = try await session.tokens.refresh(id, deadline: .seconds(500)) {
+            (_, _) throws(CofferError) in
             say("refreshing")
             _ = readLine()
             return TokenRenewal(try Token(copying: "from the agent"))

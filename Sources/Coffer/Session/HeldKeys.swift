@@ -31,6 +31,7 @@ final class HeldKeys: Sendable {
                     key.key, name: Self.name(protection, vaultID: vaultID), timeout: timeout,
                     isRenewable: seconds == nil)
             }
+            try KernelTokenRing.prepare(vaultID: vaultID, timeout: seconds ?? inactivity)
         } catch {
             remove(all: true)
             throw error
@@ -58,6 +59,7 @@ final class HeldKeys: Sendable {
         for protection in ProtectionClass.allCases where protection.dropsOnLock {
             try? KernelKeyring.refresh(Self.name(protection, vaultID: vaultID), timeout: timeout)
         }
+        KernelTokenRing.renew(vaultID: vaultID, timeout: timeout)
     }
 
     /// Whether keys that drop on lock were lent and are gone: their time is over, or another process took
@@ -91,6 +93,7 @@ final class HeldKeys: Sendable {
         for protection in ProtectionClass.allCases where all || protection.dropsOnLock {
             if (try? KernelKeyring.remove(name(protection, vaultID: vaultID))) == true { hadAny = true }
         }
+        KernelTokenRing.remove(vaultID: vaultID)
         return hadAny
     }
 }

@@ -8,7 +8,10 @@ extension Session {
     /// - Parameter sessionBus: The bus that the user's Secret Service is on; `nil`: that of the environment.
     /// - Returns: One for each thing that is looked at.
     public static func hostProtections(sessionBus: String? = nil) -> [Protection] {
-        [swap, viewDirectory, lockedMemory, kernelKeyring, secretService(on: sessionBus)]
+        [
+            swap, viewDirectory, lockedMemory, kernelKeyring, secretService(on: sessionBus),
+            documentedSchemes,
+        ]
     }
 
     /// What protects this vault on this host: the host's protections and the vault's own.
@@ -71,6 +74,15 @@ extension Session {
         }
         return Protection(
             "this-device", .advisory, "The vault is on the machine and of the user that made it.")
+    }
+
+    /// Not of this vault, which does not use them, but of what is encrypted under them elsewhere.
+    private static var documentedSchemes: Protection {
+        Protection(
+            "documented-schemes", .advisory,
+            "Keys of the documented schemes (coffer key, coffer crypt) cost one SHA-256 for each passcode "
+                + "that is tried: all of 4 to 8 digits take seconds. They are as secret as their UUID. Use "
+                + "them for data that has them already.")
     }
 
     private static var swap: Protection {

@@ -41,6 +41,10 @@ public final class Session: Sendable {
     /// Whether class keys of any class are in memory, also those that outlast a lock.
     package var holdsKeys: Bool { !core.keys.all.isEmpty }
 
+    /// Keeps volatile tokens in the kernel's keyring from here on, where other processes of this user find
+    /// them.
+    package func shareVolatileTokens() { core.volatileTokens.share() }
+
     /// Makes a home and opens it, unlocked. Also activates a home that was wiped.
     ///
     /// - Parameters:

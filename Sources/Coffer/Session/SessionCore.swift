@@ -14,6 +14,8 @@ final class SessionCore: Sendable {
     let heldKeys: HeldKeys
     /// Where the sealed tokens are.
     let keyring: VaultKeyring
+    /// Where the sealed tokens are that are never stored.
+    let volatileTokens: VolatileTokens
     /// Seconds without use until the vault locks, as when it was opened.
     let inactivity: Int?
     /// What locks from outside, once somebody asked to listen to it.
@@ -36,6 +38,9 @@ final class SessionCore: Sendable {
         inactivity = keybag.inactivity
         let hub = EventHub()
         self.hub = hub
+        let volatileTokens = VolatileTokens(vaultID: device.vaultID, timeout: keybag.inactivity)
+        self.volatileTokens = volatileTokens
+        hub.observe { event in if event.kind != .unlocked { volatileTokens.clear() } }
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
             heldKeys.noteUse()
         }

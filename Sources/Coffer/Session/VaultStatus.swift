@@ -42,7 +42,8 @@ public struct VaultStatus: Sendable, Equatable {
 }
 
 extension Session {
-    /// The status of the home at `location`. Finishes a wipe that was interrupted.
+    /// The status of the home at `location`, with what commands left in the kernel's keyring. Finishes a wipe
+    /// that was interrupted.
     ///
     /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion`: what hinders looking.
     public static func status(at location: HomeLocation) async throws(CofferError) -> VaultStatus {
@@ -56,6 +57,7 @@ extension Session {
             default: throw error
             }
         }
+        session.shareVolatileTokens()
         return try await session.status()
     }
 

@@ -18,6 +18,8 @@ public struct TokenInfo: Sendable, Equatable {
     public let scopes: [String]
     /// The caller's own attributes.
     public let attributes: [String: String]
+    /// Whether it is in memory alone and goes with the next lock.
+    public internal(set) var isVolatile = false
 
     /// The most scopes, and the most attributes.
     static let mostEntries = 1024

@@ -75,7 +75,7 @@ extension TokenVault {
             try await self.put(
                 renewal.token, for: id, class: info.protection, expires: renewal.expires,
                 scopes: renewal.scopes ?? info.scopes, attributes: renewal.attributes ?? info.attributes,
-                ifVersion: ifVersion)
+                isVolatile: info.isVolatile, ifVersion: ifVersion)
         }
         do throws(CofferError) {
             return try await put(ifVersion: info.version)

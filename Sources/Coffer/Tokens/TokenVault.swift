@@ -28,6 +28,8 @@ public final class TokenVault: Sendable {
     ///   - expires: When it stops being valid.
     ///   - scopes: OAuth scopes.
     ///   - attributes: The caller's own attributes.
+    ///   - isVolatile: Keep it in memory alone, never in the keyring, until the next lock or the end of this
+    ///     session.
     ///   - ifVersion: Store only when this is the version now stored; 0 means that there must be none.
     /// - Returns: The new version, one more than the one before; 0 when the value waits for an unlock.
     /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes or attributes,
@@ -36,7 +38,7 @@ public final class TokenVault: Sendable {
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
-        ifVersion: UInt64? = nil
+        isVolatile: Bool = false, ifVersion: UInt64? = nil
     ) async throws(CofferError) -> UInt64 {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
@@ -53,9 +55,9 @@ public final class TokenVault: Sendable {
                     guard try core.waitingEntries(of: name, in: vault).isEmpty else {
                         throw CofferError.locked
                     }
-                    return try store(token, name: name, ifVersion: ifVersion, info)
+                    return try store(token, name: name, ifVersion: ifVersion, isVolatile: isVolatile, info)
                 } catch {
-                    guard error.code == .locked, ifVersion == nil else { throw error }
+                    guard error.code == .locked, ifVersion == nil, !isVolatile else { throw error }
                     try core.letWait(token, info(0), name: name, in: vault)
                     return 0
                 }
@@ -65,11 +67,11 @@ public final class TokenVault: Sendable {
 
     /// Stores a token under the home's lock, with what `info` says of its new version.
     private func store(
-        _ token: Token, name: [UInt8], ifVersion: UInt64?, _ info: (UInt64) -> TokenInfo
+        _ token: Token, name: [UInt8], ifVersion: UInt64?, isVolatile: Bool, _ info: (UInt64) -> TokenInfo
     ) throws(CofferError) -> UInt64 {
         var version: UInt64 = 0
         let classKey = try core.keyForStoring(info(0).protection)
-        if let old = try keyring.envelope(name) {
+        if let old = try located(name) {
             version = try open(old, name: name, withValue: false).info.version
         }
         if let ifVersion, ifVersion != version {
@@ -78,7 +80,9 @@ public final class TokenVault: Sendable {
         }
         let envelope = try TokenEnvelope.seal(
             token, info: info(version + 1), name: name, under: classKey, vaultID: core.device.vaultID)
-        try keyring.put(envelope.encoded, for: name)
+        let (target, other) = isVolatile ? (core.volatileTokens, keyring) : (keyring, core.volatileTokens)
+        try target.put(envelope.encoded, for: name)
+        if try other.envelope(name) != nil { try other.remove(name) }
         return version + 1
     }
 
@@ -97,7 +101,7 @@ public final class TokenVault: Sendable {
         let found = try await BlockingWork.run { [self] _ throws(CofferError) -> Opened? in
             let name = try name(of: id)
             try core.storeWaitingTokens()
-            guard let envelope = try keyring.envelope(name) else { return nil }
+            guard let envelope = try located(name) else { return nil }
             let (info, token) = try open(envelope, name: name, withValue: true)
             guard let token else { return nil }
             return Opened(token: token, info: info)
@@ -118,7 +122,7 @@ public final class TokenVault: Sendable {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             try core.storeWaitingTokens()
-            guard let envelope = try keyring.envelope(name) else { return nil }
+            guard let envelope = try located(name) else { return nil }
             return try open(envelope, name: name, withValue: false).info
         }
     }
@@ -130,7 +134,14 @@ public final class TokenVault: Sendable {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             try core.storeWaitingTokens()
             var infos: [TokenInfo] = []
-            for (name, envelope) in try keyring.envelopes() {
+            var all: [[UInt8]: Found] = [:]
+            for (name, bytes) in try keyring.envelopes() {
+                all[name] = Found(bytes: bytes, isVolatile: false)
+            }
+            for (name, bytes) in try core.volatileTokens.envelopes() {
+                all[name] = Found(bytes: bytes, isVolatile: true)
+            }
+            for (name, envelope) in all {
                 infos.append(try open(envelope, name: name, withValue: false).info)
             }
             return infos.sorted {
@@ -157,7 +168,7 @@ public final class TokenVault: Sendable {
                 let waiting = try core.waitingEntries(of: name, in: vault)
                 guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
                 try core.inbox.remove(waiting, in: vault)
-                guard let envelope = try keyring.envelope(name) else { return !waiting.isEmpty }
+                guard let envelope = try located(name) else { return !waiting.isEmpty }
                 if let ifVersion {
                     let version = try open(envelope, name: name, withValue: false).info.version
                     guard version == ifVersion else {
@@ -167,6 +178,7 @@ public final class TokenVault: Sendable {
                     }
                 }
                 try keyring.remove(name)
+                try core.volatileTokens.remove(name)
                 return true
             }
         }
@@ -176,7 +188,9 @@ public final class TokenVault: Sendable {
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func count() async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in try keyring.count() }
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            try keyring.count() + core.volatileTokens.count()
+        }
     }
 
     func name(of id: TokenID) throws(CofferError) -> [UInt8] {
@@ -184,12 +198,26 @@ public final class TokenVault: Sendable {
         return try id.keyedHash(key)
     }
 
+    /// An envelope, and where it is.
+    private struct Found {
+        let bytes: [UInt8]
+        let isVolatile: Bool
+    }
+
+    /// The envelope of a name, a volatile one first.
+    private func located(_ name: [UInt8]) throws(CofferError) -> Found? {
+        if let bytes = try core.volatileTokens.envelope(name) { return Found(bytes: bytes, isVolatile: true) }
+        return try keyring.envelope(name).map { Found(bytes: $0, isVolatile: false) }
+    }
+
     private func open(
-        _ envelope: [UInt8], name: [UInt8], withValue: Bool
+        _ found: Found, name: [UInt8], withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
-        let envelope = try TokenEnvelope.decode(envelope)
-        return try envelope.open(
+        let envelope = try TokenEnvelope.decode(found.bytes)
+        var (info, token) = try envelope.open(
             name: name, under: core.keys.key(envelope.protection), vaultID: core.device.vaultID,
             withValue: withValue)
+        info.isVolatile = found.isVolatile
+        return (info, token)
     }
 }

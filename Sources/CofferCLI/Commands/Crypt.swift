@@ -31,11 +31,11 @@ struct CryptEncrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "encrypt", abstract: "Encrypt standard input to standard output.")
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
     @OptionGroup var options: CryptOptions
 
     func run() throws {
-        let job = try CryptJob.make(options, global)
+        let job = try CryptJob.make(options, global.passcodeFd)
         let plaintext = try CryptJob.input()
         let message = try job.encrypt(plaintext.span)
         try Output.content("messageBase64", message.span, asJSON: global.json)
@@ -47,11 +47,11 @@ struct CryptDecrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decrypt", abstract: "Decrypt standard input to standard output.")
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
     @OptionGroup var options: CryptOptions
 
     func run() throws {
-        let job = try CryptJob.make(options, global)
+        let job = try CryptJob.make(options, global.passcodeFd)
         let message = try CryptJob.input()
         let plaintext = try job.decrypt(message.span)
         let asJSON = global.json

@@ -18,7 +18,7 @@ struct KeyDocumented: ParsableCommand {
             because data depends on it, not because it is strong.
             """)
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
 
     @Option(help: ArgumentHelp("The UUID; upper case with dashes in the documented form.", valueName: "uuid"))
     var uuid: String
@@ -30,7 +30,7 @@ struct KeyDocumented: ParsableCommand {
         guard ProgramArguments.isText(uuid), ProgramArguments.isText(label) else {
             throw CofferError(.invalidInput, "A UUID and a label are UTF-8.")
         }
-        let passcode = Self.unlessEmpty(try PasscodeInput.given(global))
+        let passcode = Self.unlessEmpty(try PasscodeInput.given(global.passcodeFd))
         let key = try Documented.exposingKey(uuid: uuid, label: label, passcode: passcode)
         let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }
         switch passcode {

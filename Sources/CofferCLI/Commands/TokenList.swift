@@ -16,7 +16,7 @@ struct TokenList: AsyncParsableCommand {
         let rows = infos.map { info in
             [
                 info.id.service.printable, info.id.account.printable, info.id.kind.name, String(info.version),
-                info.protection.name,
+                info.protection.name + (info.isVolatile ? ", volatile" : ""),
                 info.expires?.iso8601 ?? "-",
             ]
         }
@@ -53,6 +53,7 @@ extension TokenInfo {
         .object([
             ("service", .text(id.service)), ("account", .text(id.account)), ("kind", .text(id.kind.name)),
             ("class", .text(protection.name)), ("version", .number(Int(version))),
+            ("volatile", .flag(isVolatile)),
             ("stored", .text(stored.iso8601)), ("expires", expires.map { .text($0.iso8601) } ?? .none),
             ("scopes", .list(scopes.map { .text($0) })),
             ("attributes", .object(attributes.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })),

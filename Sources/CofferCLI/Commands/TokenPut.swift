@@ -34,6 +34,11 @@ struct TokenPut: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Store only over this version; 0: only when there is none.", valueName: "n"))
     var ifVersion: UInt64?
 
+    @Flag(
+        name: .customLong("volatile"),
+        help: "Keep it in the kernel keyring alone, until the next lock or the inactivity time.")
+    var isVolatile = false
+
     func run() async throws {
         let id = try name.id()
         let expiry = try expires.map { text throws(CofferError) in try Self.date(text) }
@@ -41,7 +46,7 @@ struct TokenPut: AsyncParsableCommand {
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.longest)
         let version = try await session.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
-            ifVersion: ifVersion)
+            isVolatile: isVolatile, ifVersion: ifVersion)
         if version == 0 {
             Output.message("coffer: the vault is locked: the token waits, sealed, for the next unlock.")
         }

@@ -11,7 +11,7 @@ struct TourCommand: AsyncParsableCommand {
         abstract: "Show the main job on a real file, in a temporary home, and prove each step.",
         discussion: "Ends with 0 only if everything held. The file itself is only read.")
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
 
     @Argument(help: "A file to protect; without one, a sample is made.", completion: .file())
     var file: String?

@@ -22,7 +22,7 @@ struct VectorsVerify: ParsableCommand {
             Exits 1 on any failure and on a file with no test it can run.
             """)
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
 
     @Argument(
         help: ArgumentHelp("Vector files, and folders that are searched for *.json.", valueName: "path"))

@@ -22,7 +22,7 @@ struct CryptJob: ~Copyable {
     }
 
     /// Checks the options that can be checked before a secret is read, and reads the key.
-    static func make(_ options: CryptOptions, _ global: GlobalOptions) throws(CofferError) -> CryptJob {
+    static func make(_ options: CryptOptions, _ passcodeFd: Int32?) throws(CofferError) -> CryptJob {
         var iv: [UInt8]?
         if let text = options.ivHex {
             iv = HexText.decode(text)
@@ -31,7 +31,7 @@ struct CryptJob: ~Copyable {
                 throw CofferError(.invalidInput, "--iv-hex takes \(size) bytes in hexadecimal digits.")
             }
         }
-        return CryptJob(scheme: options.scheme, key: try key(options, global), iv: iv)
+        return CryptJob(scheme: options.scheme, key: try key(options, passcodeFd), iv: iv)
     }
 
     /// Standard input up to its end.
@@ -40,7 +40,7 @@ struct CryptJob: ~Copyable {
     }
 
     private static func key(
-        _ options: CryptOptions, _ global: GlobalOptions
+        _ options: CryptOptions, _ passcodeFd: Int32?
     ) throws(CofferError) -> SymmetricKey {
         if options.scheme == .pbkdf2CBC {
             guard options.keyHexFd == nil else {
@@ -49,7 +49,7 @@ struct CryptJob: ~Copyable {
             let parameters = try Documented.PBKDF2Parameters(
                 digest: try options.derivation.requiredDigest(), salt: try options.derivation.requiredSalt(),
                 rounds: try options.derivation.requiredRounds(), keySize: options.keySize)
-            let secret = try PasscodeInput.required(global, prompt: "Secret: ")
+            let secret = try PasscodeInput.required(passcodeFd, prompt: "Secret: ")
             return try Documented.key(secret: secret, parameters)
         }
         guard let number = options.keyHexFd else {

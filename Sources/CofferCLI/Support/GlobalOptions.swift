@@ -4,7 +4,27 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// What every command takes, before or after its name.
+/// What every command takes, before or after its name, whether it needs a home or not.
+struct CommonOptions: ParsableArguments {
+    @Flag(help: "Print one JSON document on standard output.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Read the passcode from the first line of this descriptor.", valueName: "n"))
+    var passcodeFd: Int32?
+}
+
+/// What commands take that need no home: one that is given is passed over.
+struct HomelessOptions: ParsableArguments {
+    @Option(help: .hidden)
+    var home: String?
+
+    @OptionGroup var common: CommonOptions
+
+    var json: Bool { common.json }
+    var passcodeFd: Int32? { common.passcodeFd }
+}
+
+/// What commands take that use a home.
 struct GlobalOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,11 +32,10 @@ struct GlobalOptions: ParsableArguments {
             valueName: "dir"))
     var home: String?
 
-    @Flag(help: "Print one JSON document on standard output.")
-    var json = false
+    @OptionGroup var common: CommonOptions
 
-    @Option(help: ArgumentHelp("Read the passcode from the first line of this descriptor.", valueName: "n"))
-    var passcodeFd: Int32?
+    var json: Bool { common.json }
+    var passcodeFd: Int32? { common.passcodeFd }
 
     @Flag(help: "Let the desktop's keyring ask for its password when it is locked.")
     var allowPrompt = false

@@ -7,7 +7,9 @@ import CofferEngine
 enum Opening {
     /// The session of the home, locked.
     static func session(_ global: GlobalOptions) async throws(CofferError) -> Session {
-        try await Session.open(at: location(global), interaction: global.interaction)
+        let session = try await Session.open(at: location(global), interaction: global.interaction)
+        session.shareVolatileTokens()
+        return session
     }
 
     static func location(_ global: GlobalOptions) throws(CofferError) -> HomeLocation {
@@ -60,7 +62,7 @@ enum Opening {
 
     /// The passcode on `--passcode-fd`; `nil` when the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
-        try wrap(PasscodeInput.given(global))
+        try wrap(PasscodeInput.given(global.passcodeFd))
     }
 
     /// The passcode now set: on `--passcode-fd`, or asked for on the terminal.

@@ -6,26 +6,26 @@ import SystemPackage
 /// Where passcodes and keys come from: a descriptor or a terminal, never an argument or the environment.
 enum PasscodeInput {
     /// The first line of the descriptor that the caller gave; `nil` when it gave none.
-    static func given(_ options: GlobalOptions) throws(CofferError) -> SecretBytes? {
-        guard let number = options.passcodeFd else { return nil }
+    static func given(_ number: Int32?) throws(CofferError) -> SecretBytes? {
+        guard let number else { return nil }
         return SecretBytes(try line(of: number))
     }
 
     /// The same, or what a person types without echo; `nil` when there is no terminal either.
     static func givenOrTyped(
-        _ options: GlobalOptions, prompt: String = "Passcode: "
+        _ number: Int32?, prompt: String = "Passcode: "
     ) throws(CofferError) -> SecretBytes? {
-        if options.passcodeFd != nil { return try given(options) }
+        if number != nil { return try given(number) }
         guard try Descriptor.standardInput().isTerminal else { return nil }
         let terminal = try Descriptor.open("/dev/tty", .readWrite)
         return SecretBytes(try SecretInput.line(from: terminal, prompt: prompt))
     }
 
     /// The same, which must be there.
-    static func required(_ options: GlobalOptions, prompt: String = "Passcode: ") throws(CofferError)
+    static func required(_ number: Int32?, prompt: String = "Passcode: ") throws(CofferError)
         -> SecretBytes
     {
-        guard let secret = try givenOrTyped(options, prompt: prompt) else {
+        guard let secret = try givenOrTyped(number, prompt: prompt) else {
             throw CofferError(.invalidInput, "A secret is needed: give it with --passcode-fd.")
         }
         return secret

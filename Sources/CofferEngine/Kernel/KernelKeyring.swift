@@ -23,15 +23,22 @@ package enum KernelKeyring {
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
     ) throws(CofferError) {
+        try store(secret, description: description, timeout: timeout, in: Int(KEY_SPEC_USER_KEYRING))
+    }
+
+    /// The same in another ring.
+    static func store(
+        _ secret: borrowing GuardedBytes, description: String, timeout: Int?, in ring: Int
+    ) throws(CofferError) {
         try check(timeout)
         let key = unsafe secret.span.withUnsafeBytes { payload in
             unsafe clinux_add_key(
-                "user", description, payload.baseAddress, UInt(payload.count), CInt(KEY_SPEC_USER_KEYRING))
+                "user", description, payload.baseAddress, UInt(payload.count), CInt(ring))
         }
         guard key >= 0 else { throw Errno.failure("use the kernel keyring", nil) }
         // Possessor and user may do all; nobody else anything. Without the user bits, a session that does not
         // link the user keyring could not read its own key.
-        _ = clinux_keyctl(KEYCTL_SETPERM, UInt(key), 0x3f3f_0000, 0, 0)
+        allow(key)
         guard let timeout else { return }
         do throws(CofferError) {
             try set(key, timeout: timeout)
@@ -44,6 +51,11 @@ package enum KernelKeyring {
     /// The secret under `description`; `nil` when there is none or its time is over.
     package static func read(_ description: String) throws(CofferError) -> GuardedBytes? {
         guard let key = try find(description) else { return nil }
+        return try content(of: key)
+    }
+
+    /// The secret that is the key's content; `nil` when it went meanwhile.
+    static func content(of key: Int) throws(CofferError) -> GuardedBytes? {
         let size = clinux_keyctl_read(key, nil, 0)
         guard size >= 0 else { return try missing() }
         var secret = try GuardedBytes.zeroed(count: size)
@@ -71,27 +83,39 @@ package enum KernelKeyring {
     @discardableResult
     package static func remove(_ description: String) throws(CofferError) -> Bool {
         guard let key = try find(description) else { return false }
-        guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(key), 0, 0, 0) == 0 else {
-            throw Errno.failure("remove from the kernel keyring", nil)
-        }
+        try invalidate(key)
         return true
     }
 
+    static func invalidate(_ key: Int) throws(CofferError) {
+        guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(key), 0, 0, 0) == 0 else {
+            throw Errno.failure("remove from the kernel keyring", nil)
+        }
+    }
+
+    static func allow(_ key: Int) {
+        _ = clinux_keyctl(KEYCTL_SETPERM, UInt(key), 0x3f3f_0000, 0, 0)
+    }
+
     /// The kernel counts in 32 bits and takes 0 for "never": neither may slip through.
-    private static func check(_ timeout: Int?) throws(CofferError) {
+    static func check(_ timeout: Int?) throws(CofferError) {
         guard timeout.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
             throw CofferError(.invalidInput, "A timeout is 1 to \(Int32.max) seconds.")
         }
     }
 
-    private static func set(_ key: Int, timeout: Int) throws(CofferError) {
+    static func set(_ key: Int, timeout: Int) throws(CofferError) {
         guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(key), UInt(timeout), 0, 0) == 0 else {
             throw Errno.failure("set a timeout in the kernel keyring", nil)
         }
     }
 
     private static func find(_ description: String) throws(CofferError) -> Int? {
-        let key = unsafe clinux_keyctl_search(CInt(KEY_SPEC_USER_KEYRING), "user", description)
+        try find(description, type: "user", in: Int(KEY_SPEC_USER_KEYRING))
+    }
+
+    static func find(_ description: String, type: String, in ring: Int) throws(CofferError) -> Int? {
+        let key = unsafe clinux_keyctl_search(CInt(ring), type, description)
         if key >= 0 { return key }
         return try missing()
     }

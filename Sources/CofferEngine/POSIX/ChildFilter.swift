@@ -1,6 +1,6 @@
 package import CofferBase
-import CLinux
 import Glibc
+import CLinux
 import SystemPackage
 
 /// A program that is given a secret on its standard input and gives one on its standard output.

@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import CLinux
 import Synchronization
 
 /// The signals that ask this process to end, held while it has something to remove first: they go to the

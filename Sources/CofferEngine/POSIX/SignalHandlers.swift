@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import CLinux
 
 /// Handlers in the place of signals' actions until they are given back. Signals that this process was told to
 /// ignore stay ignored.

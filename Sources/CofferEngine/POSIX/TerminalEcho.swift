@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import CLinux
 
 /// A terminal that does not show what is typed, until it is told to again: also when a signal ends the
 /// process meanwhile.

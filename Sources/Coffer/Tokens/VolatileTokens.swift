@@ -1,0 +1,30 @@
+import CofferBase
+import Synchronization
+
+/// Where volatile tokens are, sealed like stored ones: in the memory of this process, or in the kernel's
+/// keyring, where the next commands find them. Every lock drops them.
+final class VolatileTokens: Keyring {
+    private let memory = MemoryKeyring()
+    private let kernel: KernelTokenRing
+    private let isShared = Atomic(false)
+
+    init(vaultID: VaultID, timeout: Int?) {
+        kernel = KernelTokenRing(vaultID: vaultID, timeout: timeout)
+    }
+
+    /// From here on they are in the kernel's keyring.
+    func share() { isShared.store(true, ordering: .sequentiallyConsistent) }
+
+    /// Drops those of this process.
+    func clear() { memory.removeAll() }
+
+    private var keyring: any Keyring { isShared.load(ordering: .sequentiallyConsistent) ? kernel : memory }
+
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { try keyring.envelope(name) }
+
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] { try keyring.envelopes() }
+
+    func count() throws(CofferError) -> Int { try keyring.count() }
+
+    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) { try keyring.apply(changes) }
+}

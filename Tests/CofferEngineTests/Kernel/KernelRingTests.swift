@@ -1,0 +1,66 @@
+import CofferBase
+import CofferEngine
+import Foundation
+import Testing
+import TestSupport
+
+@Suite(.enabled(if: KernelKeyring.isAvailable, "this kernel has no keyring for us"))
+struct KernelRingTests {
+    private let name = "coffer-test-ring-\(UUID().uuidString)"
+
+    private func read(_ description: String) throws -> [UInt8]? {
+        let secret = try KernelRing.find(name)?.read(description)
+        switch secret {
+        case .some(let secret): return secret.span.copied()
+        case .none: return nil
+        }
+    }
+
+    private func store(_ bytes: [UInt8], _ description: String) throws {
+        let secret = try GuardedBytes.copying(bytes.span)
+        try KernelRing.make(name).store(secret, description: description)
+    }
+
+    @Test func keepsReplacesListsAndRemoves() throws {
+        defer { _ = try? KernelRing.remove(name) }
+        #expect(try KernelRing.find(name) == nil)
+        #expect(try KernelRing.remove(name) == false)
+        try store([1], "first; with ; semicolons")
+        try store(.counting(5000), "second")
+        try store([2], "first; with ; semicolons")
+        #expect(try read("first; with ; semicolons") == [2])
+        #expect(try read("second") == .counting(5000))
+        #expect(try read("third") == nil)
+        let ring = try #require(try KernelRing.find(name))
+        #expect(try ring.descriptions().sorted() == ["first; with ; semicolons", "second"])
+        #expect(try ring.remove("second"))
+        #expect(try ring.remove("second") == false)
+        #expect(try read("second") == nil)
+        #expect(try ring.descriptions() == ["first; with ; semicolons"])
+    }
+
+    @Test func removedWithAllThatIsInIt() throws {
+        defer { _ = try? KernelRing.remove(name) }
+        try store([1], "first")
+        let ring = try #require(try KernelRing.find(name))
+        #expect(try KernelRing.remove(name))
+        #expect(try read("first") == nil)
+        #expect(failure { _ = try ring.descriptions() } != nil || (try? ring.descriptions()) == [])
+        try store([2], "second")
+        #expect(try read("first") == nil)
+    }
+
+    @Test func theKernelCountsTheTime() throws {
+        defer { _ = try? KernelRing.remove(name) }
+        try store([1], "first")
+        let ring = try KernelRing.make(name)
+        #expect(KernelKeys.secondsLeft(name) == .max)
+        try ring.setTimeout(3600)
+        #expect(try #require(KernelKeys.secondsLeft(name)) <= 3600)
+        try ring.setTimeout(nil)
+        #expect(KernelKeys.secondsLeft(name) == .max)
+        #expect(failure { try ring.setTimeout(0) } == .invalidInput)
+        #expect(failure { try ring.setTimeout(1 << 32) } == .invalidInput)
+        #expect(try read("first") == [1])
+    }
+}

@@ -1,0 +1,86 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import TestSupport
+import Testing
+
+@Suite struct VolatileTokenTests {
+    private func text(_ session: Session, _ id: TokenID) async throws -> String? {
+        try await session.tokens.withToken(for: id) { token, _ in
+            token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
+        }
+    }
+
+    @Test func neverOnTheDiskAndOfThisSessionAlone() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let id = try TokenID(service: "s", account: "a")
+        let before = try home.everything()
+        #expect(try await session.tokens.put(Token(copying: "x"), for: id, isVolatile: true) == 1)
+        #expect(
+            try await session.tokens.put(Token(copying: "y"), for: id, isVolatile: true, ifVersion: 1) == 2)
+        #expect(try home.everything() == before)
+        #expect(try await text(session, id) == "y")
+        #expect(try await session.tokens.info(for: id)?.isVolatile == true)
+        #expect(try await session.tokens.list().map(\.isVolatile) == [true])
+        #expect(try await session.tokens.count() == 1)
+        let other = try await home.unlocked()
+        #expect(try await text(other, id) == nil)
+        #expect(try await other.tokens.count() == 0)
+        #expect(try await session.tokens.remove(id))
+        #expect(try await text(session, id) == nil)
+        #expect(try await !session.tokens.remove(id))
+    }
+
+    @Test func oneNameIsOneToken() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let id = try TokenID(service: "s", account: "a")
+        try await session.tokens.put(Token(copying: "stored"), for: id)
+        #expect(try await session.tokens.put(Token(copying: "volatile"), for: id, isVolatile: true) == 2)
+        #expect(try await text(session, id) == "volatile")
+        #expect(try await text(home.unlocked(), id) == nil)
+        #expect(try await session.tokens.put(Token(copying: "stored again"), for: id) == 3)
+        #expect(try await text(session, id) == "stored again")
+        #expect(try await text(home.unlocked(), id) == "stored again")
+        #expect(try await session.tokens.list().map(\.isVolatile) == [false])
+    }
+
+    @Test func aRefreshKeepsIt() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let id = try TokenID(service: "s", account: "a")
+        try await session.tokens.put(Token(copying: "old"), for: id, isVolatile: true)
+        let fresh = try await session.tokens.refresh(id) { _, _ throws(CofferError) in
+            TokenRenewal(try Token(copying: "new"))
+        }
+        #expect(fresh?.isOwn == true && fresh?.info.isVolatile == true)
+        #expect(try await text(session, id) == "new")
+        #expect(try await text(home.unlocked(), id) == nil)
+    }
+
+    /// Of every class: what outlasts a lock is stored.
+    @Test(arguments: [ProtectionClass.whenUnlockedThisDeviceOnly, .afterFirstUnlockThisDeviceOnly])
+    func everyLockDropsIt(protection: ProtectionClass) async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        let options = TestHome.options { $0.inactivity = .seconds(60) }
+        let session = try await home.create("correct horse", options: options, time: clock.source)
+        let id = try TokenID(service: "s", account: "a")
+        let locks: [() -> Void] = [
+            { session.lock() }, { session.close() },
+            {
+                clock.advance(.seconds(61))
+                _ = session.isUnlocked
+            },
+        ]
+        for lock in locks {
+            try await session.tokens.put(Token(copying: "x"), for: id, class: protection, isVolatile: true)
+            #expect(try await text(session, id) == "x")
+            lock()
+            #expect(try await session.tokens.count() == 0)
+            try await session.unlock(with: Passcode(copying: "correct horse"))
+            #expect(try await text(session, id) == nil)
+        }
+    }
+}

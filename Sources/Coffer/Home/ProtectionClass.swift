@@ -32,7 +32,7 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     public var needsPasscode: Bool { self == .whenPasscodeSetThisDeviceOnly }
 
     /// Whether `lock()` drops its key; the other kind stays until reboot, logout or wipe.
-    var dropsOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
+    package var dropsOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
 
     /// The classes that a vault with a passcode, or one without, has keys of.
     static func all(hasPasscode: Bool) -> [ProtectionClass] {

@@ -1,7 +1,7 @@
 public import CofferBase
 @_exported public import CofferCrypto
 import CofferEngine
-import SystemPackage
+package import SystemPackage
 
 /// The front door: one vault, opened by one process.
 ///
@@ -44,6 +44,9 @@ public final class Session: Sendable {
     /// Keeps volatile tokens in the kernel's keyring from here on, where other processes of this user find
     /// them.
     package func shareVolatileTokens() { core.volatileTokens.share() }
+
+    /// The vault's directory; whatever is in it goes when the vault is wiped.
+    package var vaultDirectory: FilePath { core.home.path.pushing(Home.vaultName) }
 
     /// Makes a home and opens it, unlocked. Also activates a home that was wiped.
     ///

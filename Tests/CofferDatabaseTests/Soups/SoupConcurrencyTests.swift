@@ -5,12 +5,12 @@ import Testing
 
 @Suite("Soups: many at once")
 struct SoupConcurrencyTests {
-    @Test("Tasks over two stores on one file add every entry once", arguments: [StoreKind.queue, .pool])
+    @Test("Tasks over two stores on one file add every entry once", arguments: StoreKind.inFiles)
     func writers(_ kind: StoreKind) async throws {
         let scratch = try ScratchDirectory.make()
         // Two queues on one file would wait for each other's locks; one store serves both tasks then.
         let one = try await kind.open(in: scratch)
-        let two = kind == .pool ? try await kind.open(in: scratch) : one
+        let two = kind == .pool || kind == .encryptedPool ? try await kind.open(in: scratch) : one
         try await one.registerSoup("a", indexSpecs: [IndexSpec("k", .string), IndexSpec("n", .integer)])
         try await withThrowingTaskGroup { group in
             for task in 0..<8 {
@@ -41,10 +41,10 @@ struct SoupConcurrencyTests {
         Issue.record("always busy")
     }
 
-    @Test("A soup may be altered while others write; nothing is lost")
-    func alterAmongWriters() async throws {
+    @Test("A soup may be altered while others write; nothing is lost", arguments: StoreKind.allCases)
+    func alterAmongWriters(_ kind: StoreKind) async throws {
         let scratch = try ScratchDirectory.make()
-        let store = try await StoreKind.pool.open(in: scratch)
+        let store = try await kind.open(in: scratch)
         try await store.registerSoup("a", indexSpecs: [IndexSpec("k", .string)])
         try await store.upsert((0..<1000).map { ["k": .string("\($0)")] }, in: "a")
         try await withThrowingTaskGroup { group in

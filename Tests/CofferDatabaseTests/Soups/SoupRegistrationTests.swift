@@ -155,7 +155,7 @@ struct SoupRegistrationTests {
         #expect(await code { try await SoupStore.open(on: queue) } == .unsupportedVersion)
     }
 
-    @Test("A closed database is locked; a store stays in its file", arguments: [StoreKind.queue, .pool])
+    @Test("A closed database is locked; a store stays in its file", arguments: StoreKind.inFiles)
     func reopening(_ kind: StoreKind) async throws {
         let scratch = try ScratchDirectory.make()
         let database = try kind.database(in: scratch)
@@ -169,11 +169,13 @@ struct SoupRegistrationTests {
         #expect(try await again.count(.match("engines"), in: "people") == 2)
     }
 
-    @Test("Two stores on one pool file see each other's soups and entries")
-    func twoStores() async throws {
+    @Test(
+        "Two stores on one pool file see each other's soups and entries",
+        arguments: [StoreKind.pool, .encryptedPool])
+    func twoStores(_ kind: StoreKind) async throws {
         let scratch = try ScratchDirectory.make()
         let (one, two) = (
-            try await StoreKind.pool.open(in: scratch), try await StoreKind.pool.open(in: scratch)
+            try await kind.open(in: scratch), try await kind.open(in: scratch)
         )
         try await one.registerSoup("a", indexSpecs: [IndexSpec("a", .string)])
         try await two.upsert([["a": "x"]], in: "a")

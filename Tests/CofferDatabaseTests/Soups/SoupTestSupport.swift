@@ -2,14 +2,17 @@ import CofferBase
 import CofferDatabase
 import CofferTesting
 import GRDB
+import SystemPackage
 import TestSupport
 import Testing
 
 /// The kinds of database that a store lies in; what holds for one holds for all.
 enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
-    case memory, queue, pool
+    case memory, queue, pool, encryptedQueue, encryptedPool
 
     var testDescription: String { rawValue }
+
+    static let inFiles = allCases.filter { $0 != .memory }
 
     /// Opens a store; one in a file is that of everybody who opens the same file.
     func open(in scratch: borrowing ScratchDirectory, clock: TestClock = TestClock()) async throws
@@ -23,6 +26,10 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
         case .memory: try DatabaseQueue()
         case .queue: try DatabaseQueue(path: scratch.path(of: "soups.db"))
         case .pool: try DatabasePool(path: scratch.path(of: "soups.db"))
+        case .encryptedQueue:
+            try EncryptedDatabase.queue(at: scratch.path.appending("soups.db"), key: databaseKey())
+        case .encryptedPool:
+            try EncryptedDatabase.pool(at: scratch.path.appending("soups.db"), key: databaseKey())
         }
     }
 }

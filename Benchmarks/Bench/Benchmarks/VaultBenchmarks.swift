@@ -63,6 +63,7 @@ enum VaultBenchmarks {
                 runner.skip(name, peer: "libsecret", reason: "gnome-keyring or dbus-daemon is not installed")
                 return nil
             }
+            RawSecretService.disconnect()
             try RawSecretService.store("bench", VaultBench.value)
             return try await VaultBench.session(
                 "service-\(name.filter(\.isLetter))\(others)", tokens: 1, in: runner.files(),

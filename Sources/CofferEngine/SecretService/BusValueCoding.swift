@@ -29,20 +29,25 @@
 
         private static func array(of bytes: [UInt8]) -> OpaquePointer? {
             unsafe bytes.withUnsafeBytes { buffer in
-                unsafe g_variant_new_fixed_array(
-                    type("y"), buffer.baseAddress, gsize(buffer.count), 1)
+                unsafe withType("y") { type in
+                    unsafe g_variant_new_fixed_array(type, buffer.baseAddress, gsize(buffer.count), 1)
+                }
             }
         }
 
         private static func list(_ typeText: String, _ elements: [BusValue]) -> OpaquePointer? {
-            guard let builder = unsafe g_variant_builder_new(type(typeText)) else { return nil }
+            guard let builder = unsafe withType(typeText, { unsafe g_variant_builder_new($0) }) else {
+                return nil
+            }
             defer { unsafe g_variant_builder_unref(builder) }
             for element in elements { unsafe g_variant_builder_add_value(builder, element.variant) }
             return unsafe g_variant_builder_end(builder)
         }
 
         private static func dictionary(_ typeText: String, _ entries: [String: BusValue]) -> OpaquePointer? {
-            guard let builder = unsafe g_variant_builder_new(type(typeText)) else { return nil }
+            guard let builder = unsafe withType(typeText, { unsafe g_variant_builder_new($0) }) else {
+                return nil
+            }
             defer { unsafe g_variant_builder_unref(builder) }
             for (key, value) in entries {
                 let entry = unsafe g_variant_new_dict_entry(g_variant_new_string(key), value.variant)
@@ -51,9 +56,13 @@
             return unsafe g_variant_builder_end(builder)
         }
 
-        /// A type that GLib has checked. The texts above are types for certain.
-        private static func type(_ text: String) -> OpaquePointer? {
-            unsafe g_variant_type_checked_(text)
+        /// Gives `body` a type, which lives as long as the call. The texts above are types for certain.
+        private static func withType<Result>(
+            _ text: String, _ body: (OpaquePointer?) -> Result?
+        ) -> Result? {
+            let type = unsafe g_variant_type_new(text)
+            defer { unsafe g_variant_type_free(type) }
+            return unsafe body(type)
         }
 
         /// What a variant of GLib holds; the variant stays the caller's.

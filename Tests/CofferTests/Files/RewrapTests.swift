@@ -176,7 +176,7 @@ import Testing
         let slow = Task {
             try await session.files.add(contentsOf: home.scratch.path.appending("slow")) { _ in
                 begun.increment()
-                for _ in 0..<5000 where released.value == 0 { Clock.sleep(for: .milliseconds(2)) }
+                for _ in 0..<50_000 where released.value == 0 { Clock.sleep(for: .milliseconds(2)) }
             }
         }
         while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }

@@ -86,6 +86,9 @@ package struct CommandRun: Sendable {
     /// Where that command is.
     package static let cofferPath = programs + "coffer"
 
+    /// Whether COFFER_PROGRAMS chooses the programs, as `Scripts/residue` does: the release build's.
+    package static let areProgramsChosen = ProcessInfo.processInfo.environment["COFFER_PROGRAMS"] != nil
+
     /// The folder of the package's programs, with a slash at its end: the build puts them beside the test
     /// runner. COFFER_PROGRAMS names another, so that the same tests look at the release build.
     package static let programs: String = {

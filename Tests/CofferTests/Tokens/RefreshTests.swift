@@ -74,14 +74,15 @@ import Testing
 
     @Test func whoWaitsGetsTheResult() async throws {
         let (home, session, id) = try await make()
-        let gate = Gate()
+        let (gate, begun) = (Gate(), Counter())
         let first = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
+                begun.increment()
                 await gate.wait()
                 return TokenRenewal(try Token(copying: "2"))
             }
         }
-        try await untilWaiting(1, home)
+        while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
         let others = [session, try await home.unlocked()].map { session in
             Task {
                 try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
@@ -130,14 +131,15 @@ import Testing
 
     @Test func aFailureChangesNothingAndTheNextOneTakesOver() async throws {
         let (home, session, id) = try await make()
-        let gate = Gate()
+        let (gate, begun) = (Gate(), Counter())
         let first = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
+                begun.increment()
                 await gate.wait()
                 throw CofferError(.refused, "The server says no.")
             }
         }
-        try await untilWaiting(1, home)
+        while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
         let second = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 TokenRenewal(try Token(copying: "2"))
@@ -152,6 +154,7 @@ import Testing
 
     @Test func deadlines() async throws {
         let (home, session, id) = try await make()
+        defer { extendLifetime(home) }
         let slow = await refusal {
             _ = try await session.tokens.refresh(id, deadline: .milliseconds(50)) {
                 _, _ throws(CofferError) in
@@ -161,14 +164,15 @@ import Testing
         }
         #expect(slow?.code == .timedOut)
         #expect(try await value(session, id) == "1")
-        let gate = Gate()
+        let (gate, begun) = (Gate(), Counter())
         let holder = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
+                begun.increment()
                 await gate.wait()
                 return TokenRenewal(try Token(copying: "2"))
             }
         }
-        try await untilWaiting(1, home)
+        while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
         let waiter = await refusal {
             _ = try await session.tokens.refresh(id, deadline: .milliseconds(50)) {
                 _, _ throws(CofferError) in

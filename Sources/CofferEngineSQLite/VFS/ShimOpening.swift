@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 
 /// Opens files by what SQLite says they are. Whatever it does not know stays closed.
 @safe enum ShimOpening {
@@ -17,10 +18,18 @@ import CSQLite
         }
         let lower = unsafe ShimMethods.lower(file)
         let base = unsafe ShimVFS.base(vfs)
+        var fresh: UnsafePointer<CChar>?
+        if let name = unsafe name, entry != nil, flags & SQLITE_OPEN_CREATE != 0 {
+            unsafe fresh = unsafe access(name, F_OK) == 0 ? nil : name
+        }
         let result = unsafe base.pointee.xOpen(base, name, lower, flags, outFlags)
-        guard result == SQLITE_OK else {
+        // For its owner alone, while it is still empty; SQLite gives the files beside it the same mode. By
+        // name, because closing a descriptor of the file would drop SQLite's locks.
+        var isPrivate = true
+        if result == SQLITE_OK, let fresh = unsafe fresh { isPrivate = unsafe chmod(fresh, 0o600) == 0 }
+        guard result == SQLITE_OK, isPrivate else {
             if unsafe lower.pointee.pMethods != nil { _ = unsafe LowerFile(lower).close() }
-            return result
+            return result == SQLITE_OK ? SQLITE_CANTOPEN : result
         }
         guard let object = unsafe object(LowerFile(lower), name, flags, entry, registered) else {
             _ = unsafe LowerFile(lower).close()

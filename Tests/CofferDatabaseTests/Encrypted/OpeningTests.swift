@@ -20,6 +20,17 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test(arguments: writable)
+    func newFilesAreForTheirOwnerAlone(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        let pool = try scene.pool()
+        try pool.write { _ = try fill($0, count: 10) }
+        for suffix in ["", "-wal", "-shm"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: scene.path.string + suffix)
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(suffix)")
+        }
+    }
+
+    @Test(arguments: writable)
     func poolReadsWhileItWrites(format: DatabaseFormat) throws {
         let scene = try DatabaseScene(format)
         let pool = try scene.pool()

@@ -21,7 +21,7 @@ struct HostileInputTests {
 
     private func verify(_ paths: [String], _ options: [String] = []) throws -> CommandRun {
         try CommandRun.run(
-            CommandRun.cofferPath, ["vectors", "verify", "--json"] + options + paths, seconds: 30)
+            CommandRun.cofferPath, ["vectors", "verify", "--json"] + options + paths, seconds: 180)
     }
 
     /// OpenSSL counts in 32 bits with a sign. Messages are bounded below that, and a file that is longer is

@@ -15,7 +15,7 @@
         }
 
         private func run(
-            _ bus: String, _ arguments: String..., input: [UInt8] = [], seconds: Double = 60
+            _ bus: String, _ arguments: String..., input: [UInt8] = [], seconds: Double = 180
         ) throws -> CommandRun {
             try CommandRun.run(
                 CommandRun.cofferPath, arguments + ["--home", home], input: input,

@@ -34,7 +34,7 @@ package struct CommandRun: Sendable {
     /// - Throws: What Foundation throws when the program cannot be run.
     package static func run(
         _ program: String, _ arguments: [String], input: [UInt8] = [], descriptors: [Int: [UInt8]] = [:],
-        environment: [String: String] = [:], seconds: Double = 60
+        environment: [String: String] = [:], seconds: Double = 180
     ) throws -> CommandRun {
         let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-run-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
@@ -76,7 +76,7 @@ package struct CommandRun: Sendable {
     /// - Throws: What Foundation throws when it cannot be run.
     package static func coffer(
         _ arguments: String..., input: [UInt8] = [], descriptors: [Int: [UInt8]] = [:],
-        environment: [String: String] = [:], seconds: Double = 60
+        environment: [String: String] = [:], seconds: Double = 180
     ) throws -> CommandRun {
         try run(
             cofferPath, arguments, input: input, descriptors: descriptors, environment: environment,

@@ -51,9 +51,9 @@ package final class Helper {
     }
 
     /// Waits until it ends, or kills it at the deadline; gives the exit code, 128 and more for a signal.
-    package func end(seconds: Double = 20) -> Int32 {
+    package func end(seconds: Double = 120) -> Int32 {
         let watchdog = DispatchWorkItem { [identifier] in _ = Glibc.kill(identifier, SIGKILL) }
-        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: watchdog)
+        DispatchQueue(label: "coffer.watchdog").asyncAfter(deadline: .now() + seconds, execute: watchdog)
         process.waitUntilExit()
         watchdog.cancel()
         return process.terminationReason == .exit

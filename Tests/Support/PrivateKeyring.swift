@@ -20,7 +20,7 @@ package final class PrivateKeyring {
     }
 
     /// What `SearchItems` and its like take long for at most.
-    private static let patience = Duration.seconds(20)
+    private static let patience = Duration.seconds(120)
     private static let service = "org.freedesktop.secrets"
 
     /// The address of the bus.

@@ -14,7 +14,7 @@ enum LockScene {
         sources.systemBus = systemBus
         sources.sessionBus = sessionBus
         sources.desktopSession = "c7"
-        sources.deadline = .seconds(20)
+        sources.deadline = .seconds(120)
         let events = session.events
         await session.followLockSources(sources)
         try await session.unlock(with: Passcode(SecretBytes(SecretInput.line(from: input))))

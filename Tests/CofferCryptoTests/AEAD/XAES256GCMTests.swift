@@ -45,7 +45,7 @@ import TestSupport
 
     /// Keys, nonces, messages and associated data come from one SHAKE-128, and the ciphertexts go into
     /// another.
-    @Test("The specification's accumulated test over 10 000 messages", .timeLimit(.minutes(5)))
+    @Test("The specification's accumulated test over 10 000 messages", .timeLimit(.minutes(10)))
     func accumulated() throws {
         var (source, digest) = (Shake128(), Shake128())
         for _ in 0..<10_000 {

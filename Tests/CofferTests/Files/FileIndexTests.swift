@@ -239,7 +239,7 @@ import Testing
         #expect(Set(infos.map(\.name)).count == ids.count)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func twoSessionsAddAtOnce() async throws {
         let home = try TestHome()
         let sessions = [try await home.create(), try await home.unlocked()]

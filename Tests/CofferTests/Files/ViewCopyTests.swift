@@ -133,7 +133,7 @@ struct ViewCopyTests {
     }
 
     /// Where there is no runtime directory, the root goes with its last view and comes again with the next.
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func noEmptyDirectoryStaysInMemory() async throws {
         let (home, session, id) = try await home()
         let name = try? home.read("viewroot")

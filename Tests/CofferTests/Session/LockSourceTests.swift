@@ -89,12 +89,12 @@ struct LockSourceTests {
             guard event.reason == .sleep else { return }
             hadKeys.withLock { $0 = core?.keys.isUnlocked }
             reached.signal()
-            _ = goOn.wait(timeout: .now() + 20)
+            _ = goOn.wait(timeout: .now() + 120)
         }
         await session?.followLockSources(desktop.sources)
         #expect(desktop.inhibitors() == 1)
         #expect(desktop.send("sleep"))
-        #expect(await BlockingWork.isDone { reached.wait(timeout: .now() + 20) == .success })
+        #expect(await BlockingWork.isDone { reached.wait(timeout: .now() + 120) == .success })
         // The keys are gone, and the machine still waits.
         #expect(hadKeys.withLock { $0 } == false)
         #expect(desktop.inhibitors() == 1)
@@ -117,7 +117,7 @@ struct LockSourceTests {
     }
 
     private func becomes(_ count: Int, _ desktop: Desktop) async -> Bool {
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + .seconds(120)
         while desktop.inhibitors() != count {
             guard ContinuousClock.now < end else { return false }
             try? await Task.sleep(for: .milliseconds(5))

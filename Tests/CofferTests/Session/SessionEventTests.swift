@@ -10,7 +10,8 @@ import Testing
     @Test func eachChangeIsToldOnceAndAfterIt() async throws {
         let home = try TestHome()
         let clock = TestClock()
-        let session = try await home.create("correct horse", time: clock.source)
+        let options = TestHome.options { $0.inactivity = .seconds(600) }
+        let session = try await home.create("correct horse", options: options, time: clock.source)
         var events = session.events.makeAsyncIterator()
         session.lock()
         session.lock()

@@ -22,11 +22,12 @@ final class TestHome: Sendable {
         try? FileManager.default.removeItem(atPath: "/dev/shm/" + String(decoding: bytes, as: UTF8.self))
     }
 
-    /// The cheapest cost, and no delays unless asked for.
+    /// The cheapest cost, no delays unless asked for, and no lock because the machine is busy for minutes.
     static func options(_ change: (inout HomeOptions) -> Void = { _ in }) -> HomeOptions {
         var options = HomeOptions()
         options.cost = .floor
         options.delaysAttempts = false
+        options.inactivity = .seconds(24 * 3600)
         change(&options)
         return options
     }

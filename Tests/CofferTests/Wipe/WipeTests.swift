@@ -10,13 +10,15 @@ import Testing
     private static let secret = "a token nobody may find"
     private static let content = "the content of a private letter"
     private static let name = "private letter.txt"
+    /// Long enough that no random bytes nor digits of theirs hold it by chance.
+    private static let account = "ada.lovelace@example.org"
 
     /// A home with a token and a file.
     private func filled(_ passcode: String? = "correct horse") async throws -> (TestHome, Session, FileID) {
         let home = try TestHome()
         let session = try await home.create(passcode)
         try await session.tokens.put(
-            Token(copying: Self.secret), for: TokenID(service: "api.example.org", account: "ada"))
+            Token(copying: Self.secret), for: TokenID(service: "api.example.org", account: Self.account))
         try home.scratch.write(FilePath(Self.name), Array(Self.content.utf8))
         let id = try await session.files.add(contentsOf: home.scratch.path.appending(Self.name))
         return (home, session, id)
@@ -26,7 +28,7 @@ import Testing
         let (home, session, id) = try await filled()
         let other = try await home.unlocked("correct horse")
         _ = try await session.wipe()
-        let token = try TokenID(service: "api.example.org", account: "ada")
+        let token = try TokenID(service: "api.example.org", account: Self.account)
         let source = home.scratch.path.appending(Self.name)
         let target = home.scratch.path.appending("out")
         for session in [session, other] {
@@ -55,7 +57,9 @@ import Testing
 
     @Test func nothingIsLeftButTheTombstone() async throws {
         let (home, session, _) = try await filled()
-        let needles = [Self.secret, Self.content, Self.name, "ada", "api.example.org"].map { Array($0.utf8) }
+        let needles = [Self.secret, Self.content, Self.name, Self.account, "api.example.org"].map {
+            Array($0.utf8)
+        }
         let old = try home.everything()
         let wrapped = try session.core.readKeybag().keys.values.map { Array($0.encoded.suffix(72)) }
         // The search works: before they are sealed, these are found; and the keys' own bytes until the wipe.

@@ -17,7 +17,10 @@ struct AttemptTests {
             #expect(try home.status()["attemptsLeft"] as? Int == 10 - number)
         }
         #expect(try wrong(home, 10) == 6)
-        #expect(try home("token", "list").code == 6)
+        // Too late.
+        for command in [["token", "list"], ["unlock"], ["file", "list"]] {
+            #expect(try home.run(command).code == 6, "\(command)")
+        }
         #expect(try home.status()["state"] as? String == "wiped")
     }
 

@@ -30,6 +30,33 @@ struct DoctorTests {
         for name in found.keys { #expect(text.contains(name)) }
     }
 
+    @Test("How long guessing takes, measured; nothing without a passcode")
+    func guessing() throws {
+        let home = try CommandHome(passcode: "246813", "--policy", "digits", "--minimum-length", "6")
+        let run = try home.run(["doctor", "--json"], passcode: "")
+        let guessing = try #require(run.json["guessing"] as? [String: Any])
+        let perGuess = try #require(guessing["secondsPerGuess"] as? Double)
+        #expect(perGuess > 0 && guessing["requirement"] as? String == "6 to 8 digits")
+        let estimates = try #require(guessing["estimates"] as? [[String: Any]])
+        #expect(estimates.compactMap { $0["count"] as? Double } == [1e6, 1e8])
+        #expect(
+            try home.run(["doctor"], passcode: "").text.contains("With a copy of all files, one guess takes"))
+        let open = try CommandHome(passcode: nil)
+        #expect(try open("doctor", "--json").json["guessing"] as? [String: Any] == nil)
+    }
+
+    @Test("A policy of several rules holds for init and for every change")
+    func policies() throws {
+        let home = try CommandHome(
+            passcode: "837165", "--policy", "digits", "--minimum-length", "6", "--deny-common", "--deny-file",
+            "/proc/sys/kernel/ostype")
+        for passcode in ["8371", "83716a", "123456", "837165294"] {
+            #expect(try home.run(["passcode", "change"], new: passcode).code == 11, "\(passcode)")
+        }
+        #expect(try home.run(["passcode", "change"], new: "716583").code == 0)
+        #expect(try home.run(["token", "list"], passcode: "716583").code == 0)
+    }
+
     @Test("Each lock source says whether it is heard, and each class what its promises rest on")
     func classes() throws {
         for (passcode, strength) in [("2468", "cryptographic"), (nil, "absent")] {

@@ -22,6 +22,21 @@ struct WipeCommandTests {
         #expect(try home("token", "list").code == 6)
     }
 
+    @Test("--tokens takes the tokens alone, while locked")
+    func tokensAlone() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        let id = try home.add(try home.file("a", [7]))
+        let both = try home.run(["wipe", "--yes", "--tokens", "--user", "ada"], passcode: "")
+        #expect(both.code == 64)
+        let receipt = try home.run(["wipe", "--yes", "--tokens", "--json"], passcode: "")
+        #expect(receipt.code == 0 && receipt.json["scope"] as? String == "tokens")
+        #expect((receipt.json["removed"] as? [String: Int])?["tokens"] == 1)
+        #expect(try home("token", "get", "s", "a").code == 3)
+        #expect(try home("file", "cat", id).output == [7])
+        #expect(try home.run(["wipe", "--yes", "--user", "ada"], passcode: "").code == 12)
+    }
+
     @Test("Wiped while locked: a receipt, then everything exits 6, and init activates a new vault")
     func wiped() throws {
         let home = try CommandHome()

@@ -18,10 +18,12 @@ import SystemPackage
 ///         tokens       the sealed token file
 ///         files/       sealed file containers
 ///         leases/      empty files that are locked while their tokens are refreshed
+///       users/         homes of their own, one for each user's namespace
 final class Home: Sendable {
     static let vaultName: FilePath = "vault"
     static let filesName: FilePath = "files"
     static let leasesName: FilePath = "leases"
+    static let usersName: FilePath = "users"
     private static let lockName: FilePath = "lock"
     /// How long a change waits for another process's change.
     static let lockDeadline = Duration.seconds(10)
@@ -74,8 +76,9 @@ final class Home: Sendable {
     /// The state of the home; `nil` when none was ever made here.
     func state() throws(CofferError) -> HomeState? { try HomeState.read(in: directory) }
 
-    /// Opens the vault for use: `notInitialised`, `wiped`, or its directory.
-    func openVault() throws(CofferError) -> Descriptor {
+    /// Opens the vault for use: `notInitialised`, `wiped`, or its directory. For tokens also `busy`, while
+    /// these are being erased.
+    func openVault(forTokens: Bool = false) throws(CofferError) -> Descriptor {
         let state = try state()
         switch state?.word {
         case nil:
@@ -84,6 +87,10 @@ final class Home: Sendable {
             }
             throw CofferError(.notInitialised, "There is no vault at \(path): run init first.")
         case .wiping, .wiped: throw CofferError.wiped
+        case .wipingTokens:
+            guard !forTokens else {
+                throw CofferError(.busy, "The tokens are being erased: open the vault again.")
+            }
         case .live: break
         }
         if let state, !isOwn(state) { throw CofferError.wiped }

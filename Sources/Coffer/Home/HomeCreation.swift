@@ -28,6 +28,8 @@ extension Home {
             let state = try home.state()
             try home.refuseExisting(state)
             try home.removeUnfinished()
+            // What is left of the namespaces of a wiped home: tombstones.
+            if state?.word == .wiped { try home.directory.removeTree(usersName) }
             let vaultID = try VaultID.random()
             let name = FilePath(buildPrefix + vaultID.description)
             try home.directory.makeDirectory(name)

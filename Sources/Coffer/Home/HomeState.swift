@@ -2,8 +2,8 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Whether a home is alive, being wiped or wiped: one sector, written in place, reserved when the home is
-/// made, so that wiping needs no space on the disk.
+/// Whether a home is alive, being wiped, wholly or of its tokens, or wiped: one sector, written in place,
+/// reserved when the home is made, so that wiping needs no space on the disk.
 ///
 /// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded),
 /// zeros.
@@ -12,6 +12,8 @@ struct HomeState: Equatable {
         case live = "LIVE"
         case wiping = "WIPING"
         case wiped = "WIPED"
+        /// Alive, and its tokens are being erased.
+        case wipingTokens = "TOKENS"
 
         /// Eight bytes, zero-padded.
         var bytes: [UInt8] { Array(rawValue.utf8) + [UInt8](repeating: 0, count: 8 - rawValue.utf8.count) }
@@ -22,6 +24,9 @@ struct HomeState: Equatable {
 
     let word: Word
     let vaultID: VaultID
+
+    /// Whether there is a vault to use.
+    var isAlive: Bool { word == .live || word == .wipingTokens }
 
     /// The state of `home`; `nil` when there is none.
     static func read(in home: borrowing Descriptor) throws(CofferError) -> HomeState? {

@@ -11,6 +11,8 @@ import SystemPackage
 /// Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each: class (2)
 /// and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2), for each
 /// class (2) and X25519 key (32); number of recovery slots (2), for each class (2) and a ``WrappedKey``.
+/// Then, unless an earlier release wrote it, the rest of the passcode policy: least length (1), whether
+/// common passcodes are refused (1, 0 or 1), number of tags of denied ones (2), each tag (8), in order.
 struct Keybag {
     static let record = SlotRecord(name: "keybag", magic: Magic.keybag, slotSize: 4096, what: "keybag")
 
@@ -98,7 +100,9 @@ struct Keybag {
 
     var encoded: [UInt8] {
         var writer = ByteWriter()
-        writer.append([passcode == nil ? 0 : 1, policy.rawValue, delaysAttempts ? 1 : 0, hasOrphans ? 1 : 0])
+        writer.append([
+            passcode == nil ? 0 : 1, policy.characters.rawValue, delaysAttempts ? 1 : 0, hasOrphans ? 1 : 0,
+        ])
         writer.append(UInt32(inactivity ?? 0))
         writer.append(hostBinding)
         writer.append([passcode == nil ? 0 : 1, 0, 0, 0])
@@ -108,6 +112,9 @@ struct Keybag {
         Self.append(keys.mapValues(\.encoded), to: &writer)
         Self.append(publicKeys, to: &writer)
         Self.append(recovery.mapValues(\.encoded), to: &writer)
+        writer.append([UInt8(policy.minimumLength), policy.deniesCommon ? 1 : 0])
+        writer.append(UInt16(policy.denied.count))
+        for tag in policy.denied.sorted() { writer.append(tag) }
         return writer.bytes
     }
 
@@ -151,7 +158,9 @@ struct Keybag {
     static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
         var reader = ByteReader(payload, what: record.what)
         let head = try reader.take(4)
-        guard head[0] <= 1, head[2] <= 1, head[3] <= 1, let policy = PasscodePolicy(rawValue: head[1]) else {
+        guard head[0] <= 1, head[2] <= 1, head[3] <= 1,
+            let characters = PasscodePolicy.Characters(rawValue: head[1])
+        else {
             throw reader.damaged
         }
         let inactivity = Int(try reader.number(UInt32.self))
@@ -170,7 +179,7 @@ struct Keybag {
                 cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
         }
         var keybag = Keybag(
-            passcode: passcode, policy: policy, delaysAttempts: head[2] == 1,
+            passcode: passcode, policy: .usual(characters), delaysAttempts: head[2] == 1,
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try wrappedKeys(from: &reader))
         keybag.hasOrphans = head[3] == 1
@@ -178,7 +187,35 @@ struct Keybag {
         guard reader.remaining > 0 else { return keybag }
         keybag.publicKeys = try keys(of: SealedBox.keySize, from: &reader)
         keybag.recovery = try wrappedKeys(from: &reader)
+        guard reader.remaining > 0 else { return keybag }
+        keybag.policy = try .decode(characters, from: &reader)
         guard reader.remaining == 0 else { throw reader.damaged }
         return keybag
+    }
+}
+
+extension PasscodePolicy {
+    /// The policy of these characters with nothing else asked for.
+    fileprivate static func usual(_ characters: Characters) -> PasscodePolicy {
+        switch characters {
+        case .any: .none
+        case .digits: .digits
+        case .lettersAndDigits: .alphanumeric
+        }
+    }
+
+    /// What a keybag says of the policy after its characters.
+    fileprivate static func decode(
+        _ characters: Characters, from reader: inout ByteReader
+    ) throws(CofferError) -> PasscodePolicy {
+        let head = try reader.take(2)
+        let count = Int(try reader.number(UInt16.self))
+        guard (1...longestMinimum).contains(Int(head[0])), head[1] <= 1, count <= DeniedPasscodes.most else {
+            throw reader.damaged
+        }
+        var denied: Set<DeniedPasscodes.Tag> = []
+        for _ in 0..<count { denied.insert(try reader.number(UInt64.self)) }
+        return PasscodePolicy(
+            characters, minimumLength: Int(head[0]), deniesCommon: head[1] == 1, denied: denied)
     }
 }

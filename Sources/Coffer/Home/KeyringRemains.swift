@@ -75,7 +75,7 @@ struct KeyringRemains {
 
     /// The vault of this home, when its things are in the Secret Service.
     private func liveInService() throws(CofferError) -> VaultID? {
-        guard let state = try home.state(), state.word == .live,
+        guard let state = try home.state(), state.isAlive,
             try home.directory.status(of: Home.vaultName) != nil
         else { return nil }
         let file = try DeviceFile.read(in: home.openVault())

@@ -1,20 +1,99 @@
 public import CofferBase
 import CofferCrypto
 
-/// What a new passcode must look like.
-public enum PasscodePolicy: UInt8, Sendable, CaseIterable {
+/// What a new passcode must look like: a value that is kept with the home and holds whenever a passcode is
+/// set or changed.
+///
+/// ```swift
+/// options.policy = .strictest(of: [.digits, .minimumLength(6), .denyingCommon])
+/// ```
+public struct PasscodePolicy: Sendable, Hashable {
+    /// Which characters a passcode is made of, the laxest first.
+    public enum Characters: UInt8, Sendable, CaseIterable {
+        /// Any.
+        case any = 0
+        /// Digits and nothing else: a numeric keypad.
+        case digits = 1
+        /// A letter and a digit at least.
+        case lettersAndDigits = 2
+    }
+
+    /// The longest that a policy asks for.
+    static let longestMinimum = 128
+    private static let longestOfDigits = 8
+
+    /// What passcodes are made of.
+    public let characters: Characters
+    /// The least number of bytes in UTF-8.
+    public let minimumLength: Int
+    /// Whether those that are guessed first are refused: one character repeated, digits or letters in order,
+    /// and a short list.
+    public let deniesCommon: Bool
+    /// Tags of passcodes that are refused.
+    let denied: Set<DeniedPasscodes.Tag>
+
+    init(
+        _ characters: Characters, minimumLength: Int, deniesCommon: Bool = false,
+        denied: Set<DeniedPasscodes.Tag> = []
+    ) {
+        self.characters = characters
+        self.minimumLength = minimumLength
+        self.deniesCommon = deniesCommon
+        self.denied = denied
+    }
+
+    /// The most bytes; `nil` for no limit. 8 for digits, unless more are asked for.
+    public var maximumLength: Int? {
+        characters == .digits ? max(Self.longestOfDigits, minimumLength) : nil
+    }
+
     /// Anything that is not empty.
-    case none = 0
+    public static let none = PasscodePolicy(.any, minimumLength: 1)
     /// 4 to 8 digits.
-    case digits = 1
+    public static let digits = PasscodePolicy(.digits, minimumLength: 4)
     /// At least 5 characters with a letter and a digit among them.
-    case alphanumeric = 2
+    public static let alphanumeric = PasscodePolicy(.lettersAndDigits, minimumLength: 5)
+    /// Anything but what is guessed first.
+    public static let denyingCommon = PasscodePolicy(.any, minimumLength: 1, deniesCommon: true)
+
+    /// At least so many bytes.
+    ///
+    /// - Throws: `invalidInput` outside of 1 to 128.
+    public static func minimumLength(_ length: Int) throws(CofferError) -> PasscodePolicy {
+        guard (1...longestMinimum).contains(length) else {
+            throw CofferError(.invalidInput, "A least length is 1 to \(longestMinimum).")
+        }
+        return PasscodePolicy(.any, minimumLength: length)
+    }
+
+    /// Anything but these, in upper or lower case. The home keeps tags of them, not the words.
+    ///
+    /// - Throws: `invalidInput` for more than 256.
+    public static func denying(_ passcodes: [String]) throws(CofferError) -> PasscodePolicy {
+        PasscodePolicy(.any, minimumLength: 1, denied: try DeniedPasscodes.tags(of: passcodes))
+    }
+
+    /// What satisfies every one of several: of each rule the strictest. Digits with a letter asked for beside
+    /// them are letters and digits.
+    ///
+    /// - Throws: `invalidInput` when more than 256 passcodes are denied.
+    public static func strictest(of policies: [PasscodePolicy]) throws(CofferError) -> PasscodePolicy {
+        var characters = Characters.any
+        for policy in policies where policy.characters.rawValue > characters.rawValue {
+            characters = policy.characters
+        }
+        let denied = policies.reduce(into: Set()) { $0.formUnion($1.denied) }
+        try DeniedPasscodes.check(denied)
+        return PasscodePolicy(
+            characters, minimumLength: policies.map(\.minimumLength).max() ?? 1,
+            deniesCommon: policies.contains { $0.deniesCommon }, denied: denied)
+    }
 
     /// Checks a new passcode.
     ///
     /// - Throws: `refused` with what is asked for.
     public func check(_ passcode: Passcode) throws(CofferError) {
-        let accepted = passcode.secret.exposing { bytes in
+        let isFit = passcode.secret.exposing { bytes in
             var digits = 0
             var letters = 0
             for index in bytes.indices {
@@ -25,15 +104,33 @@ public enum PasscodePolicy: UInt8, Sendable, CaseIterable {
                 default: break
                 }
             }
-            return switch self {
-            case .none: true
-            case .digits: digits == bytes.count && (4...8).contains(digits)
-            case .alphanumeric: bytes.count >= 5 && digits > 0 && letters > 0
+            guard (minimumLength...(maximumLength ?? .max)).contains(bytes.count) else { return false }
+            return switch characters {
+            case .any: true
+            case .digits: digits == bytes.count
+            case .lettersAndDigits: digits > 0 && letters > 0
             }
         }
-        guard accepted else {
-            let need = self == .digits ? "4 to 8 digits" : "at least 5 characters with letters and digits"
-            throw CofferError(.refused, "The policy of this home asks for \(need).")
+        guard isFit else {
+            throw CofferError(.refused, "The policy of this home asks for \(requirement).")
+        }
+        let isDenied = try passcode.secret.exposing { (bytes) throws(CofferError) -> Bool in
+            if deniesCommon, try DeniedPasscodes.isCommon(bytes) { return true }
+            guard !denied.isEmpty else { return false }
+            return denied.contains(try DeniedPasscodes.tag(of: bytes))
+        }
+        guard !isDenied else {
+            throw CofferError(
+                .refused, "The policy of this home refuses this passcode: it is among those guessed first.")
+        }
+    }
+
+    /// What is asked for, in words.
+    public var requirement: String {
+        switch characters {
+        case .any: "at least \(minimumLength) characters"
+        case .digits: "\(minimumLength) to \(maximumLength ?? minimumLength) digits"
+        case .lettersAndDigits: "at least \(minimumLength) characters with letters and digits"
         }
     }
 }

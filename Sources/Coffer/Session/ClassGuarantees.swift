@@ -81,7 +81,7 @@ extension Session {
                     ? "No passcode is set, so that nothing can be stored in this class."
                     : "No passcode is set: the device key alone opens the item.", remedy: setPasscode)
         }
-        guard keybag.policy != .digits else {
+        guard keybag.policy.characters != .digits else {
             return Guarantee(
                 .passcode, .advisory, "All passcodes of 4 to 8 digits can be tried on a copy of the home.",
                 remedy: "Use a longer passcode, with letters.")

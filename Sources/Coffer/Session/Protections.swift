@@ -39,7 +39,7 @@ extension Session {
         }
         let cost =
             "Argon2id with \(parameters.cost.memoryKiB / 1024) MiB and \(parameters.cost.passes) passes"
-        guard keybag.policy != .digits else {
+        guard keybag.policy.characters != .digits else {
             return Protection(
                 "passcode", .advisory,
                 "A passcode of 4 to 8 digits under \(cost): with a copy of the home, all of them can be "

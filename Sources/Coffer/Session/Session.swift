@@ -142,34 +142,4 @@ public final class Session: Sendable {
             try core.changePasscode(to: new, current: current)
         }
     }
-
-    /// Erases the vault at `location` without opening it: also one whose files are damaged.
-    ///
-    /// - Parameters:
-    ///   - location: The home's directory.
-    ///   - reason: What the receipt says.
-    ///   - time: The clocks to go by.
-    /// - Returns: What was removed.
-    /// - Throws: `notInitialised`, `wiped`; otherwise as ``wipe(reason:)``.
-    public static func wipe(
-        at location: HomeLocation, reason: String = "asked for", time: TimeSource = .system
-    ) async throws(CofferError) -> WipeReceipt {
-        try await BlockingWork.run { _ throws(CofferError) in
-            try Wiper.finishInterrupted(at: location, time: time)
-            let home = try Home.openDirectory(location)
-            _ = try home.openVault()
-            return try Wiper(home: home, time: time).wipe(reason: reason, forgetting: {})
-        }
-    }
-
-    /// Erases this vault: see ``WipeReceipt``. Works while locked and cannot be undone.
-    ///
-    /// - Throws: `busy` when another process holds the home for long; otherwise what hinders it. After any
-    ///   error, opening the home means finishing the wipe, unless the error came before anything was touched.
-    public func wipe(reason: String = "asked for") async throws(CofferError) -> WipeReceipt {
-        let core = core
-        return try await BlockingWork.run { _ throws(CofferError) in
-            try Wiper(home: core.home, time: core.time).wipe(reason: reason, forgetting: core.forget)
-        }
-    }
 }

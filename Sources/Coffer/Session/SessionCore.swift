@@ -192,7 +192,7 @@ final class SessionCore: Sendable {
             return try body(keys, contents, vault)
         }
         guard let result else {
-            _ = try Wiper(home: home, time: time).wipe(reason: "ten wrong passcodes", forgetting: forget)
+            _ = try Wiper(home: home, time: time).wipe(.all, reason: "ten wrong passcodes", by: self)
             throw CofferError.wiped
         }
         return result
@@ -221,7 +221,7 @@ extension Home {
             // What stands in a file's place and is none shows as the system's refusal to open it.
             let isNoFile = error.code == .refused && error.systemError != nil
             guard error.code == .absent || isNoFile else { throw error }
-            guard let state = try state(), state.word == .live, isOwn(state) else { throw CofferError.wiped }
+            guard let state = try state(), state.isAlive, isOwn(state) else { throw CofferError.wiped }
             throw CofferError(.corrupt, "A file of the vault is missing or no file: \(error.message)")
         }
     }

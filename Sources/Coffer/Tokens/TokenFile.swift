@@ -11,6 +11,7 @@ import SystemPackage
 /// the file hides names and numbers; the values have their own keys.
 struct TokenFile {
     static let fileName: FilePath = "tokens"
+    private static let erasedName: FilePath = "tokens-erased"
     private static let headerSize = 32
     private static let nameSize = 32
     /// More than this is no token file: 4 GiB.
@@ -67,6 +68,36 @@ struct TokenFile {
         let sealed = try seal(next)
         try vault.removeTemporaries()
         try vault.replace(Self.fileName, with: sealed.span)
+    }
+
+    /// Replaces the file by one with `spared` alone and overwrites the old one in place: a file that is only
+    /// replaced stays readable on the disk. May be repeated after a crash anywhere.
+    func erase(sparing spared: [[UInt8]: [UInt8]], in vault: borrowing Descriptor) throws(CofferError) {
+        let generation = (try? read(in: vault))?.contents.generation ?? 0
+        let sealed = try seal(Contents(generation: generation + 1, envelopes: spared))
+        try vault.removeTree(Self.erasedName, overwriting: true)
+        do throws(CofferError) {
+            let file = try vault.open(Self.erasedName, [.readWrite, .exclusive])
+            try file.write(sealed.span, at: 0)
+            try file.sync()
+        } catch {
+            // On a full disk, what has nothing to spare is written over the old one.
+            guard error.code == .noSpace, spared.isEmpty else { throw error }
+            try vault.removeTree(Self.erasedName, overwriting: true)
+            try vault.overwrite(Self.fileName)
+            let file = try vault.open(Self.fileName, .readWrite)
+            try file.write(sealed.span, at: 0)
+            try file.truncate(to: Int64(sealed.count))
+            return try file.sync()
+        }
+        if try vault.status(of: Self.fileName) == nil {
+            try vault.rename(Self.erasedName, to: Self.fileName)
+        } else {
+            try vault.exchange(Self.erasedName, Self.fileName)
+        }
+        try vault.sync()
+        try vault.removeTree(Self.erasedName, overwriting: true)
+        try vault.sync()
     }
 
     private var damaged: CofferError { CofferError(.corrupt, "The token file is damaged.") }

@@ -59,7 +59,7 @@ final class VaultKeyring: Keyring {
     }
 
     private func recorded() throws(CofferError) -> Current {
-        let vault = try home.openVault()
+        let vault = try home.openVault(forTokens: true)
         return try home.checkingState { () throws(CofferError) in
             let record = try vault.status(of: DeviceFile.name)
             if let known = current.withLock({ $0 }), known.record == record { return known }

@@ -123,6 +123,8 @@ extension SessionCore {
     func letWait(
         _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
+        // What would wait while tokens are being erased, would go with them.
+        _ = try keyring.backend()
         let keybag = try Self.readKeybag(device: device, in: vault)
         guard let publicKey = keybag.publicKeys[info.protection] else {
             guard info.protection.needsPasscode, keybag.isComplete else { throw CofferError.locked }

@@ -7,6 +7,8 @@ public import FoundationEssentials
 public struct WipeReceipt: Sendable, Codable, Equatable {
     /// The vault that is no more.
     public let vaultID: UUID
+    /// What was wiped of it: ``WipeScope/name``.
+    public let scope: String
     /// Why it was wiped.
     public let reason: String
     /// When it began.
@@ -17,8 +19,8 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public let keysDestroyedAfterMilliseconds: Double
     /// Whether this completed a wipe that had been interrupted.
     public let completesInterrupted: Bool
-    /// How many files of each kind were removed and found to be gone: keys, viewCopies, files, tokenFiles,
-    /// others.
+    /// How much of each kind was removed and found to be gone: keys, viewCopies, files, tokenFiles, tokens,
+    /// keyringItems, namespaces, others.
     public let removed: [String: Int]
     /// What cannot be proved to be gone.
     public let unproved: [String]

@@ -15,8 +15,10 @@ struct Wiper {
         Keybag.record.name, FileKeys.record.name, DeviceFile.name, Attempts.record.name,
     ]
 
-    /// Finishes a wipe that was interrupted, if there is one.
+    /// Finishes a wipe that was interrupted, if there is one; of a namespace, also that of the home around
+    /// it.
     static func finishInterrupted(at location: HomeLocation, time: TimeSource) throws(CofferError) {
+        if let enclosing = location.enclosing { try finishInterrupted(at: enclosing, time: time) }
         let home: Home
         do throws(CofferError) {
             home = try Home.openDirectory(location)
@@ -28,24 +30,54 @@ struct Wiper {
         if try wiper.isInterrupted() {
             try home.exclusively { () throws(CofferError) in
                 guard try wiper.isInterrupted(), let state = try home.state() else { return }
-                _ = try wiper.finish(
-                    state.vaultID, reason: "an interrupted wipe", completes: true, forgetting: {})
+                let reason = "an interrupted wipe"
+                if state.word == .wipingTokens {
+                    _ = try wiper.finishTokens(state.vaultID, reason: reason, completes: true, device: nil)
+                } else {
+                    _ = try wiper.finish(state.vaultID, reason: reason, completes: true, forgetting: {})
+                }
             }
         }
         try? KeyringRemains(home: home).tidy()
     }
 
-    private func isInterrupted() throws(CofferError) -> Bool {
+    func isInterrupted() throws(CofferError) -> Bool {
         switch try home.state()?.word {
-        case .wiping: true
+        case .wiping, .wipingTokens: true
         case .wiped: try home.directory.status(of: Home.vaultName) != nil
         case .live, nil: false
         }
     }
 
-    /// Wipes. Before the tombstone is on the disk, nothing has happened; after it, there is no way back:
-    /// `forgetting` then drops what is in memory.
-    func wipe(reason: String, forgetting: () -> Void) throws(CofferError) -> WipeReceipt {
+    /// Wipes what `scope` says. Before the tombstone is on the disk, nothing has happened; after it, there is
+    /// no way back.
+    ///
+    /// - Parameters:
+    ///   - scope: What is erased.
+    ///   - reason: What the receipt says.
+    ///   - core: The session that asks, which forgets what it has in memory; `nil` when nobody opened the
+    ///     vault.
+    /// - Returns: What was removed.
+    /// - Throws: As ``Session/wipe(_:reason:)``.
+    func wipe(_ scope: WipeScope, reason: String, by core: SessionCore?) throws(CofferError) -> WipeReceipt {
+        switch scope {
+        case .all: return try wipe(reason: reason) { core?.forget() }
+        case .tokens:
+            return try wipeTokens(reason: reason, device: core?.device) { core?.volatileTokens.clear() }
+        case .user(let user):
+            let location = try HomeLocation(path: home.path, sessionBus: home.service.address)
+                .namespace(of: user)
+            try Self.finishInterrupted(at: location, time: time)
+            let namespace = try Home.openDirectory(location)
+            _ = try namespace.openVault()
+            return try Wiper(home: namespace, time: time).wipe(reason: reason, scope: scope, forgetting: {})
+        }
+    }
+
+    /// Wipes this home; `forgetting` drops what is in memory, after the tombstone.
+    private func wipe(
+        reason: String, scope: WipeScope = .all, forgetting: () -> Void
+    ) throws(CofferError) -> WipeReceipt {
         try home.exclusively { () throws(CofferError) in
             guard let state = try home.state() else {
                 throw CofferError(.notInitialised, "There is no vault at \(home.path) to wipe.")
@@ -53,13 +85,32 @@ struct Wiper {
             guard state.word != .wiped, home.isOwn(state) else { throw CofferError.wiped }
             let isResumed = state.word == .wiping
             if !isResumed { try HomeState(word: .wiping, vaultID: state.vaultID).write(in: home.directory) }
-            return try finish(state.vaultID, reason: reason, completes: isResumed, forgetting: forgetting)
+            return try finish(
+                state.vaultID, reason: reason, scope: scope, completes: isResumed, forgetting: forgetting)
+        }
+    }
+
+    private func wipeTokens(
+        reason: String, device: DeviceRecord?, forgetting: () -> Void
+    ) throws(CofferError) -> WipeReceipt {
+        try home.exclusively { () throws(CofferError) in
+            guard let state = try home.state() else {
+                throw CofferError(.notInitialised, "There is no vault at \(home.path) to wipe.")
+            }
+            guard state.isAlive, home.isOwn(state) else { throw CofferError.wiped }
+            let isResumed = state.word == .wipingTokens
+            if !isResumed {
+                try HomeState(word: .wipingTokens, vaultID: state.vaultID).write(in: home.directory)
+            }
+            forgetting()
+            return try finishTokens(state.vaultID, reason: reason, completes: isResumed, device: device)
         }
     }
 
     /// Everything after the tombstone.
-    private func finish(
-        _ vaultID: VaultID, reason: String, completes: Bool, forgetting: () -> Void
+    func finish(
+        _ vaultID: VaultID, reason: String, scope: WipeScope = .all, completes: Bool,
+        forgetting: () -> Void
     ) throws(CofferError) -> WipeReceipt {
         let started = time.wall()
         let begin = Clock.sinceBoot
@@ -70,12 +121,14 @@ struct Wiper {
         if try home.directory.status(of: Home.vaultName) != nil {
             let vault = try home.directory.open(Home.vaultName, [.read, .directory])
             removed["keys"] = try destroyKeys(in: vault)
+            try destroyKeysOfNamespaces()
             keysGone = Clock.sinceBoot
             try removeData(of: vaultID, in: vault, &removed)
             try home.directory.removeDirectory(Home.vaultName)
         } else {
             removed["viewCopies"] = try ViewRoots.removeAll(of: vaultID, recorded: nil)
         }
+        try wipeNamespaces(reason: reason, &removed)
         try removeUnfinishedHomes()
         try home.directory.sync()
         guard try home.directory.status(of: Home.vaultName) == nil else {
@@ -84,7 +137,7 @@ struct Wiper {
         var unproved = Self.unproved
         if let remaining = try removeItems(of: vaultID, &removed) { unproved.append(remaining) }
         let receipt = WipeReceipt(
-            vaultID: vaultID.uuid, reason: reason,
+            vaultID: vaultID.uuid, scope: scope.name, reason: reason,
             started: Date(nanosecondsSince1970: started.nanoseconds),
             finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((keysGone - begin).nanoseconds) / 1e6,
@@ -96,7 +149,7 @@ struct Wiper {
 
     /// Overwrites what opens everything else, in place, flushes, and only then removes it. From here all is
     /// noise.
-    private func destroyKeys(in vault: borrowing Descriptor) throws(CofferError) -> Int {
+    func destroyKeys(in vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
         for name in Self.keyFiles where try vault.status(of: name)?.kind == .regular {
             try vault.overwrite(name)
@@ -151,13 +204,13 @@ struct Wiper {
     }
 
     /// Kept beside the tombstone for whoever asks later; a full disk does not stop the wipe.
-    private func keep(_ receipt: WipeReceipt) {
+    func keep(_ receipt: WipeReceipt) {
         guard let bytes = try? receipt.json else { return }
         try? home.directory.removeTemporaries()
         try? home.directory.replace(Self.receiptName, with: bytes.span)
     }
 
-    private static let unproved = [
+    static let unproved = [
         "copies made before the wipe: backups, snapshots, images of the disk",
         "old blocks kept by flash wear levelling or copy-on-write file systems",
         "swap and hibernation images",

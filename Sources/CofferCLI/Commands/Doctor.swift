@@ -19,6 +19,7 @@ struct DoctorCommand: AsyncParsableCommand {
         var checks: [Protection]
         var sources: [LockSourceStatus] = []
         var classes: [ProtectionClass: [Guarantee]] = [:]
+        var strength: PasscodeStrength?
     }
 
     func run() async throws {
@@ -27,6 +28,7 @@ struct DoctorCommand: AsyncParsableCommand {
         for check in report.checks {
             try Self.line(check.status.rawValue, check.name, check.message)
         }
+        if let strength = report.strength { try Self.tell(strength) }
         for source in report.sources {
             let status = source.isListening ? "ok" : "missing"
             try Self.line(status, "lock source \(source.source.rawValue)", source.message)
@@ -51,10 +53,26 @@ struct DoctorCommand: AsyncParsableCommand {
         try Output.line(String(repeating: " ", count: 10) + message)
     }
 
+    private static func tell(_ strength: PasscodeStrength) throws(CofferError) {
+        let milliseconds = Int((strength.secondsPerGuess * 1000).rounded(.up))
+        try line(
+            "advisory", "guessing",
+            "With a copy of all files, one guess takes \(milliseconds) ms on one core of this machine, "
+                + "measured now; nothing stops it. The policy asks for \(strength.requirement). Trying all:")
+        for estimate in strength.estimates {
+            try Output.line(
+                String(repeating: " ", count: 10) + "\(estimate.passcodes): \(estimate.time)")
+        }
+        try Output.line(
+            String(repeating: " ", count: 10)
+                + "Divide by the number of cores. A word, a name or a date falls at once.")
+    }
+
     private static func document(_ report: Report) -> JSONDocument {
         let classes = report.classes.sorted { $0.key.rawValue < $1.key.rawValue }
         return .object([
             ("checks", .list(report.checks.map(\.document))),
+            ("guessing", report.strength?.document ?? .none),
             ("lockSources", .list(report.sources.map(\.document))),
             (
                 "classes",
@@ -81,7 +99,40 @@ struct DoctorCommand: AsyncParsableCommand {
         let sources = try await session.lockSources()
         return Report(
             checks: try await session.protections(), sources: sources,
-            classes: try await session.guarantees(heard: sources))
+            classes: try await session.guarantees(heard: sources),
+            strength: try await session.passcodeStrength())
+    }
+}
+
+extension PasscodeStrength {
+    fileprivate var document: JSONDocument {
+        .object([
+            ("secondsPerGuess", .decimal(secondsPerGuess)), ("requirement", .text(requirement)),
+            (
+                "estimates",
+                .list(
+                    estimates.map { estimate in
+                        .object([
+                            ("passcodes", .text(estimate.passcodes)), ("count", .decimal(estimate.count)),
+                            ("seconds", .decimal(estimate.seconds)),
+                        ])
+                    })
+            ),
+        ])
+    }
+}
+
+extension PasscodeStrength.Estimate {
+    /// The time in the largest unit that it fills.
+    fileprivate var time: String {
+        let units = [("year", 31_557_600.0), ("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0)]
+        for (name, length) in units where seconds >= length {
+            let count = (seconds / length).rounded()
+            guard count < 1e6 else { return "millions of years" }
+            return "\(Int(count)) \(name)\(count == 1 ? "" : "s")"
+        }
+        let count = max(1, Int(seconds.rounded()))
+        return "\(count) second\(count == 1 ? "" : "s")"
     }
 }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 import CofferCrypto
+import CofferEngine
 
 /// `coffer init`
 struct InitCommand: AsyncParsableCommand {
@@ -32,9 +33,22 @@ struct InitCommand: AsyncParsableCommand {
     var noPasscode = false
 
     @Option(
-        help:
-            "What passcodes must look like: 4 to 8 digits, or at least 5 characters with letters and digits.")
-    var policy = Policy.none
+        parsing: .singleValue,
+        help: """
+            What passcodes must look like: 4 to 8 digits, or at least 5 characters with letters and digits. \
+            Of several, the strictest.
+            """)
+    var policy: [Policy] = []
+
+    @Option(help: ArgumentHelp("The least length of passcodes, 1 to 128.", valueName: "bytes"))
+    var minimumLength: Int?
+
+    @Flag(help: "Refuse passcodes that are guessed first, such as 1234 or password1.")
+    var denyCommon = false
+
+    @Option(
+        help: ArgumentHelp("Refuse the passcodes of this file, one a line, at most 256.", valueName: "path"))
+    var denyFile: String?
 
     @Option(help: "Whether wrong passcodes are answered more and more slowly, from the fifth on.")
     var attemptDelays = Switch.on
@@ -94,14 +108,29 @@ struct InitCommand: AsyncParsableCommand {
         return try Opening.newPasscode(onDescriptor: nil)
     }
 
-    private func homeOptions() throws(CofferError) -> HomeOptions {
-        var options = HomeOptions()
-        options.policy =
+    private func passcodePolicy() throws(CofferError) -> PasscodePolicy {
+        var policies: [PasscodePolicy] = policy.map { policy in
             switch policy {
             case .none: .none
             case .digits: .digits
             case .alphanumeric: .alphanumeric
             }
+        }
+        if let minimumLength { policies.append(try .minimumLength(minimumLength)) }
+        if denyCommon { policies.append(.denyingCommon) }
+        if let denyFile {
+            let file = try Descriptor.open(ProgramArguments.path(denyFile), .read)
+            let text = String(decoding: try file.readAll(limit: Self.longestDenyFile), as: UTF8.self)
+            policies.append(try .denying(text.split(whereSeparator: \.isNewline).map(String.init)))
+        }
+        return try .strictest(of: policies)
+    }
+
+    private static let longestDenyFile = 1 << 16
+
+    private func homeOptions() throws(CofferError) -> HomeOptions {
+        var options = HomeOptions()
+        options.policy = try passcodePolicy()
         options.delaysAttempts = attemptDelays == .on
         let (memory, isTooMuch) = kdfMemory.multipliedReportingOverflow(by: 1024)
         options.cost = try Argon2id.Cost(memoryKiB: isTooMuch ? .max : memory, passes: kdfPasses)

@@ -18,14 +18,21 @@ struct WipeCommand: AsyncParsableCommand {
     @Flag(help: "Yes, erase it.")
     var yes = false
 
+    @Flag(help: "The tokens alone; files, databases and the passcode stay.")
+    var tokens = false
+
+    @Option(help: ArgumentHelp("The namespace of one user alone.", valueName: "name"))
+    var user: String?
+
     func run() async throws {
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
         }
-        let receipt = try await Session.wipe(at: Opening.location(global))
+        let receipt = try await Session.wipe(scope(), at: Opening.location(global))
         guard !global.json else { return try Output.json(receipt.document) }
         try Output.line(
-            "Wiped vault \(receipt.vaultID): its keys were gone after \(receipt.milliseconds) ms.")
+            "Wiped \(receipt.scope == "tokens" ? "the tokens of " : "")vault \(receipt.vaultID): its keys "
+                + "were gone after \(receipt.milliseconds) ms.")
         for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
             try Output.line("  \(kind): \(count)")
         }
@@ -34,12 +41,20 @@ struct WipeCommand: AsyncParsableCommand {
     }
 }
 
+extension WipeCommand {
+    private func scope() throws(CofferError) -> WipeScope {
+        guard let user else { return tokens ? .tokens : .all }
+        guard !tokens else { throw CofferError(.invalidInput, "Either --tokens or --user.") }
+        return .user(user)
+    }
+}
+
 extension WipeReceipt {
     fileprivate var milliseconds: String { String((keysDestroyedAfterMilliseconds * 10).rounded() / 10) }
 
     fileprivate var document: JSONDocument {
         .object([
-            ("vaultID", .text(vaultID.uuidString)), ("reason", .text(reason)),
+            ("vaultID", .text(vaultID.uuidString)), ("scope", .text(scope)), ("reason", .text(reason)),
             ("started", .text(started.iso8601)),
             ("finished", .text(finished.iso8601)),
             ("keysDestroyedAfterMilliseconds", .decimal(keysDestroyedAfterMilliseconds)),

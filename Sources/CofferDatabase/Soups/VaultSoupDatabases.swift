@@ -11,10 +11,10 @@ import SystemPackage
 /// vault destroys all of them.
 public struct VaultSoupDatabases: SoupDatabases {
     /// The service under which the keys stand among the vault's tokens.
-    public static let keyService = "coffer.soups"
+    public static let keyService = StoreKeys.service
 
-    private static let directoryName: FilePath = "soups"
-    private static let suffix = ".db"
+    private static let directoryName = StoreKeys.directory
+    private static let suffix = StoreKeys.suffix
     /// What SQLite keeps beside a database.
     private static let companions = ["", "-wal", "-shm", "-journal"]
     /// How long one connection waits for another process's transaction.
@@ -87,7 +87,7 @@ public struct VaultSoupDatabases: SoupDatabases {
     }
 
     private static func file(_ name: SoupStoreName) -> String {
-        "\(name.scope.rawValue)-\(name.name)\(suffix)"
+        StoreKeys.file(name.scope.rawValue, name.name)
     }
 
     private static func name(_ file: String) -> SoupStoreName? {
@@ -98,7 +98,7 @@ public struct VaultSoupDatabases: SoupDatabases {
     }
 
     private static func keyID(_ name: SoupStoreName) throws(CofferError) -> TokenID {
-        try TokenID(service: keyService, account: name.description, kind: .other)
+        try StoreKeys.id(name.scope.rawValue, name.name)
     }
 
     /// The key, made when there is no database yet. None is made because an old one cannot be read.

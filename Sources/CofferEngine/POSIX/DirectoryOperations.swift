@@ -24,6 +24,11 @@ extension Descriptor {
         try rename(old, to: new, flags: 1)  // RENAME_NOREPLACE
     }
 
+    /// Exchanges two names of this directory, at one moment.
+    package func exchange(_ one: FilePath, _ other: FilePath) throws(CofferError) {
+        try rename(one, to: other, flags: 2)  // RENAME_EXCHANGE
+    }
+
     private func rename(_ old: FilePath, to new: FilePath, flags: CUnsignedInt) throws(CofferError) {
         let result = unsafe old.withPlatformString { old in
             unsafe new.withPlatformString { new in

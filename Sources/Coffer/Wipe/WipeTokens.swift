@@ -1,0 +1,79 @@
+import CofferBase
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+
+/// Wiping the tokens alone.
+extension Wiper {
+    /// Everything after the mark in the state: the tokens go, and the vault is alive as before. Where the
+    /// keyring does not answer, the mark stays and the next open tries again.
+    func finishTokens(
+        _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceRecord?
+    ) throws(CofferError) -> WipeReceipt {
+        let started = time.wall()
+        let begin = Clock.sinceBoot
+        KernelTokenRing.remove(vaultID: vaultID)
+        let vault = try home.directory.open(Home.vaultName, [.read, .directory])
+        var removed: [String: Int] = [:]
+        var unproved = Self.unproved
+        do throws(CofferError) {
+            let opened: DeviceRecord
+            if let device {
+                opened = device
+            } else {
+                opened = try DeviceRecord.read(in: vault, service: home.service)
+            }
+            removed["tokens"] = try eraseTokens(of: opened, in: vault)
+        } catch {
+            guard Self.isKeyringAway(error) else { throw error }
+            unproved.append("tokens in the Secret Service (\(error.code.name)): the next open tries again")
+        }
+        let receipt = WipeReceipt(
+            vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,
+            started: Date(nanosecondsSince1970: started.nanoseconds),
+            finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
+            keysDestroyedAfterMilliseconds: Double((Clock.sinceBoot - begin).nanoseconds) / 1e6,
+            completesInterrupted: completes, removed: removed, unproved: unproved)
+        keep(receipt)
+        if removed["tokens"] != nil {
+            try HomeState(word: .live, vaultID: vaultID).write(in: home.directory)
+        }
+        return receipt
+    }
+
+    /// Erases every token but the keys of databases; gives how many.
+    private func eraseTokens(
+        of device: DeviceRecord, in vault: borrowing Descriptor
+    ) throws(CofferError) -> Int {
+        let spared = try StoreKeys.names(in: vault, device: device)
+        var count = 0
+        let inbox = TokenInbox(home: home, device: device)
+        count += (try? inbox.entries().count) ?? 0
+        try vault.removeTree(TokenInbox.directoryName)
+        switch try DeviceFile.read(in: vault).backend {
+        case .file:
+            let file = TokenFile(device: device)
+            // What cannot be read is no reason to let it lie.
+            let all = (try? file.read(in: vault))?.contents.envelopes ?? [:]
+            let kept = all.filter { spared.contains($0.key) }
+            try file.erase(sparing: kept, in: vault)
+            count += all.count - kept.count
+        case .secretService:
+            let keyring = try SecretServiceKeyring(tokensOf: device.vaultID, client: home.service)
+            let doomed = try keyring.envelopes().keys.filter { !spared.contains($0) }
+            try keyring.apply(Dictionary(doomed.map { ($0, .remove) }) { first, _ in first })
+            try vault.removeTree(TokenFile.fileName)
+            count += doomed.count
+        }
+        try vault.sync()
+        return count
+    }
+
+    /// Whether it is the keyring that hinders.
+    private static func isKeyringAway(_ error: CofferError) -> Bool {
+        [
+            .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection, .keyringLocked,
+            .noPrompter, .promptDismissed, .timedOut, .interrupted, .unsupported,
+        ].contains(error.code)
+    }
+}

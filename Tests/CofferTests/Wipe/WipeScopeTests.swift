@@ -1,0 +1,138 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite struct WipeScopeTests {
+    private static let value = "a value that only one user knows"
+
+    private func token(_ account: String = "ada lovelace") throws -> TokenID {
+        try TokenID(service: "api.example.org", account: account)
+    }
+
+    private func namespace(_ user: String, of home: TestHome) async throws -> Session {
+        let session = try await Session.create(
+            at: home.location.namespace(of: user), options: TestHome.options { _ in },
+            passcode: Passcode(copying: "of \(user)"))
+        try await session.tokens.put(Token(copying: Self.value + user), for: token())
+        return session
+    }
+
+    @Test func tokensAloneGoAndTheRestStays() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        for account in ["ada lovelace", "bob the builder"] {
+            try await session.tokens.put(Token(copying: Self.value), for: token(account))
+        }
+        try await session.tokens.put(Token(copying: "volatile"), for: token("eve"), isVolatile: true)
+        try home.scratch.write("letter", Array("a letter".utf8))
+        let file = try await session.files.add(contentsOf: home.scratch.path.appending("letter"))
+        // A database's key stands among the tokens, and its file in the vault.
+        let key = try StoreKeys.id("user", "drafts")
+        try await session.tokens.put(Token(copying: "the key of a database"), for: key)
+        let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+        try FileManager.default.createDirectory(
+            atPath: directory.string, withIntermediateDirectories: false)
+        #expect(
+            FileManager.default.createFile(
+                atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: Data()))
+        let old = try home.read("tokens")
+
+        let receipt = try await session.wipe(.tokens, reason: "logout")
+        #expect(receipt.scope == "tokens" && receipt.removed["tokens"] == 2)
+        #expect(session.isUnlocked)
+        #expect(try await session.tokens.list().map(\.id) == [key])
+        #expect(
+            try await session.tokens.withToken(for: key) { token, _ in token.exposing { $0.count } } == 21)
+        #expect(try await session.files.withDecryptedBytes(of: file) { $0.count } == 8)
+        #expect(try home.occurrences(of: Array(old.suffix(32))) == 0)
+        // And it goes on.
+        #expect(try await session.tokens.put(Token(copying: "new"), for: token()) == 1)
+        #expect(try await home.unlocked("correct horse").tokens.count() == 2)
+    }
+
+    @Test func tokensAreWipedWhileLockedAndWithTheirFileDamaged() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        try await session.tokens.put(Token(copying: Self.value), for: token())
+        session.lock()
+        // One that waits for an unlock.
+        try await session.tokens.put(Token(copying: Self.value), for: token("bob the builder"))
+        try home.write("tokens", [1, 2, 3])
+        let receipt = try await Session.wipe(.tokens, at: home.location)
+        #expect(receipt.removed["tokens"] == 1)
+        let anew = try await home.unlocked("correct horse")
+        #expect(try await anew.tokens.list().isEmpty)
+        #expect(try await anew.tokens.waitingTokens().waiting == 0)
+    }
+
+    /// Marked, and then the power went: nobody gets a token, and the next open finishes.
+    @Test func anInterruptedWipeOfTokensIsFinished() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        try await session.tokens.put(Token(copying: Self.value), for: token())
+        try HomeState(word: .wipingTokens, vaultID: session.vaultID).write(in: session.core.home.directory)
+        #expect(
+            await refusal { _ = try await session.tokens.withToken(for: token()) { _, _ in } }?.code == .busy)
+        #expect(
+            await refusal { try await session.tokens.put(Token(copying: "x"), for: token()) }?.code == .busy)
+        session.lock()
+        #expect(
+            await refusal { try await session.tokens.put(Token(copying: "x"), for: token()) }?.code == .busy)
+        let anew = try await home.unlocked("correct horse")
+        #expect(try await anew.tokens.list().isEmpty)
+        #expect(try await session.tokens.count() == 0)
+    }
+
+    @Test func aNamespaceGoesAlone() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        try await session.tokens.put(Token(copying: Self.value), for: token())
+        let ada = try await namespace("ada lovelace", of: home)
+        let bob = try await namespace("bob the builder", of: home)
+        #expect(ada.vaultID != bob.vaultID)
+        for name in ["ada lovelace", "bob the builder"] {
+            #expect(try home.occurrences(of: Array(name.utf8)) == 0)
+        }
+        let receipt = try await session.wipe(.user("ada lovelace"), reason: "logout")
+        #expect(receipt.scope == "user" && receipt.vaultID == ada.vaultID.uuid)
+        #expect(await refusal { _ = try await ada.tokens.list() }?.code == .wiped)
+        #expect(await refusal { _ = try await session.wipe(.user("ada lovelace")) }?.code == .wiped)
+        #expect(await refusal { _ = try await session.wipe(.user("eve")) }?.code == .notInitialised)
+        #expect(await refusal { _ = try await session.wipe(.user("")) }?.code == .invalidInput)
+        #expect(try await bob.tokens.count() == 1)
+        #expect(try await session.tokens.count() == 1)
+        // The user comes back.
+        #expect(try await namespace("ada lovelace", of: home).tokens.count() == 1)
+    }
+
+    @Test func namespacesGoWithTheHome() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let ada = try await namespace("ada lovelace", of: home)
+        let inside = try home.location.namespace(of: "ada lovelace")
+        #expect(throws: CofferError.self) { try inside.namespace(of: "bob the builder") }
+        let receipt = try await session.wipe()
+        #expect(receipt.removed["namespaces"] == 1)
+        #expect(await refusal { _ = try await ada.tokens.list() }?.code == .wiped)
+        #expect(await refusal { _ = try await Session.open(at: inside) }?.code == .wiped)
+        let left = try home.everything().keys.map { FilePath($0).lastComponent?.string ?? "" }
+        #expect(Set(left) == ["lock", "receipt.json", "state"])
+        _ = try await home.create("anew")
+        #expect(try !home.everything().keys.contains { $0.hasPrefix("users/") })
+    }
+
+    /// The home has its tombstone and then the power went: opening a namespace finishes all of it.
+    @Test func openingANamespaceFinishesTheWipeOfTheHome() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        _ = try await namespace("ada lovelace", of: home)
+        let inside = try home.location.namespace(of: "ada lovelace")
+        try HomeState(word: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
+        #expect(await refusal { _ = try await Session.open(at: inside) }?.code == .wiped)
+        #expect(try !home.everything().keys.contains { $0.contains("vault/") })
+    }
+}

@@ -1,10 +1,9 @@
 import CofferBase
 import CofferEngine
-import Dispatch
 import Synchronization
 
-/// Spreads runs of chunks over the processors. Every run reads and writes at its own offsets, so order does
-/// not matter.
+/// Spreads runs of chunks over the processors, on threads of its own. Every run reads and writes at its own
+/// offsets, so order does not matter.
 enum ChunkRunner {
     /// Chunks worked on at a time by one thread: about 1 MiB.
     static func runLength(_ layout: ContainerLayout) -> Int64 { max(1, Int64(1 << 20) >> Int64(layout.log)) }
@@ -23,7 +22,7 @@ enum ChunkRunner {
         let next = Atomic(chunks.lowerBound)
         let failure = Mutex<CofferError?>(nil)
         let threads = Int(min(Int64(min(Environment.processors, 8, limit)), max(runs, 1)))
-        DispatchQueue.concurrentPerform(iterations: threads) { _ in
+        Threads.run(threads) {
             do throws(CofferError) {
                 var state = try prepare()
                 while failure.withLock({ $0 == nil }) {

@@ -16,7 +16,7 @@ final class FileIndex: Sendable {
     private static let headSize = 32
     private static let noTag = [UInt8](repeating: 0, count: FileIndexFrame.tagSize)
     /// With more frames than this and a quarter of the files it is written anew.
-    private static let manyFrames = 64
+    fileprivate static let manyFrames = 64
 
     /// What tells the container of a file from others that had its name.
     struct Entry: Sendable, Equatable {
@@ -33,6 +33,7 @@ final class FileIndex: Sendable {
         fileprivate var end = Int64(FileIndex.headSize)
         private(set) var entries: [FileID: Entry] = [:]
         var frameCount: Int { frames.count }
+        fileprivate var isLong: Bool { frames.count > FileIndex.manyFrames + entries.count / 4 }
 
         fileprivate mutating func append(_ frame: FileIndexFrame, tag: [UInt8]) throws(CofferError) {
             for entry in try frame.entries() {
@@ -166,10 +167,10 @@ final class FileIndex: Sendable {
         let frame = try FileIndexFrame.records(
             [record], protection, classKey: classKey(protection), vaultID: device.vaultID)
         try append(frame, in: vault)
-        let snapshot = try snapshot(in: vault)
-        guard snapshot.frames.count > Self.manyFrames + snapshot.entries.count / 4 else { return }
+        // The snapshot is asked for again: holding it while a frame is appended would copy it.
+        guard try snapshot(in: vault).isLong else { return }
         do throws(CofferError) {
-            try compact(snapshot, in: vault, classKey: classKey)
+            try compact(in: vault, classKey: classKey)
         } catch {
             // It stays long until every class is open and there is room for another.
         }
@@ -182,22 +183,32 @@ final class FileIndex: Sendable {
     }
 
     private func append(_ frame: FileIndexFrame, in vault: borrowing Descriptor) throws(CofferError) {
-        var snapshot = try snapshot(in: vault)
-        let tag = try frame.tag(after: snapshot.lastTag, key: key())
+        let (lastTag, end) = try tail(in: vault)
+        let tag = try frame.tag(after: lastTag, key: key())
         let bytes = frame.body + tag
         let file = try vault.open(Self.fileName, .readWrite)
-        if try file.status().size != snapshot.end { try file.truncate(to: snapshot.end) }
+        let former = try file.status()
+        if former.size != end { try file.truncate(to: end) }
         do throws(CofferError) {
-            try file.write(bytes.span, at: snapshot.end)
+            try file.write(bytes.span, at: end)
             try file.syncData()
         } catch {
-            try? file.truncate(to: snapshot.end)
+            try? file.truncate(to: end)
             throw error
         }
-        try snapshot.append(frame, tag: tag)
-        snapshot.status = try file.status()
-        let new = snapshot
-        known.withLock { $0 = new }
+        let status = try file.status()
+        // In place: a copy of what is known would cost as much as there are files.
+        try known.withLock { (known) throws(CofferError) in
+            guard known?.status == former else { return known = nil }
+            try known?.append(frame, tag: tag)
+            known?.status = status
+        }
+    }
+
+    /// Where the next frame goes, and what it hangs on.
+    private func tail(in vault: borrowing Descriptor) throws(CofferError) -> (tag: [UInt8], end: Int64) {
+        let snapshot = try snapshot(in: vault)
+        return (snapshot.lastTag, snapshot.end)
     }
 
     /// Writes the index anew with `files` alone.
@@ -223,10 +234,9 @@ final class FileIndex: Sendable {
     }
 
     private func compact(
-        _ snapshot: Snapshot, in vault: borrowing Descriptor,
-        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+        in vault: borrowing Descriptor, classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) {
-        let all = try records(of: Set(snapshot.entries.keys), in: vault, classKey: classKey)
+        let all = try records(of: Set(snapshot(in: vault).entries.keys), in: vault, classKey: classKey)
         try replace(with: all, in: vault, classKey: classKey)
     }
 }

@@ -1,5 +1,6 @@
 public import CofferBase
 import CofferEngine
+import Synchronization
 
 extension FileStore {
     /// Opens every chunk of every file and compares the containers with the index. Changes no file.
@@ -144,6 +145,17 @@ extension FileStore {
             throw CofferError(
                 .corrupt, "The container of \(header.id) holds another content than the index knows.")
         }
+    }
+
+    /// As ``cleanUp(_:in:)``, but not again within a minute: it lists the directory, which takes the longer
+    /// the more files there are.
+    func cleanUpNowAndThen(
+        _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let now = Clock.sinceBoot
+        if let last = cleanedUp.withLock({ $0 }), now - last < .seconds(60) { return }
+        try cleanUp(directory, in: vault)
+        cleanedUp.withLock { $0 = now }
     }
 
     /// Removes what a crash left of files that were being added or removed, and strikes them out. Under the

@@ -2,6 +2,7 @@ public import CofferBase
 import CofferCrypto
 import CofferEngine
 import FoundationEssentials
+import Synchronization
 public import SystemPackage
 
 /// The files of one vault, each doubly encrypted in a container of its own: see <doc:FileFormat>.
@@ -13,6 +14,8 @@ public final class FileStore: Sendable {
     let index: FileIndex
     /// What a lock takes back.
     let openViews: OpenViews
+    /// When this session last removed what crashes left of files.
+    let cleanedUp = Mutex<Duration?>(nil)
 
     private static let longestContext = 1024
 

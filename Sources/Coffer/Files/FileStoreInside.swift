@@ -81,7 +81,7 @@ extension FileStore {
         // The lock on the unfinished file tells others that its owner is alive: that what is in it does not
         // go, and neither do the keys it is wrapped under. It goes with the descriptor.
         let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
-            try cleanUp(directory, in: vault)
+            try cleanUpNowAndThen(directory, in: vault)
             let (outer, inner) = try FileKeysRecord(device: core.device).current(
                 protection, classKey: classKey, in: vault)
             let file = try directory.open(temporary, [.readWrite, .exclusive])

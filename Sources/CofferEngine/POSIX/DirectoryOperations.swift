@@ -1,7 +1,6 @@
 package import CofferBase
 import Glibc
 import CLinux
-import Dispatch
 import Synchronization
 package import SystemPackage
 
@@ -111,11 +110,14 @@ extension Descriptor {
         let pieces = zeros.isEmpty ? 0 : (Int(size) + zeros.count - 1) / zeros.count
         let failure = Mutex<CofferError?>(nil)
         // On every processor: the copy of a long file would take as long to clear as it took to make.
-        DispatchQueue.concurrentPerform(iterations: pieces) { piece in
-            let offset = Int64(piece) * Int64(zeros.count)
-            let count = Int(min(Int64(zeros.count), size - offset))
+        let next = Atomic(0)
+        Threads.run(min(pieces, Environment.processors)) {
             do throws(CofferError) {
-                try file.write(zeros.span.extracting(0..<count), at: offset)
+                while case let piece = next.add(1, ordering: .relaxed).oldValue, piece < pieces {
+                    let offset = Int64(piece) * Int64(zeros.count)
+                    let count = Int(min(Int64(zeros.count), size - offset))
+                    try file.write(zeros.span.extracting(0..<count), at: offset)
+                }
             } catch {
                 failure.withLock { $0 = $0 ?? error }
             }

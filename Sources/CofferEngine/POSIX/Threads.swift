@@ -1,0 +1,46 @@
+import Glibc
+import Synchronization
+
+/// Threads of this library's own, for work that keeps every processor busy.
+///
+/// On Linux, `DispatchQueue.concurrentPerform` takes the threads that Swift's tasks run on: long work there
+/// would hold up every task of the program.
+package enum Threads {
+    /// Calls `body` on `count` threads at once, one of which is the caller's, and waits for all of them.
+    /// Where no more threads can be had there are fewer calls, at least one.
+    package static func run(_ count: Int, _ body: @Sendable () -> Void) {
+        guard count > 1 else { return body() }
+        withoutActuallyEscaping(body) { body in
+            var started: [pthread_t] = []
+            for _ in 1..<count {
+                guard let thread = start(Job(body)) else { break }
+                started.append(thread)
+            }
+            body()
+            for thread in started { pthread_join(thread, nil) }
+        }
+    }
+
+    private final class Job: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    /// The thread lets go of the job before it ends, so that nobody has it once it is joined.
+    private static func start(_ job: Job) -> pthread_t? {
+        var thread = pthread_t()
+        let reference = unsafe Unmanaged.passRetained(job)
+        let status = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                unsafe Unmanaged<Job>.fromOpaque(argument).takeRetainedValue().body()
+                return nil
+            }, reference.toOpaque())
+        guard status == 0 else {
+            unsafe reference.release()
+            return nil
+        }
+        return thread
+    }
+}

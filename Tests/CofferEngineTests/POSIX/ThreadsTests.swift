@@ -1,0 +1,34 @@
+import CofferEngine
+import Dispatch
+import Synchronization
+import Testing
+
+@Suite struct ThreadsTests {
+    private final class Counter: Sendable {
+        private let count = Atomic(0)
+        var value: Int { count.load(ordering: .sequentiallyConsistent) }
+        func add(_ number: Int) { count.add(number, ordering: .sequentiallyConsistent) }
+    }
+
+    @Test(arguments: [0, 1, 2, 7]) func everyThreadIsWaitedFor(count: Int) {
+        let calls = Atomic(0)
+        Threads.run(count) { calls.add(1, ordering: .relaxed) }
+        #expect(calls.load(ordering: .relaxed) == max(count, 1))
+    }
+
+    /// They run side by side: each waits until all have begun. Called from a thread of its own, as all
+    /// blocking work is.
+    @Test(.timeLimit(.minutes(2))) func theyRunAtTheSameTime() async {
+        let begun = Counter()
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "coffer.threads-test").async {
+                Threads.run(3) {
+                    begun.add(1)
+                    while begun.value < 3 { Clock.sleep(for: .milliseconds(1)) }
+                }
+                continuation.resume()
+            }
+        }
+        #expect(begun.value == 3)
+    }
+}

@@ -95,7 +95,7 @@ let package = Package(
                 "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
-            swiftSettings: shared),
+            resources: [.embedInCode("Resources/fake_secret_service.py")], swiftSettings: shared),
 
         // Floor 3: what people run.
         .executableTarget(

@@ -21,17 +21,27 @@ public struct TemporaryVault: Sendable {
     public let clock: TestClock
     /// Where the vault is: open further sessions there.
     public let location: HomeLocation
+    /// What goes wrong between the session and its keyring, when the test says so.
+    public let faults: TestFaults
+
+    private init(session: Session, clock: TestClock, location: HomeLocation) {
+        self.session = session
+        self.clock = clock
+        self.location = location
+        faults = TestFaults(session.keyringFaults)
+    }
 
     /// Makes a vault, gives it to `body` and removes it, whatever `body` does.
     ///
     /// - Parameters:
     ///   - passcode: `nil` for none.
     ///   - options: How the home is set up; the cost is replaced by the least one.
+    ///   - service: The device key and the tokens are kept there instead of in the home.
     ///   - body: The test.
     /// - Returns: What `body` gives.
     /// - Throws: What making the vault or `body` throws.
     public static func with<Result>(
-        passcode: String? = nil, options: HomeOptions = HomeOptions(),
+        passcode: String? = nil, options: HomeOptions = HomeOptions(), service: FakeSecretService? = nil,
         _ body: (TemporaryVault) async throws -> Result
     ) async throws -> Result {
         let parent = temporaryDirectory
@@ -40,9 +50,11 @@ public struct TemporaryVault: Sendable {
         try directory.makeDirectory(name)
         defer { try? directory.removeTree(name) }
         let clock = TestClock()
-        let location = HomeLocation(path: parent.pushing(name).appending("home"))
+        let path = parent.pushing(name).appending("home")
+        let location = HomeLocation(path: path, sessionBus: service?.address)
         var options = options
         options.cost = .floor
+        if service != nil { options.keyring = .secretService }
         let session = try await Session.create(
             at: location, options: options, passcode: passcode.map { text in try Passcode(copying: text) },
             time: clock.source)
@@ -52,9 +64,13 @@ public struct TemporaryVault: Sendable {
 
     /// Another session on the same vault, locked, by the same clock: what another process would see.
     ///
-    /// - Throws: As ``Session/open(at:time:)``.
-    public func openAnother() async throws(CofferError) -> Session {
-        try await Session.open(at: location, time: clock.source)
+    /// - Parameter interaction: Whether the keyring may ask the user.
+    /// - Returns: The open session.
+    /// - Throws: As ``Session/open(at:time:interaction:)``.
+    public func openAnother(
+        interaction: KeyringInteraction = .forbidden
+    ) async throws(CofferError) -> Session {
+        try await Session.open(at: location, time: clock.source, interaction: interaction)
     }
 
     private static var temporaryDirectory: FilePath {

@@ -45,6 +45,9 @@ public final class Session: Sendable {
     /// them.
     package func shareVolatileTokens() { core.volatileTokens.share() }
 
+    /// What tests let go wrong with the keyring.
+    package var keyringFaults: KeyringFaults { core.keyring.faults }
+
     /// The vault's directory; whatever is in it goes when the vault is wiped.
     package var vaultDirectory: FilePath { core.home.path.pushing(Home.vaultName) }
 

@@ -16,6 +16,7 @@ final class SecretServiceClient: Sendable {
     private static let service = "org.freedesktop.Secret.Service"
     private static let collection = "org.freedesktop.Secret.Collection"
     private static let item = "org.freedesktop.Secret.Item"
+    private static let prompt = "org.freedesktop.Secret.Prompt"
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let prompter = "org.gnome.keyring.SystemPrompter"
     /// What stands for no object.
@@ -34,16 +35,19 @@ final class SecretServiceClient: Sendable {
     private let link = Mutex<Link?>(nil)
 
     private let limit: Duration
+    private let promptLimit: Duration
 
     /// A client of the service on the bus at `address`, the session's bus unless told, that takes at most
-    /// `limit` for one operation.
+    /// `limit` for one operation and waits for a person as long as `promptLimit`.
     init(
         address: String?, interaction: KeyringInteraction = .forbidden,
-        limit: Duration = SecretServiceClient.deadline
+        limit: Duration = SecretServiceClient.deadline,
+        promptLimit: Duration = SecretServiceClient.promptDeadline
     ) {
         self.address = address
         self.interaction = interaction
         self.limit = limit
+        self.promptLimit = promptLimit
     }
 
     /// The deadline of an operation that begins now.
@@ -108,13 +112,13 @@ final class SecretServiceClient: Sendable {
             }
         }
         guard reply.count == 2, let prompt = reply[1].text else { throw Self.strange("CreateItem") }
-        try answer(prompt)
+        try answer(prompt, time)
     }
 
     /// Removes an item; one that is gone is as good.
     func delete(_ path: String, _ time: CallDeadline) throws(CofferError) {
         let reply = try ifPresent { () throws(CofferError) in try call(path, Self.item, "Delete", [], time) }
-        if let prompt = reply?.first?.text { try answer(prompt) }
+        if let prompt = reply?.first?.text { try answer(prompt, time) }
     }
 
     // MARK: Collections
@@ -154,7 +158,7 @@ final class SecretServiceClient: Sendable {
         }
         let reply = try call(Self.servicePath, Self.service, "Unlock", [.paths(paths)], time)
         guard reply.count == 2, let prompt = reply[1].text else { throw Self.strange("Unlock") }
-        try answer(prompt)
+        try answer(prompt, time)
     }
 
     /// The process of the service, where the bus knows it.
@@ -167,17 +171,31 @@ final class SecretServiceClient: Sendable {
     // MARK: Prompts
 
     /// Lets the service ask the user, if it must.
-    private func answer(_ prompt: String) throws(CofferError) {
+    private func answer(_ prompt: String, _ time: CallDeadline) throws(CofferError) {
         guard prompt != Self.nothing else { return }
         guard interaction == .allowed else { throw Self.locked }
-        let time = CallDeadline(Self.promptDeadline)
+        try time.excluding { () throws(CofferError) in try show(prompt) }
+    }
+
+    private func show(_ prompt: String) throws(CofferError) {
+        let time = CallDeadline(promptLimit)
         let link = try current(time).link
         // gnome-keyring leaves the asking to another program; without one it says that the user declined.
         let isAlone = try link.bus.ask("NameHasOwner", [.text("org.gnome.keyring")], deadline: time.left)
         let isThere = try link.bus.ask("NameHasOwner", [.text(Self.prompter)], deadline: time.left)
-        let answer = try link.bus.call(
-            BusMember(link.owner, prompt, "org.freedesktop.Secret.Prompt", "Prompt"), [.text("")],
-            awaiting: "Completed", watching: Self.prompter, deadline: time.left)
+        let answer: (values: [BusValue], appeared: Bool)
+        do throws(CofferError) {
+            answer = try link.bus.call(
+                BusMember(link.owner, prompt, Self.prompt, "Prompt"), [.text("")],
+                awaiting: "Completed", watching: Self.prompter, deadline: time.left)
+        } catch {
+            // A question that nobody waits for any more is taken back, as far as the service still listens.
+            if error.code == .timedOut {
+                _ = try? link.bus.call(
+                    BusMember(link.owner, prompt, Self.prompt, "Dismiss"), deadline: .seconds(1))
+            }
+            throw error
+        }
         guard answer.values.first?.flag == true else { return }
         guard isAlone?.flag != true || isThere?.flag == true || answer.appeared else {
             throw CofferError(
@@ -294,13 +312,4 @@ final class SecretServiceClient: Sendable {
     private static func strange(_ method: String) -> CofferError {
         CofferError(.internalFailure, "The Secret Service gave a strange answer to \(method).")
     }
-}
-
-/// Until when an operation on a keyring may last.
-struct CallDeadline: Sendable {
-    private let end: Duration
-
-    init(_ duration: Duration) { end = Clock.sinceBoot + duration }
-
-    var left: Duration { end - Clock.sinceBoot }
 }

@@ -14,6 +14,7 @@ final class VaultKeyring: Keyring {
     private let home: Home
     private let device: DeviceRecord
     private let current = Mutex<Current?>(nil)
+    let faults = KeyringFaults()
 
     init(home: Home, device: DeviceRecord) {
         self.home = home
@@ -37,13 +38,16 @@ final class VaultKeyring: Keyring {
 
     /// Under the home's lock nobody moves the keyring.
     func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+        try faults.check(.changing)
         try recorded().keyring.apply(changes)
+        try faults.check(.changed)
     }
 
     /// Runs `body`, once more when what it read was moved away meanwhile.
     private func reading<Result>(
         _ body: (any Keyring) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
+        try faults.check(.reading)
         let before = try recorded()
         do throws(CofferError) {
             let result = try body(before.keyring)

@@ -56,7 +56,10 @@ struct GettingStartedTests {
 
     @Test(
         "What is printed is what was compiled",
-        arguments: ["README.md", "Sources/Coffer/Coffer.docc/GettingStarted.md"])
+        arguments: [
+            "README.md", "Sources/Coffer/Coffer.docc/GettingStarted.md",
+            "Sources/Coffer/Coffer.docc/Testing.md",
+        ])
     func printed(document: String) throws {
         let snippets = try Self.snippets()
         let blocks = try Self.blocks(of: document)
@@ -69,11 +72,11 @@ struct GettingStartedTests {
         }
     }
 
-    @Test("The tutorial marks every block of Swift")
-    func marked() throws {
-        let text = try Self.lines(of: "Sources/Coffer/Coffer.docc/GettingStarted.md")
-        let fences = text.filter { $0 == "```swift" }.count
-        #expect(try Self.blocks(of: "Sources/Coffer/Coffer.docc/GettingStarted.md").count == fences)
+    @Test("The articles mark every block of Swift", arguments: ["GettingStarted", "Testing"])
+    func marked(article: String) throws {
+        let path = "Sources/Coffer/Coffer.docc/\(article).md"
+        let fences = try Self.lines(of: path).filter { $0 == "```swift" }.count
+        #expect(try Self.blocks(of: path).count == fences)
     }
 
     private static func lines(of path: String) throws -> [String] {
@@ -81,11 +84,12 @@ struct GettingStartedTests {
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// The code between the markers of ``GettingStarted``, by name.
+    /// The code between the markers of ``GettingStarted`` and ``TestingGuide``, by name.
     private static func snippets() throws -> [String: [String]] {
         var snippets: [String: [String]] = [:]
         var name: String?
-        for line in try lines(of: "Tests/CofferTests/Documentation/GettingStarted.swift") {
+        let files = ["GettingStarted", "TestingGuide"].map { "Tests/CofferTests/Documentation/\($0).swift" }
+        for line in try files.flatMap({ try lines(of: $0) }) {
             let text = line.trimmingCharacters(in: .whitespaces)
             if text == "// snippet end" {
                 name = nil

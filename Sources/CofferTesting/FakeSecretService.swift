@@ -1,0 +1,268 @@
+import Coffer
+public import CofferBase
+import CofferEngine
+import Synchronization
+import SystemPackage
+
+/// A Secret Service that does what a test tells it, on a message bus of its own, for a CI without a desktop.
+///
+/// It speaks the protocol of the real ones, also to libsecret and `secret-tool`, and can do what those do
+/// once a year: a question that the user dismisses or never answers, a service that stops or dies in the
+/// middle of a call, an item of which there are suddenly two. Nothing in it is protected.
+///
+/// ```swift
+/// try await FakeSecretService.with { service in
+///     try await TemporaryVault.with(service: service) { vault in … }
+/// }
+/// ```
+///
+/// Needs the programs `dbus-daemon` and `python3` with the modules `dbus` and `gi`: on Debian the packages
+/// dbus, python3-dbus and python3-gi. Both programs end with this process, however it ends.
+public final class FakeSecretService: Sendable {
+    /// What becomes of a question to the user.
+    public enum PromptAnswer: String, Sendable {
+        /// The user agrees.
+        case completed
+        /// The user closes the question.
+        case dismissed
+        /// Nobody answers.
+        case never
+        /// Nothing is asked: what is locked opens at once.
+        case none
+    }
+
+    /// The methods in which something can go wrong.
+    public enum Method: String, Sendable, CaseIterable {
+        /// A client says that it is there.
+        case openSession = "OpenSession"
+        /// Items are looked for by attributes.
+        case searchItems = "SearchItems"
+        /// Items or collections are to be unlocked.
+        case unlock = "Unlock"
+        /// The collection for new items is looked up.
+        case readAlias = "ReadAlias"
+        /// One secret is read.
+        case getSecret = "GetSecret"
+        /// Several secrets are read.
+        case getSecrets = "GetSecrets"
+        /// A secret is replaced.
+        case setSecret = "SetSecret"
+        /// An item is made.
+        case createItem = "CreateItem"
+        /// An item is removed.
+        case delete = "Delete"
+    }
+
+    /// When in a call it goes wrong.
+    public enum Moment: String, Sendable, CaseIterable {
+        /// Before anything is done.
+        case before
+        /// When all is done, before the answer.
+        case after
+    }
+
+    /// What goes wrong.
+    public enum Mishap: Sendable {
+        /// The service stands still until ``FakeSecretService/resume()``.
+        case stops
+        /// The service is killed; ``FakeSecretService/restart()`` starts another.
+        case dies
+        /// The call fails with a D-Bus error of this name.
+        case fails(String)
+    }
+
+    private static let name = "org.coffer.FakeSecretService"
+    /// How long the programs have to start, and to do what they are told.
+    private static let patience = Duration.seconds(60)
+
+    /// The address of the bus: give it to ``HomeLocation``, or to programs as `DBUS_SESSION_BUS_ADDRESS`.
+    public let address: String
+    private let python: String
+    private let directory: FilePath
+    private let bus: CompanionProcess
+    private let service: Mutex<CompanionProcess?>
+
+    private init(directory: FilePath, python: String) throws(CofferError) {
+        self.directory = directory
+        self.python = python
+        address = "unix:path=\(directory.appending("bus").string)"
+        bus = try Self.start("bus", directory, python)
+        service = Mutex(try Self.start("service", directory, python))
+    }
+
+    private static func start(
+        _ part: String, _ directory: FilePath, _ python: String
+    ) throws(CofferError) -> CompanionProcess {
+        let script = directory.appending("service.py").string
+        let words = [python, script, part, directory.string]
+        return try CompanionProcess.start(words.map { Array($0.utf8) })
+    }
+
+    /// Whether the programs that this needs are installed.
+    ///
+    /// - Parameter python: The Python to run it with.
+    /// - Returns: Whether a service can be started.
+    public static func isPossible(python: String = "/usr/bin/python3") async -> Bool {
+        guard BusListener.isBuilt else { return false }
+        let check = "import dbus, gi, shutil, sys; sys.exit(shutil.which('dbus-daemon') is None)"
+        let words = [python, "-c", check].map { Array($0.utf8) }
+        let code = try? await BlockingWork.run { _ throws(CofferError) in
+            try ChildProcess.run(words, outputToErrors: true)
+        }
+        return code == 0
+    }
+
+    /// Starts a bus and a service, gives the service to `body` and ends both, whatever `body` does.
+    ///
+    /// - Parameters:
+    ///   - python: The Python to run it with.
+    ///   - body: The test.
+    /// - Returns: What `body` gives.
+    /// - Throws: `unsupported` when a program is missing, `timedOut`, or what `body` throws.
+    public static func with<Result>(
+        python: String = "/usr/bin/python3", _ body: (FakeSecretService) async throws -> Result
+    ) async throws -> Result {
+        let parent = FilePath(Environment.value("TMPDIR") ?? "/tmp")
+        let name = FilePath("coffer-service" + (try Descriptor.temporaryName().string))
+        let folder = try Descriptor.open(parent, [.read, .directory])
+        try folder.makeDirectory(name)
+        defer { try? folder.removeTree(name) }
+        let directory = try folder.open(name, [.read, .directory])
+        let script = PackageResources.fake_secret_service_py
+        try directory.replace("service.py", with: script.span)
+        let made = try FakeSecretService(directory: parent.pushing(name), python: python)
+        defer { made.end() }
+        try await made.started()
+        return try await body(made)
+    }
+
+    private func end() {
+        service.withLock { $0 = nil }
+        bus.end()
+    }
+
+    // MARK: The program
+
+    /// Stops the service where it is.
+    public func stop() { service.withLock { $0?.stop() } }
+
+    /// Lets a service that stopped go on.
+    public func resume() { service.withLock { $0?.resume() } }
+
+    /// Kills the service, if it still runs, and starts another one with the same items.
+    ///
+    /// - Throws: `timedOut` when it does not start.
+    public func restart() async throws(CofferError) {
+        service.withLock { $0?.end() }
+        let next = try Self.start("service", directory, python)
+        service.withLock { $0 = next }
+        try await started()
+    }
+
+    /// Waits until the service answers.
+    private func started() async throws(CofferError) {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            let end = Clock.sinceBoot + Self.patience
+            while true {
+                guard service.withLock({ $0?.isRunning ?? false }), bus.isRunning else {
+                    throw CofferError(
+                        .unsupported,
+                        "The service for tests does not start: it needs dbus-daemon, python3-dbus and "
+                            + "python3-gi.")
+                }
+                do throws(CofferError) {
+                    _ = try ask("count", until: end)
+                    return
+                } catch {
+                    guard Clock.sinceBoot < end else { throw error }
+                    Clock.sleep(for: .milliseconds(10))
+                }
+            }
+        }
+    }
+
+    // MARK: What it does
+
+    /// Locks the collection, as a user would, or unlocks it.
+    ///
+    /// - Throws: `timedOut` while the service stands still.
+    public func lock(_ isLocked: Bool = true) async throws(CofferError) {
+        try await tell(isLocked ? "lock" : "unlock")
+    }
+
+    /// Says what becomes of questions to the user from here on.
+    ///
+    /// - Throws: `timedOut` while the service stands still.
+    public func answerPrompts(_ answer: PromptAnswer) async throws(CofferError) {
+        try await tell("answer \(answer.rawValue)")
+    }
+
+    /// Lets the making and removing of items ask the user first, as some services do.
+    ///
+    /// - Throws: `timedOut` while the service stands still.
+    public func askBeforeChanges(_ asks: Bool = true) async throws(CofferError) {
+        for method in [Method.createItem, .delete] {
+            try await tell("asks \(method.rawValue) \(asks ? "yes" : "no")")
+        }
+    }
+
+    /// Takes the default collection away, or gives it back.
+    ///
+    /// - Throws: `timedOut` while the service stands still.
+    public func haveDefaultCollection(_ exists: Bool) async throws(CofferError) {
+        try await tell("default \(exists ? "yes" : "no")")
+    }
+
+    /// Lets the next call of a method go wrong, once.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - moment: When in the call.
+    ///   - mishap: What goes wrong.
+    /// - Throws: `timedOut` while the service stands still.
+    public func upset(
+        _ method: Method, _ moment: Moment, _ mishap: Mishap
+    ) async throws(CofferError) {
+        let word =
+            switch mishap {
+            case .stops: "stop"
+            case .dies: "die"
+            case .fails(let name): name
+            }
+        try await tell("on \(method.rawValue) \(moment.rawValue) \(word)")
+    }
+
+    /// How many items there are.
+    ///
+    /// - Throws: `timedOut` while the service stands still.
+    public func itemCount() async throws(CofferError) -> Int { try await tell("count") }
+
+    /// How many questions were shown.
+    ///
+    /// - Throws: `timedOut` while the service stands still.
+    public func promptCount() async throws(CofferError) -> Int { try await tell("prompts") }
+
+    /// Makes a second item of each, as another program could.
+    ///
+    /// - Throws: `timedOut` while the service stands still.
+    public func duplicateItems() async throws(CofferError) { try await tell("copy") }
+
+    /// Removes every item, as another program could.
+    ///
+    /// - Throws: `timedOut` while the service stands still.
+    public func removeItems() async throws(CofferError) { try await tell("clear") }
+
+    @discardableResult
+    private func tell(_ command: String) async throws(CofferError) -> Int {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            try ask(command, until: Clock.sinceBoot + Self.patience)
+        }
+    }
+
+    private func ask(_ command: String, until end: Duration) throws(CofferError) -> Int {
+        let bus = try MessageBus.connect(address, deadline: end - Clock.sinceBoot)
+        let reply = try bus.call(
+            BusMember(Self.name, "/", Self.name, "Tell"), [.text(command)], deadline: end - Clock.sinceBoot)
+        return reply.first?.text.flatMap { Int($0) } ?? 0
+    }
+}

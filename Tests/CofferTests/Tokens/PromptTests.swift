@@ -1,0 +1,147 @@
+#if SecretService
+    @testable import Coffer
+    import CofferBase
+    import CofferEngine
+    import CofferTesting
+    import TestSupport
+    import Testing
+
+    /// Questions to the user, on a service that lets a test answer them.
+    @Suite("Questions of the Secret Service", .enabled { await FakeSecretService.isPossible() })
+    struct PromptTests {
+        private let name = KeyringContract.name(1)
+        private let patience = Duration.seconds(120)
+
+        private func keyring(
+            _ service: FakeSecretService, _ vaultID: VaultID,
+            interaction: KeyringInteraction = .allowed, promptLimit: Duration = .seconds(120)
+        ) throws -> SecretServiceKeyring {
+            try SecretServiceKeyring(
+                tokensOf: vaultID,
+                client: SecretServiceClient(
+                    address: service.address, interaction: interaction, limit: patience,
+                    promptLimit: promptLimit))
+        }
+
+        /// What blocks, on a thread of its own; gives the code it failed with.
+        private func code(
+            _ body: @escaping @Sendable () throws(CofferError) -> Void
+        ) async throws -> CofferError.Code? {
+            await refusal { try await BlockingWork.run { _ throws(CofferError) in try body() } }?.code
+        }
+
+        @Test func aLockedCollectionIsOpenedWhenTheUserAgrees() async throws {
+            try await FakeSecretService.with { service in
+                let name = name
+                let keyring = try keyring(service, VaultID.random())
+                #expect(try await code { () throws(CofferError) in try keyring.put([1], for: name) } == nil)
+                try await service.lock()
+                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                #expect(read == [1])
+                #expect(try await service.promptCount() == 1)
+                // It stays open, and what is absent is absent.
+                let absent = KeyringContract.name(2)
+                let none = try await BlockingWork.run { _ throws(CofferError) in
+                    try keyring.envelope(absent)
+                }
+                #expect(none == nil)
+                #expect(try await service.promptCount() == 1)
+            }
+        }
+
+        @Test func aDismissedQuestionIsSaidAndNothingIsChanged() async throws {
+            try await FakeSecretService.with { service in
+                let name = name
+                let keyring = try keyring(service, VaultID.random())
+                _ = try await code { () throws(CofferError) in try keyring.put([1], for: name) }
+                try await service.lock()
+                try await service.answerPrompts(.dismissed)
+                let absent = KeyringContract.name(2)
+                let codes = [
+                    try await code { () throws(CofferError) in _ = try keyring.envelope(name) },
+                    try await code { () throws(CofferError) in _ = try keyring.envelope(absent) },
+                    try await code { () throws(CofferError) in _ = try keyring.envelopes() },
+                    try await code { () throws(CofferError) in try keyring.put([2], for: name) },
+                    try await code { () throws(CofferError) in try keyring.put([2], for: absent) },
+                    try await code { () throws(CofferError) in try keyring.remove(name) },
+                ]
+                #expect(codes.allSatisfy { $0 == .promptDismissed }, "\(codes)")
+                #expect(try await service.itemCount() == 1)
+                #expect(try await service.promptCount() == 6)
+                try await service.lock(false)
+                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                #expect(read == [1])
+            }
+        }
+
+        @Test func aQuestionThatNobodyAnswersTimesOutAndIsTakenBack() async throws {
+            try await FakeSecretService.with { service in
+                let name = name
+                let vaultID = try VaultID.random()
+                let patient = try keyring(service, vaultID)
+                _ = try await code { () throws(CofferError) in try patient.put([1], for: name) }
+                try await service.lock()
+                try await service.answerPrompts(.never)
+                let keyring = try keyring(service, vaultID, promptLimit: .milliseconds(500))
+                let late = try await code { () throws(CofferError) in _ = try keyring.envelope(name) }
+                #expect(late == .timedOut)
+                #expect(try await service.promptCount() == 1)
+                try await service.answerPrompts(.completed)
+                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                #expect(read == [1])
+            }
+        }
+
+        @Test func nobodyIsAskedUnlessItIsAllowed() async throws {
+            try await FakeSecretService.with { service in
+                let name = name
+                let keyring = try keyring(service, VaultID.random(), interaction: .forbidden)
+                _ = try await code { () throws(CofferError) in try keyring.put([1], for: name) }
+                try await service.lock()
+                let read = try await code { () throws(CofferError) in _ = try keyring.envelope(name) }
+                #expect(read == .keyringLocked)
+                try await service.lock(false)
+                try await service.askBeforeChanges()
+                let other = KeyringContract.name(2)
+                let made = try await code { () throws(CofferError) in try keyring.put([2], for: other) }
+                let removed = try await code { () throws(CofferError) in try keyring.remove(name) }
+                #expect(made == .keyringLocked && removed == .keyringLocked)
+                #expect(try await service.itemCount() == 1)
+                #expect(try await service.promptCount() == 0)
+            }
+        }
+
+        /// As services do that ask before each change.
+        @Test func makingAndRemovingMayAskToo() async throws {
+            try await FakeSecretService.with { service in
+                let name = name
+                let keyring = try keyring(service, VaultID.random())
+                try await service.askBeforeChanges()
+                #expect(try await code { () throws(CofferError) in try keyring.put([1], for: name) } == nil)
+                try await service.answerPrompts(.dismissed)
+                let other = KeyringContract.name(2)
+                let made = try await code { () throws(CofferError) in try keyring.put([2], for: other) }
+                let removed = try await code { () throws(CofferError) in try keyring.remove(name) }
+                #expect(made == .promptDismissed && removed == .promptDismissed)
+                #expect(try await service.itemCount() == 1)
+                try await service.answerPrompts(.completed)
+                #expect(try await code { () throws(CofferError) in try keyring.remove(name) } == nil)
+                #expect(try await service.itemCount() == 0)
+            }
+        }
+
+        /// The time that a person takes is not the service's.
+        @Test func answeringTakesNothingFromTheDeadline() {
+            let start = Clock.sinceBoot
+            let deadline = CallDeadline(.seconds(600))
+            var asked = Duration.zero
+            try? deadline.excluding { () throws(CofferError) in
+                let start = Clock.sinceBoot
+                Clock.sleep(for: .milliseconds(30))
+                asked = Clock.sinceBoot - start
+            }
+            let left = deadline.left
+            #expect(.seconds(600) - left <= Clock.sinceBoot - start - asked)
+        }
+    }
+#endif

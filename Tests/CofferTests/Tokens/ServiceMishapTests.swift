@@ -1,0 +1,171 @@
+#if SecretService
+    @testable import Coffer
+    import CofferBase
+    import CofferTesting
+    import TestSupport
+    import Testing
+
+    /// A service that stops, dies or refuses in the middle of a call, at every call that a vault makes.
+    @Suite("Mishaps in the middle of a call", .enabled { await FakeSecretService.isPossible() })
+    struct ServiceMishapTests {
+        private typealias Method = FakeSecretService.Method
+        private let name = KeyringContract.name(1)
+
+        /// What a vault does, and the calls that it makes for it.
+        private enum Operation: CaseIterable {
+            case read, readAll, make, replace, remove
+
+            var methods: [Method] {
+                switch self {
+                case .read: [.openSession, .searchItems, .getSecret]
+                case .readAll: [.searchItems, .getSecrets]
+                case .make: [.searchItems, .readAlias, .createItem, .getSecret]
+                case .replace: [.searchItems, .setSecret, .getSecret]
+                case .remove: [.searchItems, .delete]
+                }
+            }
+
+            /// What may be stored after it failed.
+            var outcomes: [[UInt8]?] {
+                switch self {
+                case .read, .readAll: [[1]]
+                case .make: [nil, [2]]
+                case .replace: [[1], [2]]
+                case .remove: [[1], nil]
+                }
+            }
+
+            func run(_ keyring: SecretServiceKeyring, _ name: [UInt8]) throws(CofferError) {
+                switch self {
+                case .read: _ = try keyring.envelope(name)
+                case .readAll: _ = try keyring.envelopes()
+                case .make, .replace: try keyring.put([2], for: name)
+                case .remove: try keyring.remove(name)
+                }
+            }
+        }
+
+        private func keyring(
+            _ service: FakeSecretService, _ vaultID: VaultID, limit: Duration = .seconds(120)
+        ) throws -> SecretServiceKeyring {
+            try SecretServiceKeyring(
+                tokensOf: vaultID, client: SecretServiceClient(address: service.address, limit: limit))
+        }
+
+        /// Runs `operation` while `method` goes wrong; gives the code and what is stored afterwards.
+        private func outcome(
+            _ operation: Operation, _ method: Method, _ moment: FakeSecretService.Moment,
+            _ mishap: FakeSecretService.Mishap, on service: FakeSecretService,
+            limit: Duration = .seconds(120),
+            mending: () async throws -> Void
+        ) async throws -> (code: CofferError.Code?, stored: [UInt8]?) {
+            let name = name
+            let vaultID = try VaultID.random()
+            let sound = try keyring(service, vaultID)
+            if operation != .make {
+                try await BlockingWork.run { _ throws(CofferError) in try sound.put([1], for: name) }
+            }
+            let upset = try keyring(service, vaultID, limit: limit)
+            // The first call alone may say that a client is there.
+            if method != .openSession {
+                _ = try await BlockingWork.run { _ throws(CofferError) in try upset.count() }
+            }
+            try await service.upset(method, moment, mishap)
+            let code = await refusal {
+                try await BlockingWork.run { _ throws(CofferError) in try operation.run(upset, name) }
+            }?.code
+            try await mending()
+            let another = try keyring(service, vaultID)
+            let stored = try await BlockingWork.run { _ throws(CofferError) in try another.envelope(name) }
+            // The one that failed goes on too.
+            try await BlockingWork.run { _ throws(CofferError) in
+                try upset.put([3], for: name)
+                try upset.remove(name)
+            }
+            return (code, stored)
+        }
+
+        @Test func refused() async throws {
+            try await FakeSecretService.with { service in
+                for operation in Operation.allCases {
+                    for method in operation.methods {
+                        let mishap = FakeSecretService.Mishap.fails("org.freedesktop.DBus.Error.NoMemory")
+                        let (code, stored) = try await outcome(
+                            operation, method, .before, mishap, on: service
+                        ) {}
+                        #expect(code == .noSpace, "\(operation) \(method)")
+                        #expect(operation.outcomes.contains(stored), "\(operation) \(method)")
+                    }
+                }
+            }
+        }
+
+        @Test(arguments: FakeSecretService.Moment.allCases)
+        func killed(_ moment: FakeSecretService.Moment) async throws {
+            try await FakeSecretService.with { service in
+                for operation in Operation.allCases {
+                    for method in operation.methods {
+                        let (code, stored) = try await outcome(
+                            operation, method, moment, .dies, on: service
+                        ) { try await service.restart() }
+                        #expect(
+                            code == .interrupted || code == .noSecretService, "\(operation) \(method)")
+                        #expect(operation.outcomes.contains(stored), "\(operation) \(method)")
+                    }
+                }
+            }
+        }
+
+        @Test(arguments: FakeSecretService.Moment.allCases)
+        func stopped(_ moment: FakeSecretService.Moment) async throws {
+            try await FakeSecretService.with { service in
+                for (operation, method) in [
+                    (Operation.read, Method.getSecret), (.make, .createItem), (.replace, .setSecret),
+                    (.remove, .delete),
+                ] {
+                    let (code, stored) = try await outcome(
+                        operation, method, moment, .stops, on: service, limit: .seconds(4)
+                    ) { service.resume() }
+                    #expect(code == .timedOut, "\(operation) \(method)")
+                    #expect(operation.outcomes.contains(stored), "\(operation) \(method)")
+                }
+            }
+        }
+
+        @Test func noDefaultCollectionHidesNoItem() async throws {
+            try await FakeSecretService.with { service in
+                let name = name
+                let keyring = try keyring(service, VaultID.random())
+                try await BlockingWork.run { _ throws(CofferError) in try keyring.put([1], for: name) }
+                try await service.haveDefaultCollection(false)
+                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                #expect(read == [1])
+                let other = KeyringContract.name(2)
+                let code = await refusal {
+                    try await BlockingWork.run { _ throws(CofferError) in try keyring.put([2], for: other) }
+                }?.code
+                #expect(code == .noDefaultCollection)
+                #expect(try await service.itemCount() == 1)
+            }
+        }
+
+        /// What other programs do to the items of a vault, as the vault says it.
+        @Test func aVaultSaysWhatOthersDid() async throws {
+            try await FakeSecretService.with { service in
+                try await TemporaryVault.with(service: service) { vault in
+                    let id = try TokenID(service: "s", account: "a")
+                    try await vault.session.tokens.put(Token(copying: "x"), for: id)
+                    try await service.duplicateItems()
+                    let error = await refusal { _ = try await vault.session.tokens.info(for: id) }
+                    #expect(error?.code == .ambiguous && error?.entries.count == 2)
+                    #expect(await refusal { _ = try await vault.openAnother() }?.code == .ambiguous)
+                    try await service.removeItems()
+                    #expect(try await vault.session.tokens.info(for: id) == nil)
+                    // Without its device key the vault does not open, and no new one is made for it.
+                    #expect(await refusal { _ = try await vault.openAnother() }?.code == .keyringUnavailable)
+                    #expect(try await service.itemCount() == 0)
+                }
+            }
+        }
+    }
+#endif

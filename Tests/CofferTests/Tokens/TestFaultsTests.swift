@@ -1,0 +1,59 @@
+import Coffer
+import CofferBase
+import CofferTesting
+import Testing
+
+/// The faults that consumers' tests let a vault have.
+@Suite("CofferTesting: faults")
+struct TestFaultsTests {
+    private func id() throws -> TokenID { try TokenID(service: "s", account: "a") }
+
+    @Test func readingFailsAsOftenAsSaid() async throws {
+        try await TemporaryVault.with { vault in
+            let tokens = vault.session.tokens
+            try await tokens.put(Token(copying: "x"), for: id())
+            vault.faults.fail(.reading, with: CofferError(.timedOut, "Late."), times: 2)
+            #expect(await refusal { _ = try await tokens.info(for: id()) }?.code == .timedOut)
+            #expect(await refusal { _ = try await tokens.list() }?.code == .timedOut)
+            #expect(try await tokens.count() == 1)
+            vault.faults.fail(.reading, with: CofferError(.timedOut, "Late."), times: 2)
+            vault.faults.clear()
+            #expect(try await tokens.info(for: id())?.version == 1)
+        }
+    }
+
+    @Test func changesFailBeforeOrAfterTheyAreMade() async throws {
+        try await TemporaryVault.with { vault in
+            let tokens = vault.session.tokens
+            let full = CofferError(.noSpace, "Full.")
+            vault.faults.fail(.changing, with: full)
+            #expect(await refusal { try await tokens.put(Token(copying: "x"), for: id()) }?.code == .noSpace)
+            #expect(try await tokens.count() == 0)
+            vault.faults.fail(.changed, with: CofferError(.interrupted, "Gone."))
+            #expect(
+                await refusal { try await tokens.put(Token(copying: "x"), for: id()) }?.code == .interrupted)
+            #expect(try await tokens.count() == 1)
+            // Another session is not concerned.
+            vault.faults.fail(.reading, with: full, times: .max)
+            let other = try await vault.openAnother()
+            #expect(try await other.tokens.count() == 1)
+            #expect(await refusal { _ = try await tokens.count() }?.code == .noSpace)
+        }
+    }
+
+    @Test func aRefreshThatFailsKeepsTheOldToken() async throws {
+        try await TemporaryVault.with { vault in
+            let tokens = vault.session.tokens
+            try await tokens.put(Token(copying: "old"), for: id())
+            vault.faults.fail(.changing, with: CofferError(.inputOutput, "Broken."))
+            let failed = await refusal {
+                _ = try await tokens.refresh(id(), deadline: .seconds(120)) {
+                    (_, _) async throws(CofferError) in TokenRenewal(try Token(copying: "new"))
+                }
+            }
+            #expect(failed?.code == .inputOutput)
+            let kept = try await tokens.withToken(for: id()) { token, _ in token.exposing { $0.count } }
+            #expect(kept == 3)
+        }
+    }
+}

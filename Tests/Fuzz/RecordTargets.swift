@@ -41,7 +41,26 @@ extension FuzzTarget {
             let info = try TokenInfo.decode(bytes, protection: .whenUnlocked)
             _ = try TokenInfo.decode(info.encoded, protection: .whenUnlocked)
         },
+        FuzzTarget("token-export") { bytes, _ in try readExport(bytes) },
     ]
+
+    /// A record of an export, or its head where the first byte is that of the magic.
+    private static func readExport(_ bytes: [UInt8]) throws {
+        guard bytes.first != Array(Magic.export.utf8).first else {
+            let head = try TokenExport.Head.decode(bytes)
+            return try FuzzFinding.require(
+                head.encoded == Array(bytes.prefix(48)), "the head of an export changes")
+        }
+        switch try TokenExport.Record.decode(bytes.span) {
+        case .token(let info, let token):
+            try FuzzFinding.require(info.protection.mayMove, "a token that may not move is in an export")
+            let again = try TokenExport.Record.encode(info, token)
+            _ = try TokenExport.Record.decode(again.span)
+        case .end(let count):
+            let again = try TokenExport.Record.encodeEnd(count: count)
+            try FuzzFinding.require(again.span.copied() == bytes, "the end of an export changes")
+        }
+    }
 
     /// Two slots of the attempt counter; bit 0 and 1 of the first byte say which get a right tag.
     private static func readSlots(_ bytes: [UInt8], _ world: FuzzWorld) throws {

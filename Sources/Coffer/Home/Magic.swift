@@ -9,5 +9,6 @@ enum Magic {
     static let pendingToken = "COFFERQ1"
     static let fileIndex = "COFFERX1"
     static let container = "COFFERF1"
+    static let export = "COFFERE1"
     static let innerHeader = "COFFERI1"
 }

@@ -13,7 +13,7 @@ public final class TokenVault: Sendable {
     init(core: SessionCore) { self.core = core }
 
     /// Where the envelopes are.
-    private var keyring: any Keyring { core.keyring }
+    var keyring: any Keyring { core.keyring }
 
     /// Stores a token, replacing the one of that name.
     ///
@@ -199,18 +199,18 @@ public final class TokenVault: Sendable {
     }
 
     /// An envelope, and where it is.
-    private struct Found {
+    struct Found {
         let bytes: [UInt8]
         let isVolatile: Bool
     }
 
     /// The envelope of a name, a volatile one first.
-    private func located(_ name: [UInt8]) throws(CofferError) -> Found? {
+    func located(_ name: [UInt8]) throws(CofferError) -> Found? {
         if let bytes = try core.volatileTokens.envelope(name) { return Found(bytes: bytes, isVolatile: true) }
         return try keyring.envelope(name).map { Found(bytes: $0, isVolatile: false) }
     }
 
-    private func open(
+    func open(
         _ found: Found, name: [UInt8], withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
         let envelope = try TokenEnvelope.decode(found.bytes)

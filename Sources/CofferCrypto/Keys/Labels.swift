@@ -15,6 +15,8 @@ package enum Label {
     package static let tokenWrapping = "coffer/token-wrap/v1"
     package static let userNamespace = "coffer/user-namespace/v1"
     package static let deniedPasscode = "coffer/denied-passcode/v1"
+    package static let exportMAC = "coffer/export-mac/v1"
+    package static let exportSealing = "coffer/export/v1"
     package static let hostBinding = "coffer/host-binding/v1"
     package static let keyringTokens = "coffer/keyring-tokens/v1"
     package static let keyringDeviceKey = "coffer/keyring-device-key/v1"

@@ -1,0 +1,229 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// Tokens on their way to another vault: a head, and a sealed record for each.
+///
+/// Head: magic (8), version (2), key derivation (1: 1 Argon2id), 5 zero, salt (16), memory in KiB (4), passes
+/// (4), 8 zero, then HMAC-SHA256 over these 48 bytes (32), which tells a wrong passphrase from damage and
+/// binds the file to the one passphrase. Each record: length (4), then nonce ‖ ciphertext ‖ tag of
+/// XChaCha20-Poly1305 with the 48 bytes and the record's number (8) as associated data. The last record says
+/// how many tokens there were, so that nothing can be cut off, moved, left out or added.
+final class TokenExport: Sendable {
+    /// More than this is no export: 1 GiB.
+    static let sizeLimit = 1 << 30
+    /// A passphrase guards an export against whoever has the file, for ever and without an attempt counter.
+    static let shortestPassphrase = 12
+
+    private static let fieldsSize = 48
+    private static let tagSize = 32
+    private static let what = "export"
+    /// Metadata of the longest names and texts, a value and what is around them.
+    private static let longestRecord = Token.longest + (1 << 18)
+
+    /// What stands before the records, without its tag.
+    struct Head: Equatable {
+        let salt: [UInt8]
+        let cost: Argon2id.Cost
+
+        var encoded: [UInt8] {
+            var writer = ByteWriter()
+            writer.append(Array(Magic.export.utf8))
+            writer.append(UInt16(1))
+            writer.append([1, 0, 0, 0, 0, 0])
+            writer.append(salt)
+            writer.append(UInt32(cost.memoryKiB))
+            writer.append(UInt32(cost.passes))
+            writer.pad(to: fieldsSize)
+            return writer.bytes
+        }
+
+        static func decode(_ bytes: [UInt8]) throws(CofferError) -> Head {
+            var reader = ByteReader(bytes, what: what)
+            guard try reader.take(8) == Array(Magic.export.utf8) else {
+                throw CofferError(
+                    .corrupt, "This file is no export of tokens, or its first bytes are damaged.")
+            }
+            let version = try reader.number(UInt16.self)
+            let derivation = try reader.number(UInt8.self)
+            guard version == 1, derivation == 1 else {
+                throw CofferError(.unsupportedVersion, "The export was written by a newer release.")
+            }
+            guard try reader.take(5) == [0, 0, 0, 0, 0] else { throw reader.damaged }
+            let salt = try reader.take(Argon2id.saltSize)
+            let memory = Int(try reader.number(UInt32.self))
+            let cost = try Argon2id.Cost(memoryKiB: memory, passes: Int(try reader.number(UInt32.self)))
+            guard try reader.take(8) == [UInt8](repeating: 0, count: 8) else { throw reader.damaged }
+            return Head(salt: salt, cost: cost)
+        }
+    }
+
+    /// What one record says.
+    enum Record {
+        case token(TokenInfo, Token)
+        case end(count: UInt64)
+
+        private enum Kind { static let end: UInt8 = 0, token: UInt8 = 1 }
+
+        static func encode(_ info: TokenInfo, _ token: Token) throws(CofferError) -> GuardedBytes {
+            var writer = ByteWriter()
+            writer.append([Kind.token])
+            writer.append(info.protection.rawValue)
+            writer.appendCounted(info.encoded)
+            let prefix = writer.bytes
+            return try token.exposing { (value) throws(CofferError) in
+                try GuardedBytes.concatenating(prefix.span, value)
+            }
+        }
+
+        static func encodeEnd(count: UInt64) throws(CofferError) -> GuardedBytes {
+            let bytes = [Kind.end] + count.bigEndianBytes
+            return try GuardedBytes.copying(bytes.span)
+        }
+
+        static func decode(_ bytes: Span<UInt8>) throws(CofferError) -> Record {
+            guard bytes.count >= 7, bytes[0] == Kind.token else {
+                guard bytes.count == 9, bytes[0] == Kind.end else { throw damaged }
+                return .end(count: bytes.bigEndian(UInt64.self, at: 1))
+            }
+            guard let protection = ProtectionClass(rawValue: bytes.bigEndian(UInt16.self, at: 1)) else {
+                throw CofferError(
+                    .unsupportedVersion, "The export names a protection class of a newer release.")
+            }
+            let length = Int(bytes.bigEndian(UInt32.self, at: 3))
+            // What may not leave its device has no business here.
+            guard protection.mayMove, length <= bytes.count - 7 else { throw damaged }
+            let metadata = bytes.extracting(7..<7 + length).copied()
+            let info = try TokenInfo.decode(metadata, protection: protection)
+            guard info.id.service != StoreKeys.service else { throw damaged }
+            try info.checkLimits()
+            let value = try SecretBytes.copying(bytes.extracting((7 + length)...))
+            return .token(info, try Token(value))
+        }
+    }
+
+    /// The keys of one passphrase and salt.
+    private final class Keys: Sendable {
+        let sealing: SymmetricKey
+        let tag: SymmetricKey
+
+        init(_ passphrase: Passcode, _ head: Head) throws(CofferError) {
+            let salt = head.salt
+            let master = try Argon2id.deriveKey(
+                secret: passphrase.secret, salt: salt.span, cost: head.cost)
+            let sealing = try HKDF.deriveKey(from: master, info: Label.exportSealing)
+            let tag = try HKDF.deriveKey(from: master, info: Label.exportMAC)
+            self.sealing = sealing
+            self.tag = tag
+        }
+    }
+
+    private static var damaged: CofferError { CofferError(.corrupt, "The \(what) is damaged.") }
+
+    private static func context(_ head: [UInt8], _ number: Int) -> [UInt8] {
+        head + UInt64(number).bigEndianBytes
+    }
+
+    // MARK: Writing
+
+    /// Writes an export record by record.
+    struct Writer: ~Copyable {
+        private let file: Descriptor
+        private let head: [UInt8]
+        private let keys: Keys
+        private var count = 0
+
+        private init(file: consuming Descriptor, head: [UInt8], keys: Keys) {
+            self.file = file
+            self.head = head
+            self.keys = keys
+        }
+
+        /// Begins an export in an empty file.
+        static func begin(
+            _ file: consuming Descriptor, passphrase: Passcode, cost: Argon2id.Cost
+        ) throws(CofferError) -> Writer {
+            let head = Head(salt: try SecureRandom.bytes(Argon2id.saltSize), cost: cost)
+            let keys = try Keys(passphrase, head)
+            let encoded = head.encoded
+            let start = encoded + (try HMAC.authenticate(encoded.span, key: keys.tag))
+            try file.append(start.span)
+            return Writer(file: file, head: encoded, keys: keys)
+        }
+
+        mutating func add(_ info: TokenInfo, _ token: Token) throws(CofferError) {
+            try append(Record.encode(info, token))
+            count += 1
+        }
+
+        /// Nothing can be added after this.
+        consuming func finish() throws(CofferError) {
+            try append(Record.encodeEnd(count: UInt64(count)))
+            try file.sync()
+            try file.close()
+        }
+
+        private func append(_ record: consuming GuardedBytes) throws(CofferError) {
+            let context = TokenExport.context(head, count)
+            let sealed = try XChaCha20Poly1305.seal(
+                record.span, key: keys.sealing, associatedData: context.span)
+            let framed = UInt32(sealed.count).bigEndianBytes + sealed
+            try file.append(framed.span)
+        }
+    }
+
+    // MARK: Reading
+
+    private let bytes: [UInt8]
+    private let head: [UInt8]
+    private let keys: Keys
+
+    /// Takes a whole export; `wrongPasscode` when it is of another passphrase.
+    init(_ bytes: [UInt8], passphrase: Passcode) throws(CofferError) {
+        guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.damaged }
+        let head = Array(bytes[..<Self.fieldsSize])
+        let keys = try Keys(passphrase, Head.decode(head))
+        let tag = bytes.span.extracting(Self.fieldsSize..<Self.fieldsSize + Self.tagSize)
+        guard try HMAC.isValid(tag, for: head.span, key: keys.tag) else {
+            throw CofferError(
+                .wrongPasscode,
+                "The passphrase is not the one of this export, or its first bytes are damaged.")
+        }
+        self.bytes = bytes
+        self.head = head
+        self.keys = keys
+    }
+
+    /// Gives `body` each token in turn. What is not whole to the last byte is `corrupt`, at its end at the
+    /// latest: whoever keeps something has to go through it once before.
+    func forEachToken(
+        _ body: (TokenInfo, Token) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        var reader = ByteReader(bytes, from: Self.fieldsSize + Self.tagSize, what: Self.what)
+        var known: Set<TokenID> = []
+        for number in 0... {
+            let sealed = try reader.counted(limit: Self.longestRecord)
+            switch try open(sealed, number) {
+            case .token(let info, let token):
+                guard known.insert(info.id).inserted else { throw Self.damaged }
+                try body(info, token)
+            case .end(let count):
+                guard count == UInt64(number), reader.remaining == 0 else { throw Self.damaged }
+                return
+            }
+        }
+    }
+
+    private func open(_ sealed: [UInt8], _ number: Int) throws(CofferError) -> Record {
+        let context = Self.context(head, number)
+        let record: SecretBytes
+        do throws(CofferError) {
+            record = try XChaCha20Poly1305.open(
+                sealed.span, key: keys.sealing, associatedData: context.span)
+        } catch {
+            guard error.code == .notAuthentic || error.code == .invalidInput else { throw error }
+            throw Self.damaged
+        }
+        return try record.exposing { (bytes) throws(CofferError) in try Record.decode(bytes) }
+    }
+}

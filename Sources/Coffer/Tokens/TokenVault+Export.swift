@@ -1,0 +1,184 @@
+public import CofferBase
+public import CofferCrypto
+import CofferEngine
+public import SystemPackage
+
+extension TokenVault {
+    /// Writes tokens to a new file that another vault can import: those of the classes that may move, with
+    /// all that is known of them, sealed under a passphrase.
+    ///
+    /// The file appears whole or not at all, readable by this user alone. Whoever has it can try passphrases
+    /// for ever: take a long one, of chance. Volatile tokens, databases and files are not in it.
+    ///
+    /// - Parameters:
+    ///   - path: Where to; an existing file is not replaced.
+    ///   - passphrase: Of at least 12 bytes.
+    ///   - only: These tokens; `nil` for every one that may move.
+    ///   - cost: What deriving a key from the passphrase costs.
+    /// - Returns: How many were written, and how many may not move.
+    /// - Throws: `refused` for a short passphrase, where a token of `only` may not move and where there is
+    ///   none that may; `absent` for one that is not there; `alreadyExists`, `locked`, `wiped`, `noSpace`.
+    @discardableResult
+    public func export(
+        to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
+    ) async throws(CofferError) -> TokenExportReport {
+        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+            guard passphrase.secret.count >= TokenExport.shortestPassphrase else {
+                throw CofferError(
+                    .refused,
+                    "The passphrase of an export has at least \(TokenExport.shortestPassphrase) bytes.")
+            }
+            try core.storeWaitingTokens()
+            let (names, staying) = try exportable(only)
+            return try Self.makingFile(path) { (file) throws(CofferError) in
+                var writer = try TokenExport.Writer.begin(file, passphrase: passphrase, cost: cost)
+                var exported = 0
+                for (name, envelope) in names {
+                    try cancellation.check()
+                    let found = Found(bytes: envelope, isVolatile: false)
+                    let (info, token) = try open(found, name: name, withValue: true)
+                    // The key of a database is of no use without it.
+                    guard let token, info.id.service != StoreKeys.service else { continue }
+                    try writer.add(info, token)
+                    exported += 1
+                }
+                try writer.finish()
+                return TokenExportReport(exported: exported, thisDeviceOnly: staying)
+            }
+        }
+    }
+
+    /// The envelopes that may move, and how many may not.
+    private func exportable(
+        _ only: [TokenID]?
+    ) throws(CofferError) -> (moving: [(name: [UInt8], envelope: [UInt8])], staying: Int) {
+        var wanted = try keyring.envelopes()
+        if let only {
+            var chosen: [[UInt8]: [UInt8]] = [:]
+            for id in only {
+                let name = try name(of: id)
+                guard let envelope = wanted[name] else {
+                    throw CofferError(.absent, "There is no stored token of this name: \(id.service).")
+                }
+                chosen[name] = envelope
+            }
+            wanted = chosen
+        }
+        var moving: [(name: [UInt8], envelope: [UInt8])] = []
+        for (name, envelope) in wanted {
+            if try TokenEnvelope.decode(envelope).protection.mayMove { moving.append((name, envelope)) }
+        }
+        let staying = wanted.count - moving.count
+        guard !moving.isEmpty, only == nil || staying == 0 else {
+            throw CofferError(
+                .refused,
+                staying == 0
+                    ? "There is no token to export."
+                    : "\(staying) of the tokens may not leave this device: their class is ThisDeviceOnly.")
+        }
+        return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying)
+    }
+
+    /// Makes a file at `path` that appears whole or not at all.
+    private static func makingFile<Result>(
+        _ path: FilePath, _ body: (consuming Descriptor) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        guard let name = path.lastComponent else {
+            throw CofferError(.invalidInput, "\(path) names no file.")
+        }
+        let target = FilePath(root: nil, [name])
+        let parent = path.removingLastComponent()
+        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        guard try directory.status(of: target) == nil else {
+            throw CofferError(.alreadyExists, "\(path) exists already and is not replaced.")
+        }
+        let temporary = try Descriptor.temporaryName()
+        do throws(CofferError) {
+            let result = try body(directory.open(temporary, [.readWrite, .exclusive]))
+            try directory.renameWithoutReplacing(temporary, to: target)
+            try directory.sync()
+            return result
+        } catch {
+            _ = try? directory.remove(temporary)
+            throw error
+        }
+    }
+
+    /// Takes in the tokens of an export, with their classes, expiries, scopes and attributes.
+    ///
+    /// The whole file is checked before anything is stored. A token that is there already with something else
+    /// stays as it is and is reported, unless `replacing`. With the embedded keyring all are stored at once;
+    /// in the Secret Service one after the other: said again after a failure, an import goes on.
+    ///
+    /// - Parameters:
+    ///   - path: What ``export(to:passphrase:only:cost:)`` wrote.
+    ///   - passphrase: That of the export.
+    ///   - replacing: Whether the export's value goes over another one.
+    /// - Returns: What became of each.
+    /// - Throws: `wrongPasscode` for another passphrase, `corrupt` for what is not whole,
+    ///   `unsupportedVersion`, `locked`, `wiped`, `busy`, `noSpace`; then nothing was changed, or, in the
+    ///   Secret Service, a part.
+    @discardableResult
+    public func importTokens(
+        from path: FilePath, passphrase: Passcode, replacing: Bool = false
+    ) async throws(CofferError) -> TokenImportReport {
+        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+            let file = try Descriptor.open(path, [.read, .nonBlocking])
+            guard try file.status().kind == .regular else {
+                throw CofferError(.invalidInput, "\(path) is no file.")
+            }
+            let export = try TokenExport(
+                file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase)
+            try export.forEachToken { (_, _) throws(CofferError) in try cancellation.check() }
+            return try core.home.changingVault { (vault) throws(CofferError) in
+                try core.storeWaitingTokens(in: vault)
+                return try take(export, replacing: replacing, in: vault)
+            }
+        }
+    }
+
+    /// Stores what `export` has, under the home's lock.
+    private func take(
+        _ export: TokenExport, replacing: Bool, in vault: borrowing Descriptor
+    ) throws(CofferError) -> TokenImportReport {
+        var report = TokenImportReport()
+        var changes: [[UInt8]: KeyringChange] = [:]
+        let waiting = try !core.inbox.entries().allSatisfy(\.isDamaged)
+        // Something older would come over what is imported now.
+        guard !waiting else { throw CofferError.locked }
+        try export.forEachToken { (info, token) throws(CofferError) in
+            let key = try core.keyForStoring(info.protection)
+            let name = try name(of: info.id)
+            var version: UInt64 = 0
+            if let found = try located(name) {
+                let (old, oldToken) = try open(found, name: name, withValue: true)
+                if let oldToken, old.says(the: info), oldToken.secret.isEqual(to: token.secret) {
+                    return report.same += 1
+                }
+                guard replacing else { return report.conflicts.append(info.id) }
+                version = old.version
+                report.replaced += 1
+            } else {
+                report.imported += 1
+            }
+            let stored = TokenInfo(
+                id: info.id, version: version + 1, protection: info.protection, stored: info.stored,
+                expires: info.expires, scopes: info.scopes, attributes: info.attributes)
+            let envelope = try TokenEnvelope.seal(
+                token, info: stored, name: name, under: key, vaultID: core.device.vaultID)
+            changes[name] = .put(envelope.encoded)
+        }
+        guard !changes.isEmpty else { return report }
+        try keyring.apply(changes)
+        try core.volatileTokens.apply(changes.mapValues { _ in .remove })
+        return report
+    }
+}
+
+extension TokenInfo {
+    /// Whether both say the same but for version and date.
+    fileprivate func says(the other: TokenInfo) -> Bool {
+        id == other.id && protection == other.protection && expires == other.expires
+            && scopes == other.scopes && attributes == other.attributes && !isVolatile
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// `coffer export`
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the tokens that may leave this device to a file, sealed under a passphrase.",
+        discussion: """
+            Those are the tokens of the classes whenUnlocked and afterFirstUnlock; every other one stays, \
+            and is counted. The passphrase has at least 12 bytes and guards the file against whoever gets \
+            it, for ever: take a long one, of chance. An existing file is not replaced. Files of the vault \
+            are not in it: see coffer file export.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var passphrase: ExportPassphrase
+
+    @Argument(help: "The new file.")
+    var file: String
+
+    func run() async throws {
+        // The passcode comes first where both are lines of standard input.
+        let session = try await Opening.unlocked(global)
+        let secret = try passphrase.new()
+        let report = try await session.tokens.export(to: ProgramArguments.path(file), passphrase: secret)
+        guard !global.json else {
+            return try Output.json(
+                .object([
+                    ("exported", .number(report.exported)),
+                    ("thisDeviceOnly", .number(report.thisDeviceOnly)),
+                ]))
+        }
+        try Output.line(
+            "Exported \(report.exported) tokens; \(report.thisDeviceOnly) may not leave this device.")
+    }
+}
+
+/// Where the passphrase of an export comes from.
+struct ExportPassphrase: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Read the export's passphrase from the first line of this descriptor.", valueName: "n"))
+    var passphraseFd: Int32?
+
+    /// The one of an export that is there.
+    func current() throws(CofferError) -> Passcode {
+        try Passcode(PasscodeInput.required(passphraseFd, prompt: "Passphrase of the export: "))
+    }
+
+    /// A new one, typed twice where it is typed.
+    func new() throws(CofferError) -> Passcode {
+        let first = try current()
+        guard passphraseFd == nil else { return first }
+        let second = try Passcode(PasscodeInput.required(nil, prompt: "The same again: "))
+        guard first.isEqual(to: second) else {
+            throw CofferError(.invalidInput, "The two passphrases are not the same.")
+        }
+        return first
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferEngine
+
+/// `coffer import`
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Take in the tokens of a file that export wrote.",
+        discussion: """
+            The whole file is checked before anything is stored. A token that is there already with \
+            something else stays as it is: it is listed, and the command ends with 10.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var passphrase: ExportPassphrase
+
+    @Flag(help: "Put the export's tokens in the place of those that are there with something else.")
+    var replace = false
+
+    @Argument(help: "The file.")
+    var file: String
+
+    func run() async throws {
+        let session = try await Opening.unlocked(global)
+        let report = try await session.tokens.importTokens(
+            from: ProgramArguments.path(file), passphrase: passphrase.current(), replacing: replace)
+        for id in report.conflicts {
+            Output.message(
+                "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) is there with "
+                    + "something else and stays as it is.")
+        }
+        if global.json {
+            try Output.json(report.document)
+        } else {
+            try Output.line(
+                "Imported \(report.imported) tokens, replaced \(report.replaced); \(report.same) were there "
+                    + "already, \(report.conflicts.count) stay as they are.")
+        }
+        if !report.conflicts.isEmpty { throw ExitCode(CofferError.Code.conflict.exitCode) }
+    }
+}
+
+extension TokenImportReport {
+    fileprivate var document: JSONDocument {
+        .object([
+            ("imported", .number(imported)), ("replaced", .number(replaced)), ("same", .number(same)),
+            (
+                "conflicts",
+                .list(
+                    conflicts.map { id in
+                        .object([
+                            ("service", .text(id.service)), ("account", .text(id.account)),
+                            ("kind", .text(id.kind.name)),
+                        ])
+                    })
+            ),
+        ])
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("coffer export, coffer import")
+struct ExportTests {
+    private func run(_ home: CommandHome, _ words: [String], _ passphrase: String) throws -> CommandRun {
+        try CommandRun.run(
+            CommandRun.cofferPath,
+            words + ["--home", home.path, "--passcode-fd", "3", "--passphrase-fd", "4", "--json"],
+            descriptors: [3: Array("2468\n".utf8), 4: Array((passphrase + "\n").utf8)])
+    }
+
+    @Test(
+        "From one home to another: conflicts are 10, wrong passphrases 5, damage 7, a file that is there 13")
+    func circle() throws {
+        let home = try CommandHome()
+        let file = home.folder.appending(path: "export").path(percentEncoded: false)
+        let passphrase = "correct horse battery"
+        #expect(try run(home, ["export", file], passphrase).code == 11)
+        for (account, protection) in [("a", "whenUnlocked"), ("b", "afterFirstUnlock")] {
+            #expect(
+                try home("token", "put", "s", account, "--class", protection, input: [1, 10, 0]).code == 0)
+        }
+        #expect(try home("token", "put", "s", "c", input: [3]).code == 0)
+        #expect(try run(home, ["export", file], "too short").code == 11)
+        let exported = try run(home, ["export", file], passphrase)
+        #expect(exported.code == 0, "\(exported.errorText)")
+        #expect(exported.json["exported"] as? Int == 2 && exported.json["thisDeviceOnly"] as? Int == 1)
+        #expect(try run(home, ["export", file], passphrase).code == 13)
+
+        let other = try CommandHome()
+        #expect(try other("token", "put", "s", "a", input: [9]).code == 0)
+        let wrong = try run(other, ["import", file], passphrase + "!")
+        #expect(wrong.code == 5 && wrong.errorCode == "wrongPasscode")
+        let some = try run(other, ["import", file], passphrase)
+        #expect(some.code == 10 && some.json["imported"] as? Int == 1)
+        #expect((some.json["conflicts"] as? [[String: String]])?.map { $0["account"] } == ["a"])
+        #expect(try other("token", "get", "s", "a").output == [9])
+        #expect(try other("token", "get", "s", "b").output == [1, 10, 0])
+        #expect(try other("token", "get", "s", "c").code == 3)
+        let all = try run(other, ["import", file, "--replace"], passphrase)
+        #expect(all.code == 0 && all.json["replaced"] as? Int == 1 && all.json["same"] as? Int == 1)
+        #expect(try other("token", "get", "s", "a").output == [1, 10, 0])
+
+        var bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
+        bytes[bytes.count - 1] ^= 1
+        let bad = try other.file("bad", bytes)
+        #expect(try run(other, ["import", bad], passphrase).code == 7)
+        #expect(try run(other, ["import", file + "-"], passphrase).code == 3)
+    }
+
+    @Test("A locked home exports and imports nothing")
+    func locked() throws {
+        let home = try CommandHome()
+        let file = home.folder.appending(path: "export").path(percentEncoded: false)
+        for words in [["export", file], ["import", file]] {
+            let run = try home.run(
+                words + ["--passphrase-fd", "0"], passcode: "", input: Array("correct horse battery\n".utf8))
+            #expect(run.code == 4, "\(run.errorText)")
+        }
+    }
+}

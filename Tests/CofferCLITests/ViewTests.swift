@@ -60,7 +60,7 @@ struct ViewTests {
     func descriptors() throws {
         let home = try CommandHome()
         let id = try home.add(try home.file("letter", [1]))
-        let script = "for d in /proc/$$/fd/*; do test ${d##*/} -le 2 || readlink $d; done"
+        let script = "for d in /proc/$$/fd/*; do test ${d##*/} -le 2 || readlink $d || true; done"
         let run = try home("file", "view", id, "--", "sh", "-c", script)
         #expect(run.code == 0)
         // A shell may hold its own script or a terminal open, never a file of ours.

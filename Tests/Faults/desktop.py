@@ -42,7 +42,7 @@ def start_bus(directory, name):
 
 
 def retry(attempt):
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while True:
         try:
             return attempt()

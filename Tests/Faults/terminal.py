@@ -33,7 +33,7 @@ def main():
         os.closerange(3, 64)
         os.execvp(command[0], command)
     shown, answered, quiet, status = b"", 0, True, None
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if select.select([controller], [], [], 0.02)[0]:
             shown += os.read(controller, 4096)

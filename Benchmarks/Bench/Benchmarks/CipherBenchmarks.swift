@@ -8,7 +8,7 @@ enum CipherBenchmarks {
     static let sizes = [64, 1024, 16_384, 65_536, 1_048_576]
 
     static let all: [Benchmark] =
-        each("gcm-seal", gcmSeal) + each("gcm-open", gcmOpen) + each("cbc256-encrypt", cbcEncrypt)
+        each("gcm-seal", gcmSeal) + [GocryptfsPeer.benchmark] + each("gcm-open", gcmOpen) + each("cbc256-encrypt", cbcEncrypt)
         + each("cbc256-decrypt", cbcDecrypt) + each("cbc-hmac", cbcHMAC)
 
     private static func each(
@@ -26,18 +26,21 @@ enum CipherBenchmarks {
         var cipher = try AEAD.make(.aes256GCM, key: SymmetricKey.copying(data.key.span))
         var sealed = [UInt8](repeating: 0, count: size + AEAD.tagSize)
         let peer = try RawGCM(key: data.key, nonce: data.nonce, input: data.plaintext, sealing: true)
+        func ours(_ count: Int) async throws(CofferError) {
+            for _ in 0..<count {
+                var span = sealed.mutableSpan
+                try cipher.seal(
+                    data.plaintext.span, choosingNonce: data.nonce.span, associatedData: Span(),
+                    into: &span)
+            }
+        }
         try await runner.compare(
-            name, with: DerivationBenchmarks.openSSL,
-            ours: { (count) async throws(CofferError) in
-                for _ in 0..<count {
-                    var span = sealed.mutableSpan
-                    try cipher.seal(
-                        data.plaintext.span, choosingNonce: data.nonce.span, associatedData: Span(),
-                        into: &span)
-                }
-            },
+            name, with: DerivationBenchmarks.openSSL, ours: ours,
             theirs: { (count) async throws(CofferError) in try peer.seal(times: count) },
             agree: { sealed == peer.output })
+        try await SwiftCryptoPeer.compare(
+            runner, name, "gcm-seal", size: size, key: data.key, nonce: data.nonce, ours: ours
+        ) { sealed }
     }
 
     private static func gcmOpen(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
@@ -48,17 +51,20 @@ enum CipherBenchmarks {
         var cipher = try AEAD.make(.aes256GCM, key: SymmetricKey.copying(data.key.span))
         var opened = [UInt8](repeating: 0, count: size)
         let peer = try RawGCM(key: data.key, nonce: data.nonce, input: sealed, sealing: false)
+        func ours(_ count: Int) async throws(CofferError) {
+            for _ in 0..<count {
+                var span = opened.mutableSpan
+                try cipher.open(
+                    sealed.span, nonce: data.nonce.span, associatedData: Span(), into: &span)
+            }
+        }
         try await runner.compare(
-            name, with: DerivationBenchmarks.openSSL,
-            ours: { (count) async throws(CofferError) in
-                for _ in 0..<count {
-                    var span = opened.mutableSpan
-                    try cipher.open(
-                        sealed.span, nonce: data.nonce.span, associatedData: Span(), into: &span)
-                }
-            },
+            name, with: DerivationBenchmarks.openSSL, ours: ours,
             theirs: { (count) async throws(CofferError) in try peer.open(times: count) },
             agree: { opened == peer.output && opened == data.plaintext })
+        try await SwiftCryptoPeer.compare(
+            runner, name, "gcm-open", size: size, key: data.key, nonce: data.nonce, ours: ours
+        ) { opened }
     }
 
     private static func cbcEncrypt(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
@@ -67,16 +73,19 @@ enum CipherBenchmarks {
         var cipher = try CBCKey.make(key)
         var ciphertext = [UInt8](repeating: 0, count: CBCKey.sealedSize(size))
         let peer = try RawCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
+        func ours(_ count: Int) async throws(CofferError) {
+            for _ in 0..<count {
+                var span = ciphertext.mutableSpan
+                _ = try cipher.seal(data.plaintext.span, iv: data.iv.span, into: &span)
+            }
+        }
         try await runner.compare(
-            name, with: DerivationBenchmarks.openSSL,
-            ours: { (count) async throws(CofferError) in
-                for _ in 0..<count {
-                    var span = ciphertext.mutableSpan
-                    _ = try cipher.seal(data.plaintext.span, iv: data.iv.span, into: &span)
-                }
-            },
+            name, with: DerivationBenchmarks.openSSL, ours: ours,
             theirs: { (count) async throws(CofferError) in try peer.transform(times: count) },
             agree: { ciphertext.elementsEqual(peer.output.prefix(peer.written)) })
+        try await SwiftCryptoPeer.compare(
+            runner, name, "cbc256-encrypt", size: size, key: data.key, nonce: data.iv, ours: ours
+        ) { ciphertext }
     }
 
     private static func cbcDecrypt(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
@@ -89,19 +98,22 @@ enum CipherBenchmarks {
         var plaintext = [UInt8](repeating: 0, count: ciphertext.count)
         var written = 0
         let peer = try RawCBC(key: data.key, iv: data.iv, input: ciphertext, encrypting: false)
+        func ours(_ count: Int) async throws(CofferError) {
+            for _ in 0..<count {
+                var span = plaintext.mutableSpan
+                written = try cipher.open(ciphertext.span, iv: data.iv.span, into: &span)
+            }
+        }
         try await runner.compare(
-            name, with: DerivationBenchmarks.openSSL,
-            ours: { (count) async throws(CofferError) in
-                for _ in 0..<count {
-                    var span = plaintext.mutableSpan
-                    written = try cipher.open(ciphertext.span, iv: data.iv.span, into: &span)
-                }
-            },
+            name, with: DerivationBenchmarks.openSSL, ours: ours,
             theirs: { (count) async throws(CofferError) in try peer.transform(times: count) },
             agree: {
                 plaintext.prefix(written).elementsEqual(peer.output.prefix(peer.written))
                     && plaintext.prefix(written).elementsEqual(data.plaintext)
             })
+        try await SwiftCryptoPeer.compare(
+            runner, name, "cbc256-decrypt", size: size, key: data.key, nonce: data.iv, ours: ours
+        ) { Array(plaintext.prefix(written)) }
     }
 
     private static func cbcHMAC(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
@@ -138,13 +150,14 @@ enum CipherBenchmarks {
         let key: [UInt8]
         let nonce: [UInt8]
         let iv: [UInt8]
+        /// Byte i is i modulo 256, which another program can say without being sent it.
         let plaintext: [UInt8]
 
         init(size: Int) throws(CofferError) {
             key = try SecureRandom.bytes(32)
             nonce = try SecureRandom.bytes(12)
             iv = try SecureRandom.bytes(16)
-            plaintext = try SecureRandom.bytes(size)
+            plaintext = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
         }
     }
 }

@@ -23,15 +23,16 @@ enum DerivationBenchmarks {
         let rounds = 600_000
         var own: [UInt8] = []
         var other: [UInt8] = []
+        let name = "pbkdf2-sha256/600k/\(size)"
+        func ours(_ count: Int) async throws(CofferError) {
+            for _ in 0..<count {
+                let key = try PBKDF2.derive(
+                    secret: secret.span, salt: salt.span, rounds: rounds, count: size)
+                own = key.exposing { $0.copied() }
+            }
+        }
         try await runner.compare(
-            "pbkdf2-sha256/600k/\(size)", with: openSSL,
-            ours: { (count) async throws(CofferError) in
-                for _ in 0..<count {
-                    let key = try PBKDF2.derive(
-                        secret: secret.span, salt: salt.span, rounds: rounds, count: size)
-                    own = key.exposing { $0.copied() }
-                }
-            },
+            name, with: openSSL, ours: ours,
             theirs: { (count) async throws(CofferError) in
                 for _ in 0..<count {
                     other = try RawDerivation.pbkdf2SHA256(
@@ -39,6 +40,9 @@ enum DerivationBenchmarks {
                 }
             },
             agree: { own == other })
+        try await SwiftCryptoPeer.compare(
+            runner, name, "pbkdf2-sha256", size: size, key: secret, nonce: salt, ours: ours
+        ) { own }
     }
 
     private static func documentedKey(_ runner: Runner) async throws(CofferError) {

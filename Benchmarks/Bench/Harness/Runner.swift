@@ -48,6 +48,26 @@ final class Runner {
                 ours: Distribution(own), theirs: Distribution(other), samples: own.count, note: note))
     }
 
+    /// Measures ours against a peer that takes its own figures: `theirs` gives nanoseconds for one operation.
+    func compare(
+        _ name: String, withFiguresOf peer: Peer, note: String? = nil, ours: Work,
+        theirs: () throws(CofferError) -> Double
+    ) async throws(CofferError) {
+        var count = 1
+        var seconds = 0.0
+        repeat { seconds = try await Stopwatch.wall.time(count, ours) } while enlarge(&count, seconds: seconds)
+        var own: [Double] = []
+        var other: [Double] = []
+        for _ in 0..<9 {
+            own.append(try await Stopwatch.wall.time(count, ours) * 1e9 / Double(count))
+            other.append(try theirs())
+        }
+        keep(
+            Measurement(
+                name: name, peer: peer.name, peerVersion: peer.version, unit: "ns",
+                ours: Distribution(own), theirs: Distribution(other), samples: own.count, note: note))
+    }
+
     /// Measures what has no peer.
     func measure(
         _ name: String, clock: Stopwatch = .processor, note: String? = nil, ours: Work

@@ -150,7 +150,7 @@ final class KeyRoom: Sendable {
             return !state.isWatched && state.idleEnd != nil
         }
         guard start else { return }
-        Task.detached { [weak self] in
+        _ = WatchTask.start { [weak self] in
             while let pause = self?.timeToIdleEnd() {
                 try? await Task.sleep(for: max(pause, Duration.milliseconds(20)), clock: .continuous)
             }

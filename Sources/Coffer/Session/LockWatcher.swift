@@ -25,7 +25,7 @@ final class LockWatcher: Sendable {
             kernelWatch = nil
             return
         }
-        kernelWatch = Task.detached { [weak core] in
+        kernelWatch = WatchTask.start { [weak core] in
             while !Task.isCancelled, let held = core?.heldKeys {
                 if held.hasLapsed { core?.lock(.kernelKey) }
                 try? await Task.sleep(for: Self.kernelPause, clock: .continuous)

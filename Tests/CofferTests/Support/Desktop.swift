@@ -29,7 +29,7 @@ final class Desktop {
         sources.systemBus = helper.line()
         sources.sessionBus = helper.line()
         sources.desktopSession = "c7"
-        sources.deadline = .seconds(20)
+        sources.deadline = .seconds(120)
         self.sources = sources
     }
 

@@ -1,0 +1,22 @@
+import Dispatch
+
+/// Tasks that run even when every thread of the program's other tasks is blocked: a program that computes for
+/// minutes must not keep a vault from locking.
+package enum WatchTask {
+    /// Starts a task on a queue that only such tasks share; they are short, and sleep between.
+    package static func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+        Task.detached(executorPreference: executor, operation: body)
+    }
+
+    private static let executor = Executor()
+
+    private final class Executor: TaskExecutor {
+        private let queue = DispatchQueue(label: "coffer.watch")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            // A job that was enqueued runs once, here.
+            queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+}

@@ -8,6 +8,7 @@
 #include <linux/keyctl.h>
 #include <linux/magic.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -36,8 +37,32 @@ static inline int clinux_renameat2(int directory, const char *from, const char *
     return (int)syscall(SYS_renameat2, directory, from, directory, to, flags);
 }
 
-// memfd_create hides behind _GNU_SOURCE as well; 1 is MFD_CLOEXEC.
-static inline int clinux_memfd_create(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }
+// memfd_create hides behind _GNU_SOURCE as well.
+static inline int clinux_memfd_create(const char *name, unsigned int flags) {
+    return (int)syscall(SYS_memfd_create, name, flags);
+}
+
+// unshare hides behind _GNU_SOURCE, too.
+static inline int clinux_unshare(int flags) { return (int)syscall(SYS_unshare, flags); }
+
+// The headers of mount and of the kernel's file systems cannot be included together.
+static inline int clinux_mount(const char *source, const char *target, const char *type, unsigned long flags,
+                               const char *data) {
+    return (int)syscall(SYS_mount, source, target, type, flags, data);
+}
+
+// ioctl is variadic; 0x80086601 is FS_IOC_GETFLAGS.
+static inline int clinux_file_flags(int descriptor, long *flags) {
+    return ioctl(descriptor, 0x80086601UL, flags);
+}
+
+// Macros with shifts and casts.
+static inline unsigned int clinux_major(unsigned long device) {
+    return (unsigned int)(((device >> 8) & 0xfffUL) | ((device >> 32) & ~0xfffUL));
+}
+static inline unsigned int clinux_minor(unsigned long device) {
+    return (unsigned int)((device & 0xffUL) | ((device >> 12) & ~0xffUL));
+}
 
 // glibc has no wrapper for add_key and keyctl; libkeyutils would be one more package for them.
 static inline long clinux_add_key(const char *type, const char *description, const void *payload,

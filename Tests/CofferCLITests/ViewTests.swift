@@ -14,14 +14,15 @@ struct ViewTests {
     /// A running view: the command, the process that views, and the path of the copy. `preparation` has run
     /// when this returns.
     private func start(
-        _ home: CommandHome, _ id: String, preparation: String = "", _ script: String = "exec sleep 100"
+        _ home: CommandHome, _ id: String, options: [String] = [], preparation: String = "",
+        _ script: String = "exec sleep 100"
     ) throws -> (helper: Helper, viewer: Int32, copy: String) {
         let report = "\(preparation)echo ready; echo $$; echo \"$1\"; "
         let helper = try #require(
-            Helper([
-                CommandRun.cofferPath, "file", "view", id, "--home", home.path, "--", "sh", "-c",
-                report + script, "sh", "{}",
-            ]))
+            Helper(
+                [
+                    CommandRun.cofferPath, "file", "view", id, "--home", home.path,
+                ] + options + ["--", "sh", "-c", report + script, "sh", "{}"]))
         let viewer = try #require(helper.line().flatMap { Int32($0) })
         return (helper, viewer, try #require(helper.line()))
     }
@@ -56,15 +57,16 @@ struct ViewTests {
         #expect(try home("file", "view", id, "--json").code == 64)
     }
 
-    @Test("The passcode's descriptor, and every other, stays here")
+    @Test("The passcode's descriptor, and every other but the copy's lease, stays here")
     func descriptors() throws {
         let home = try CommandHome()
         let id = try home.add(try home.file("letter", [1]))
         let script = "for d in /proc/$$/fd/*; do test ${d##*/} -le 2 || readlink $d || true; done"
         let run = try home("file", "view", id, "--", "sh", "-c", script)
         #expect(run.code == 0)
-        // A shell may hold its own script or a terminal open, never a file of ours.
-        #expect(!run.text.contains("coffer"))
+        // A shell may hold its own script or a terminal open, never a file of ours but the lease.
+        let ours = run.text.split(separator: "\n").filter { $0.contains("coffer") }
+        #expect(ours.count == 1 && ours.first?.hasSuffix("/lease") == true)
     }
 
     @Test("A signal ends the command and the copy", arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT])
@@ -101,6 +103,131 @@ struct ViewTests {
         #expect(try home("file", "reap").text == "0\n")
         kill(living.identifier, SIGTERM)
         #expect(living.end() == 128 + SIGTERM && !isThere(livingCopy))
+    }
+
+    @Test("A viewer that outlives the command keeps its copy until it ends")
+    func survivor() throws {
+        let (home, id) = try make()
+        let (helper, viewer, copy) = try start(home, id)
+        kill(helper.identifier, SIGKILL)
+        #expect(helper.end() == 128 + SIGKILL)
+        #expect(try home("file", "reap").text == "0\n")
+        #expect(isThere(copy))
+        kill(viewer, SIGKILL)
+        // The viewer is nobody's child here: its end shows in the lease alone.
+        var reaped = "0\n"
+        let end = Date(timeIntervalSinceNow: 60)
+        while reaped == "0\n", Date() < end { reaped = try home("file", "reap").text }
+        #expect(reaped == "1\n" && !isThere(copy))
+    }
+
+    @Test("--wait waits for a viewer that went on in the background")
+    func background() throws {
+        let (home, id) = try make()
+        let script = "(while test ! -e \"$2\"; do sleep 0.05; done; cat \"$1\") & echo started >&2"
+        let flag = try home.file("flag", [])
+        try FileManager.default.removeItem(atPath: flag)
+        let helper = try #require(
+            Helper([
+                CommandRun.cofferPath, "file", "view", id, "--home", home.path, "--wait", "--", "sh", "-c",
+                "echo ready; echo \"$1\"; " + script, "sh", "{}", flag,
+            ]))
+        let copy = try #require(helper.line())
+        #expect(isThere(copy))
+        #expect(FileManager.default.createFile(atPath: flag, contents: nil))
+        #expect(helper.line() == "a private letter")
+        #expect(helper.end(seconds: 60) == 0)
+        #expect(!isThere(copy))
+    }
+
+    @Test("--timeout takes the copy back and ends the command")
+    func timeout() throws {
+        let (home, id) = try make()
+        let run = try home("file", "view", id, "--timeout", "0.2", "--", "sh", "-c", "exec sleep 100")
+        #expect(run.code == 128 + SIGTERM)
+        for wrong in ["0", "-1", "nan", "x"] {
+            #expect(try home("file", "view", id, "--timeout=\(wrong)", "--", "cat").code == 64)
+        }
+    }
+
+    @Test("--writable seals what an editor saved, in place or by rename", arguments: [false, true])
+    func edit(inPlace: Bool) throws {
+        let (home, id) = try make()
+        let script =
+            inPlace
+            ? "printf ' more' >> \"$1\""
+            // As editors do: a backup, a lock file, and a new file that takes the name.
+            : """
+            d=$(dirname "$1"); cp "$1" "$1~"; : > "$d/.#lock"; sed 's/private/public/' "$1" > "$d/.new"
+            mv "$d/.new" "$1"
+            """
+        let arguments = ["--", "sh", "-c", script, "sh", "{}"]
+        let dropped = try home.run(["file", "view", id] + arguments)
+        #expect(dropped.code == 0 && dropped.errorText.contains("dropped"))
+        #expect(try home("file", "cat", id).text == "a private letter\n")
+        let saved = try home.run(["file", "view", id, "--writable", "--json"] + arguments)
+        #expect(saved.code == 0 && saved.json["change"] as? String == "saved")
+        let expected = inPlace ? "a private letter\n more" : "a public letter\n"
+        #expect(try home("file", "cat", id).text == expected)
+        #expect(try home("file", "verify", "--all").code == 0)
+    }
+
+    @Test("An editor that fails changes nothing, and that is said")
+    func failedEdit() throws {
+        let (home, id) = try make()
+        let run = try home(
+            "file", "view", id, "--writable", "--", "sh", "-c", "echo x > \"$1\"; exit 3", "sh", "{}")
+        #expect(run.code == 3 && run.errorText.contains("dropped"))
+        let quiet = try home("file", "view", id, "--writable", "--json", "--", "true")
+        #expect(quiet.code == 0 && quiet.json["change"] as? String == "none")
+        #expect(try home("file", "cat", id).text == "a private letter\n")
+        for wrong in [
+            ["--writable", "--private"], ["--descriptor", "--wait"], ["--descriptor", "--writable"],
+        ] {
+            #expect(try home.run(["file", "view", id] + wrong + ["--", "cat"]).code == 64)
+        }
+    }
+
+    @Test("A file that changed meanwhile: conflict, and both contents are kept")
+    func conflict() throws {
+        let (home, id) = try make()
+        let script = "read -r line; echo outer > \"$1\""
+        let (helper, _, _) = try start(home, id, options: ["--writable"], script)
+        let inner = try home(
+            "file", "view", id, "--writable", "--", "sh", "-c", "echo inner > \"$1\"", "sh", "{}")
+        #expect(inner.code == 0)
+        helper.send("go")
+        #expect(helper.end(seconds: 60) == 10)
+        let files = try #require(try home("file", "list", "--json").json["files"] as? [[String: Any]])
+        let texts = try files.compactMap { $0["id"] as? String }.map { try home("file", "cat", $0).text }
+        #expect(Set(texts) == ["inner\n", "outer\n"])
+        #expect(try home("file", "cat", id).text == "inner\n")
+    }
+
+    @Test("--descriptor: a path without a file, read by what inherits it")
+    func descriptor() throws {
+        let (home, id) = try make()
+        let run = try home(
+            "file", "view", id, "--descriptor", "--", "sh", "-c", "cat \"$1\"; echo \"$1\"", "sh", "{}")
+        #expect(run.code == 0)
+        let lines = run.text.split(separator: "\n")
+        #expect(lines.first == "a private letter" && lines.last?.hasPrefix("/proc/self/fd/") == true)
+        let writing = try home(
+            "file", "view", id, "--descriptor", "--", "sh", "-c", "echo x > \"$1\"", "sh", "{}")
+        #expect(writing.code != 0)
+    }
+
+    @Test("--private: only the viewer sees the copy", .enabled(if: Namespace.isAvailable))
+    func privately() throws {
+        let (home, id) = try make()
+        let (helper, viewer, copy) = try start(
+            home, id, options: ["--private"],
+            preparation: "set -e; test \"$(cat \"$1\")\" = 'a private letter'; ")
+        #expect(copy.hasSuffix("/letter.txt") && !isThere(copy))
+        kill(helper.identifier, SIGTERM)
+        #expect(helper.end() == 128 + SIGTERM)
+        #expect(!isThere("/proc/\(viewer)"))
+        #expect(try home("file", "reap").text == "0\n")
     }
 
     @Test("Wiping takes copies along that are being viewed")

@@ -85,8 +85,22 @@ def file_remove(identifier):
     return ["file", "remove", identifier]
 
 
-def file_rewrap(identifier):
-    return ["file", "rewrap", identifier]
+def file_rewrap(*identifier):
+    return ["file", "rewrap", *identifier]
+
+
+def file_view(identifier, script, *options):
+    """The script has the path of the copy in $1."""
+    return ["file", "view", identifier, *options, "--", "sh", "-c", script, "sh", "{}"]
+
+
+def file_export(identifier, path):
+    return ["file", "export", identifier, path]
+
+
+FILE_REINDEX = ["file", "reindex"]
+# As editors save: a new file that takes the name of the old one.
+EDIT = 'd=$(dirname "$1"); tr a-z A-Z <"$1" >"$d/.new" && mv "$d/.new" "$1"'
 
 
 def tokens_in(document):
@@ -249,9 +263,12 @@ class Command:
         self.program, self.shim = program, shim
 
     def __call__(self, place, arguments, passcode=None, new=None, given=b"", json_output=True, fault=None,
-                 log=False):
+                 log=False, below=None):
         environment, readers = place.environment(), []
-        arguments = [self.program, *arguments] + (["--json"] if json_output else [])
+        # What is behind -- is another command's.
+        end = arguments.index("--") if "--" in arguments else len(arguments)
+        arguments, behind = [self.program, *arguments[:end]], arguments[end:]
+        arguments += ["--json"] if json_output else []
         for option, secret in (("--passcode-fd", passcode), ("--new-passcode-fd", new)):
             if secret is not None:
                 reader, writer = os.pipe()
@@ -259,8 +276,9 @@ class Command:
                 os.write(writer, secret + b"\n")
                 os.close(writer)
                 arguments += [option, str(reader)]
+        arguments += behind
         if fault or log:
-            environment.update(LD_PRELOAD=self.shim, FI_PREFIX=place.home, FI_LOG=place.log, FI_ACT="log")
+            environment.update(LD_PRELOAD=self.shim, FI_PREFIX=below or place.home, FI_LOG=place.log, FI_ACT="log")
         if fault:
             act, more = ACTIONS[fault.action]
             environment.update(FI_AT=str(fault.point), FI_ACT=act, **more)
@@ -412,6 +430,8 @@ def listing(place):
 def surplus(found, references):
     """What there is more of than without a fault. One fixed name may come from either reference, as a lock file does."""
     allowed = {name for reference in references for name in reference}
+    # Where views lie when the runtime directory cannot be used is recorded, and stays.
+    allowed.add("/home/vault/viewroot")
     return sorted(
         "%s (%d)" % (name, count) for name, count in found.items()
         if ("<id>" in name and count > references[0][name]) or ("<id>" not in name and name not in allowed))
@@ -495,9 +515,11 @@ class Operation:
     """An operation on a store: before or after, nothing else."""
 
     def __init__(self, name, passcode, arguments, given=b"", new=None, candidates=None, store="tokens",
-                 may_be_unsupported=False):
+                 may_be_unsupported=False, everywhere=False):
         self.name, self.passcode, self.arguments, self.given = name, passcode, arguments, given
         self.new, self.store, self.may_be_unsupported = new, store, may_be_unsupported
+        # Whether its crash points are also those outside the home, in memory or at a file's destination.
+        self.everywhere = everywhere
         self.candidates = candidates if candidates is not None else ([passcode] if passcode else [])
         self.expected = OK
 
@@ -508,8 +530,10 @@ class Operation:
         return self
 
     def perform(self, place, fault=None, log=False):
-        return self.command(place, self.arguments(self.template), given=self.given, fault=fault, log=log,
-                            passcode=PASSCODES.get(self.passcode), new=PASSCODES.get(self.new))
+        arguments = [word.replace("<root>", place.root) for word in self.arguments(self.template)]
+        return self.command(place, arguments, given=self.given, fault=fault, log=log,
+                            passcode=PASSCODES.get(self.passcode), new=PASSCODES.get(self.new),
+                            below=place.root if self.everywhere else None)
 
     def learn(self):
         """Runs without faults: the calls that are the crash points, and how it looks before and after."""
@@ -572,6 +596,10 @@ class Operation:
 
     def mutate_and_list(self, place, state):
         """The next change of the same store, which has to succeed, and what files there are then."""
+        for relative, path in place.entries():
+            # The directory of a view that was killed at its birth goes when it is a minute old.
+            if os.path.basename(relative).startswith(".new-"):
+                os.utime(path, (time.time() - 120,) * 2)
         opened_by = next(iter(state.opened_by))
         secret = {"passcode": PASSCODES.get(opened_by)}
         if self.store == "tokens":
@@ -816,6 +844,13 @@ def all_operations():
         Operation("file-add", "old", lambda t: file_add(t.added), store="files"),
         Operation("file-remove", "old", lambda t: file_remove(many(t)), store="files"),
         Operation("file-rewrap", "old", lambda t: file_rewrap(many(t)), store="files", may_be_unsupported=True),
+        Operation("file-rewrap-all", "old", lambda t: file_rewrap(), store="files"),
+        Operation("file-reindex", "old", lambda t: FILE_REINDEX, store="files"),
+        Operation("file-edit", "old", lambda t: file_view(many(t), EDIT, "--writable"), store="files"),
+        Operation("file-view", "old", lambda t: file_view(many(t), "cat <\"$1\" >/dev/null"), store="files",
+                  everywhere=True),
+        Operation("file-export", "old", lambda t: file_export(many(t), "<root>/tmp/exported"), store="files",
+                  everywhere=True),
         Init(),
         Wipe(),
         WipeResume(),

@@ -13,6 +13,8 @@ struct ContainerWriter {
     var suite = OuterSuite.chaCha20Poly1305
     var log = ContainerLayout.standardLog
     var context: [UInt8] = []
+    var contentGeneration: UInt64 = 1
+    var mediaType = ""
     /// What the file keys are wrapped under; `nil`: the key derived from the device key, or from the class
     /// key.
     var outerKEK: FileKEK?
@@ -54,7 +56,8 @@ struct ContainerWriter {
         let header = InnerHeader(
             log: log, isContextBound: !context.isEmpty, id: id, salt: innerSalt, kekID: innerKEK.id,
             wrappedKey: try innerKEK.wrap(innerFileKey), commitment: inner.commitment,
-            length: layout.length, modified: status.modified, name: name)
+            contentGeneration: contentGeneration, length: layout.length, modified: status.modified,
+            name: name, mediaType: mediaType)
         let slot = OuterSlot(
             suite: suite, log: log, generation: 1, id: id, salt: outerSalt, protection: protection,
             kekID: outerKEK.id, wrappedKey: try outerKEK.wrap(outerFileKey),

@@ -29,26 +29,41 @@ extension FileStore {
             }
             let check = try stopping(cancellation)
             let reader = try open(id, context: context)
-            let temporary = try Descriptor.temporaryName()
-            let file = try directory.open(temporary, [.readWrite, .exclusive])
-            do throws(CofferError) {
-                try file.reserve(reader.layout.length)
-                let done = Atomic<Int64>(0)
-                let total = reader.layout.length
-                try reader.forEachRun(
-                    in: 0..<reader.layout.chunkCount, check: check
-                ) { (plaintext, offset) throws(CofferError) in
-                    try file.write(plaintext, at: offset)
-                    let completed = done.add(Int64(plaintext.count), ordering: .relaxed).newValue
-                    progress?(FileProgress(completed: completed, total: total))
+            // Without a name where there can be such files: a crash leaves nothing that could be read.
+            switch try directory.openUnnamed() {
+            case .some(let file):
+                try Self.write(reader, to: file, check, progress)
+                try directory.link(file, as: target)
+            case .none:
+                let temporary = try Descriptor.temporaryName()
+                let file = try directory.open(temporary, [.readWrite, .exclusive])
+                do throws(CofferError) {
+                    try Self.write(reader, to: file, check, progress)
+                    try directory.renameWithoutReplacing(temporary, to: target)
+                } catch {
+                    _ = try? directory.remove(temporary)
+                    throw error
                 }
-                try file.sync()
-                try directory.renameWithoutReplacing(temporary, to: target)
-                try directory.sync()
-            } catch {
-                _ = try? directory.remove(temporary)
-                throw error
             }
+            try directory.sync()
         }
+    }
+
+    private static func write(
+        _ reader: ContainerReader, to file: borrowing Descriptor,
+        _ check: @escaping @Sendable () throws(CofferError) -> Void,
+        _ progress: (@Sendable (FileProgress) -> Void)?
+    ) throws(CofferError) {
+        try file.reserve(reader.layout.length)
+        let done = Atomic<Int64>(0)
+        let total = reader.layout.length
+        try reader.forEachRun(
+            in: 0..<reader.layout.chunkCount, check: check
+        ) { (plaintext, offset) throws(CofferError) in
+            try file.write(plaintext, at: offset)
+            let completed = done.add(Int64(plaintext.count), ordering: .relaxed).newValue
+            progress?(FileProgress(completed: completed, total: total))
+        }
+        try file.sync()
     }
 }

@@ -38,7 +38,10 @@ extension FileStore {
             let entries = hasIndex ? try index.snapshot(in: vault).entries : nil
             // Files that are being added are entered before their containers appear.
             let unfinished = Set(try directory.temporaries().compactMap { FileID(temporaryName: $0) })
-            return (Set(try ids()), entries?.filter { !unfinished.contains($0.key) })
+            let present = Set(try ids())
+            return (
+                present, entries?.filter { !unfinished.contains($0.key) || present.contains($0.key) }
+            )
         }
     }
 
@@ -163,31 +166,26 @@ extension FileStore {
     func cleanUp(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
+        // Of an index that was being written anew, too.
+        try vault.removeTemporaries()
         for name in try directory.temporaries() {
             let file = try directory.open(name, .readWrite)
             guard try FileLock.tryAcquire(file) != nil else { continue }
-            if let id = FileID(temporaryName: name) { try strikeIfGone(id, directory, in: vault) }
-            try directory.remove(name)
+            if let id = FileID(temporaryName: name) {
+                try settle(id, directory, in: vault)
+            } else {
+                try directory.remove(name)
+            }
         }
     }
 
-    private func strikeIfGone(
-        _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
-    ) throws(CofferError) {
-        guard try directory.status(of: id.fileName) == nil,
-            try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex
-        else { return }
-        try index.strike(id, in: vault)
-    }
-
-    /// After a failure: the file was never added. What cannot be struck out now is struck out by the next
-    /// change, as long as the unfinished file is there.
+    /// After a failure: the file was never added, or its content not replaced. What cannot be ended now is
+    /// ended by the next change, as long as the unfinished file is there.
     func abandon(_ id: FileID, _ directory: borrowing Descriptor) {
         do throws(CofferError) {
             try core.home.changingVault { (vault) throws(CofferError) in
-                try strikeIfGone(id, directory, in: vault)
+                try settle(id, directory, in: vault)
             }
-            try directory.remove(id.temporaryName)
         } catch {
             // A vault that was wiped in the meantime has no index; the unfinished file may still be there.
             guard error.code == .wiped else { return }

@@ -35,13 +35,16 @@ public final class FileStore: Sendable {
     ///     file belongs to, a tenant. Nobody reads the file without giving the same. They are not kept.
     ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk. Its blocks
     ///     may stay readable on the medium: nothing here can promise otherwise.
+    ///   - allowingExternalMedia: Whether the vault may be on a removable medium or a network file system by
+    ///     now, although it was not made for that.
     ///   - progress: Called now and then from working threads.
     /// - Returns: What the file is found by from now on.
-    /// - Throws: `locked`, `wiped`; `refused` for what is not a regular file; `conflict` when the file
-    ///   changes while it is read; `noSpace`, `readOnly`, `cancelled`.
+    /// - Throws: `locked`, `wiped`; `refused` for what is not a regular file, and for a vault on an external
+    ///   medium; `conflict` when the file changes while it is read; `noSpace`, `readOnly`, `cancelled`.
     public func add(
         contentsOf path: FilePath, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerSuite: OuterSuite = .chaCha20Poly1305, context: [UInt8] = [], removingOriginal: Bool = false,
+        allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
@@ -52,6 +55,7 @@ public final class FileStore: Sendable {
                 throw CofferError(.invalidInput, "A context has at most \(Self.longestContext) bytes.")
             }
             let check = try stopping(cancellation)
+            if !allowingExternalMedia { try MediumRule.checkVault(core.home.openVault()) }
             let classKey = try core.keyForStoring(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {
@@ -114,6 +118,16 @@ public final class FileStore: Sendable {
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func info(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> FileInfo {
         try await BlockingWork.run { [self] _ throws(CofferError) in try open(id, context: context).info }
+    }
+
+    /// Whether the disk below encrypts what is on it (dm-crypt, fscrypt, or a file system that does); `nil`
+    /// when that is not known.
+    ///
+    /// - Throws: `wiped`.
+    public func isDiskEncrypted() async throws(CofferError) -> Bool? {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            try StoragePlace.of(core.home.openVault()).isEncrypted
+        }
     }
 
     /// How many files there are; known also while locked.

@@ -14,8 +14,10 @@ extension FileStore {
             // Keys may be being replaced: once more, while nobody changes anything.
             let reader: ContainerReader?
             do throws(CofferError) {
-                reader = try core.home.exclusively { () throws(CofferError) in
-                    try openAsItIs(id, context: context)
+                reader = try core.home.changingVault { (vault) throws(CofferError) in
+                    // Somebody may have crashed while he replaced the content.
+                    try? cleanUp(openDirectory(), in: vault)
+                    return try openAsItIs(id, context: context)
                 }
             } catch let second {
                 guard second.code == error.code || second.code == .busy || second.systemError != nil else {
@@ -62,7 +64,13 @@ extension FileStore {
     func openDirectory() throws(CofferError) -> Descriptor {
         let vault = try core.home.openVault()
         return try core.home.checkingState { () throws(CofferError) in
-            try vault.open(Home.filesName, [.read, .directory])
+            let directory = try vault.open(Home.filesName, [.read, .directory])
+            let status = try directory.status()
+            guard status.isOwn, status.permissions & 0o022 == 0 else {
+                throw CofferError(
+                    .refused, "\(directory.path) is not a directory that only this user can write: refused.")
+            }
+            return directory
         }
     }
 
@@ -81,12 +89,7 @@ extension FileStore {
         // The lock on the unfinished file tells others that its owner is alive: that what is in it does not
         // go, and neither do the keys it is wrapped under. It goes with the descriptor.
         let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
-            try cleanUpNowAndThen(directory, in: vault)
-            let (outer, inner) = try FileKeysRecord(device: core.device).current(
-                protection, classKey: classKey, in: vault)
-            let file = try directory.open(temporary, [.readWrite, .exclusive])
-            try file.lock()
-            return Begun(file: file, outer: outer, inner: inner)
+            try begin(id, protection, classKey, directory, in: vault)
         }
         let file = begun.file
         do throws(CofferError) {
@@ -106,8 +109,28 @@ extension FileStore {
         }
     }
 
+    /// Makes the file, empty and locked, under its temporary name, and tells the keys.
+    func begin(
+        _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
+        _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) -> Begun {
+        try cleanUpNowAndThen(directory, in: vault)
+        let (outer, inner) = try FileKeysRecord(device: core.device).current(
+            protection, classKey: classKey, in: vault)
+        // Of a file that is being replaced there may be one of somebody who crashed.
+        if try directory.status(of: id.temporaryName) != nil { try cleanUp(directory, in: vault) }
+        do throws(CofferError) {
+            let file = try directory.open(id.temporaryName, [.readWrite, .exclusive])
+            try file.lock()
+            return Begun(file: file, outer: outer, inner: inner)
+        } catch {
+            guard error.code == .alreadyExists else { throw error }
+            throw CofferError(.busy, "Somebody else is replacing the content of \(id).")
+        }
+    }
+
     /// A container that is being written, and the keys it will be wrapped under.
-    private struct Begun: ~Copyable {
+    struct Begun: ~Copyable {
         let file: Descriptor
         let outer: FileKEK
         let inner: FileKEK
@@ -117,7 +140,10 @@ extension FileStore {
     static func destroyHeader(of name: FilePath, in directory: borrowing Descriptor)
         throws(CofferError)
     {
-        let file = try directory.open(name, .readWrite)
+        try destroyHeader(of: directory.open(name, .readWrite))
+    }
+
+    static func destroyHeader(of file: borrowing Descriptor) throws(CofferError) {
         let noise = try SecureRandom.bytes(Int(ContainerLayout.headerSize))
         try file.write(noise.span, at: 0)
         try file.syncData()

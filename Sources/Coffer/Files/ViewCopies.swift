@@ -1,7 +1,6 @@
 public import CofferBase
 import CofferEngine
 public import SystemPackage
-import Synchronization
 
 extension FileStore {
     /// Gives `body` the path of a decrypted copy under the original name, readable by this user alone. The
@@ -22,47 +21,109 @@ extension FileStore {
     public func withViewCopy<Result>(
         of id: FileID, context: [UInt8] = [], _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
-        let copy = try await makeViewCopy(of: id, context)
-        defer { openViews.forget(copy.number) }
+        try await withViewCopy(of: id, context: context, options: ViewOptions()) { try await body($0.path) }
+    }
+
+    /// The same with a time limit, and with what a program needs that starts viewers: the lease that a child
+    /// may inherit, and whether the copy was changed. Changes are dropped with the copy.
+    ///
+    /// - Parameters:
+    ///   - id: The file.
+    ///   - context: What was bound to it when it was added.
+    ///   - options: When the copy goes by itself.
+    ///   - body: What views the copy.
+    /// - Returns: What `body` gives.
+    /// - Throws: As without options.
+    public func withViewCopy<Result>(
+        of id: FileID, context: [UInt8] = [], options: ViewOptions,
+        _ body: (ViewCopy) async throws -> Result
+    ) async throws -> Result {
+        try await withCopy(of: id, context, options, permissions: 0o400) { copy, _ in try await body(copy) }
+    }
+
+    /// Whether view copies may be written to a swap device that keeps them readable: one that is neither
+    /// memory nor encrypted.
+    public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
+
+    /// A copy as it is lent, with the file's header as it was then.
+    func withCopy<Result>(
+        of id: FileID, _ context: [UInt8], _ options: ViewOptions, permissions: UInt32,
+        _ body: (ViewCopy, ContainerReader) async throws -> Result
+    ) async throws -> Result {
+        let (hold, reader) = try await makeViewCopy(of: id, context, permissions)
+        defer { openViews.forget(hold.number) }
+        if let limit = options.limit { hold.end(after: limit) }
+        let copy = ViewCopy(path: hold.path, isSwappable: Self.isSwapActive, hold: hold)
         do {
-            let result = try await body(copy.path)
-            try copy.remove()
+            let result = try await body(copy, reader)
+            try hold.remove()
             return result
         } catch {
-            try? copy.remove()
+            try? hold.remove()
             throw error
         }
     }
 
-    /// Whether view copies may be written to a swap device.
-    public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
+    /// Gives `body` an empty directory in memory, for a copy that others are not to see: a viewer puts it
+    /// there in a mount namespace of its own. Gone when `body` ends.
+    package func withPrivatePlace<Result>(
+        _ body: (FilePath) async throws -> Result
+    ) async throws -> Result {
+        let hold = try await BlockingWork.run { [self] _ throws(CofferError) -> ViewHold in
+            let hold = ViewHold(try makePlace(), "file", in: openViews)
+            try hold.makeHolder()
+            return hold
+        }
+        defer { openViews.forget(hold.number) }
+        let result: Result
+        do {
+            result = try await body(hold.path.removingLastComponent())
+        } catch {
+            try? hold.remove()
+            throw error
+        }
+        try hold.remove()
+        return result
+    }
 
-    private func makeViewCopy(of id: FileID, _ context: [UInt8]) async throws(CofferError) -> ViewCopy {
+    private func makeViewCopy(
+        of id: FileID, _ context: [UInt8], _ permissions: UInt32
+    ) async throws(CofferError) -> (ViewHold, ContainerReader) {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
             let check = try stopping(cancellation)
             let reader = try open(id, context: context)
             let vault = try core.home.openVault()
             _ = try? ViewRoots.reap(vault: vault)
             let name = try reader.info.name
-            let copy = ViewCopy(try makePlace(), name, in: openViews)
+            let hold = ViewHold(try makePlace(), name, in: openViews)
             do throws(CofferError) {
-                guard try reader.layout.length <= copy.available / 2 else {
-                    throw CofferError(.noSpace, "The copy would take more than half of the free memory.")
-                }
-                let file = try copy.makeFile()
-                try file.truncate(to: reader.layout.length)
-                try reader.forEachRun(
-                    in: 0..<reader.layout.chunkCount, check: check
-                ) { (plaintext, offset) throws(CofferError) in try file.write(plaintext, at: offset) }
-                try file.setPermissions(0o400)
+                try ViewRoom.check(reader.layout.length, inFileSystem: hold.available)
+                let file = try hold.makeFile()
+                try reader.copy(into: file, check: check)
+                try file.setPermissions(permissions)
+                // The file's own date: whoever writes to the copy changes it.
+                try file.setModified(reader.header.modified)
+                hold.isWhole(try file.status())
                 // A lock after the last chunk found nothing to remove, or a part of it.
                 try check()
-                return copy
+                return (hold, reader)
             } catch {
-                openViews.forget(copy.number)
-                try? copy.remove()
+                openViews.forget(hold.number)
+                try? hold.remove()
                 throw error
             }
+        }
+    }
+}
+
+extension ContainerReader {
+    /// Writes the whole content to an empty file in memory.
+    func copy(
+        into file: borrowing Descriptor, check: @escaping @Sendable () throws(CofferError) -> Void
+    ) throws(CofferError) {
+        try file.truncate(to: layout.length)
+        try forEachRun(in: 0..<layout.chunkCount, check: check) { (plaintext, offset) throws(CofferError) in
+            try file.write(plaintext, at: offset)
         }
     }
 }
@@ -95,48 +156,4 @@ extension Session {
             return try ViewRoots.reap(vault: vault)
         }
     }
-}
-
-/// One view copy: its directory goes when this is told to, or with its owner.
-private final class ViewCopy: Sendable {
-    let path: FilePath
-    private let place: ViewRoots.Place
-    private let name: FilePath.Component
-    private static let holder: FilePath = "file"
-    private let registration = Mutex(0)
-
-    /// What the session forgets it by.
-    var number: Int { registration.withLock { $0 } }
-
-    init(_ place: consuming ViewRoots.Place, _ name: FilePath.Component, in openViews: OpenViews) {
-        path = place.view.directory.path.pushing(Self.holder).appending(name)
-        self.place = place
-        self.name = name
-        let number = openViews.add { [weak self] in try? self?.remove() }
-        registration.withLock { $0 = number }
-    }
-
-    /// The copy, empty.
-    func makeFile() throws(CofferError) -> Descriptor {
-        try place.view.directory.makeDirectory(Self.holder)
-        let directory = try place.view.directory.open(Self.holder, [.read, .directory])
-        return try directory.open(FilePath(root: nil, [name]), [.readWrite, .exclusive])
-    }
-
-    /// Memory that is free for it.
-    var available: Int64 {
-        get throws(CofferError) { try FileSystemInfo.of(place.root).available }
-    }
-
-    func remove() throws(CofferError) {
-        do throws(CofferError) {
-            try place.root.removeTree(place.view.name, overwriting: true)
-            ViewRoots.removeIfEmpty(place.root)
-        } catch {
-            // A wipe or a lock event was faster.
-            guard error.code == .absent else { throw error }
-        }
-    }
-
-    deinit { try? remove() }
 }

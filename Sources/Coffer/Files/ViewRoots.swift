@@ -63,8 +63,13 @@ enum ViewRoots {
         var count = 0
         for root in existing(recorded: try? recordedName(vault)) {
             for name in try root.directory.names() where try isDead(name, in: root.directory) {
-                try root.directory.removeTree(name, overwriting: true)
-                count += 1
+                do throws(CofferError) {
+                    try root.directory.removeTree(name, overwriting: true)
+                    count += 1
+                } catch {
+                    // Somebody else is removing it, too.
+                    guard error.code == .absent else { throw error }
+                }
             }
             if count > 0 { removeIfEmpty(root.directory) }
         }
@@ -103,7 +108,10 @@ enum ViewRoots {
         if name.string.hasPrefix(newPrefix), !isOld { return false }
         guard let view = try? root.open(name, [.read, .directory]),
             let lease = try? view.open(leaseName, .readWrite)
-        else { return isOld }
+        else {
+            // Without a lease there is only one that is being made, or one whose removal was cut short.
+            return isOld || !name.string.hasPrefix(newPrefix)
+        }
         return try FileLock.tryAcquire(lease) != nil
     }
 
@@ -132,6 +140,11 @@ enum ViewRoots {
         try root.renameWithoutReplacing(new, to: FilePath(unique))
         let opened = try root.open(FilePath(unique), [.read, .directory])
         return NewView(name: FilePath(unique), directory: opened, lease: lease)
+    }
+
+    /// The file whose lock keeps a view.
+    static func openLease(in view: borrowing Descriptor) throws(CofferError) -> Descriptor {
+        try view.open(leaseName, .readWrite)
     }
 
     /// A view directory whose lease is held as long as `lease` is open.

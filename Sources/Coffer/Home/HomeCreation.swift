@@ -22,6 +22,7 @@ extension Home {
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
                 .requireReadable(CallDeadline(SecretServiceClient.deadline))
         }
+        if !options.allowsExternalMedia { try checkMedium(of: location.path) }
         try makeDirectory(location.path)
         let home = try openDirectory(location, interaction: interaction)
         return try home.exclusively { () throws(CofferError) in
@@ -74,6 +75,7 @@ extension Home {
         try FileKeysRecord.create(device: device, in: vault)
         try FileIndex.create(device: device, in: vault)
         try vault.makeDirectory(filesName)
+        if options.allowsExternalMedia { try MediumRule.allow(in: vault) }
         try vault.sync()
         return keys
     }
@@ -81,6 +83,13 @@ extension Home {
     /// Takes back what a vault that was not finished has put into the Secret Service, now or later.
     private func removeItems(of vaultID: VaultID) {
         _ = try? KeyringRemains(home: self).remove(vaultID, CallDeadline(.seconds(1)))
+    }
+
+    /// Looks at what is there already of the path.
+    private static func checkMedium(of path: FilePath) throws(CofferError) {
+        var current = path
+        while try !exists(current) { current.removeLastComponent() }
+        try MediumRule.check(Descriptor.open(current.isEmpty ? "." : current, [.read, .nonBlocking]))
     }
 
     private static func makeDirectory(_ path: FilePath) throws(CofferError) {

@@ -17,6 +17,9 @@ public struct HomeOptions: Sendable {
     /// Where the device key and the tokens are kept.
     public var keyring = KeyringBackend.file
 
+    /// Whether the home may be on a removable medium or a network file system, and files be added there.
+    public var allowsExternalMedia = false
+
     /// The defaults: no policy, delays, the embedded keyring, 10 minutes, `Argon2id.Cost.standard`.
     public init() {}
 }

@@ -25,7 +25,7 @@ extension Session {
             let bus = core.home.service.address
             return [
                 Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag),
-                try Self.host(keybag),
+                try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
             ] + Self.hostProtections(sessionBus: bus)
         }
     }
@@ -74,6 +74,30 @@ extension Session {
         }
         return Protection(
             "this-device", .advisory, "The vault is on the machine and of the user that made it.")
+    }
+
+    private static func disk(_ place: StoragePlace) -> Protection {
+        let name = place.type.isEmpty ? "" : " (\(place.type))"
+        switch place.medium {
+        case .network:
+            return Protection("disk", .advisory, "The vault is on a network file system\(name).")
+        case .removable:
+            return Protection("disk", .advisory, "The vault is on a medium that can be pulled out\(name).")
+        case .memory:
+            return Protection("disk", .advisory, "The vault is in memory\(name): it goes with a reboot.")
+        case .fixed, .unknown: break
+        }
+        switch place.isEncrypted {
+        case true?: return Protection("disk", .ok, "What is below the vault encrypts, too\(name).")
+        case false?:
+            return Protection(
+                "disk", .advisory,
+                "The disk below the vault is not encrypted\(name): the device key can be read from it. "
+                    + "Encrypt it with dm-crypt or fscrypt.")
+        case nil:
+            return Protection(
+                "disk", .advisory, "Whether the disk below the vault is encrypted is not known\(name).")
+        }
     }
 
     /// Not of this vault, which does not use them, but of what is encrypted under them elsewhere.

@@ -55,15 +55,22 @@ struct FileAdd: AsyncParsableCommand {
     @Option(help: "Bind this text into the file: nobody reads it without giving the same. It is not kept.")
     var context: String?
 
+    @Flag(help: "Also when the vault is on a removable medium or a network file system by now.")
+    var allowExternal = false
+
     func run() async throws {
         let session = try await Opening.unlocked(global)
         let id = try await session.files.add(
             contentsOf: ProgramArguments.path(path), class: protection.protection,
             outerSuite: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
-            removingOriginal: removeOriginal,
+            removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
             progress: ProgressBar("sealing").report)
         if global.json {
-            try Output.json(.object([("id", .text(id.description))]))
+            let isEncrypted = try await session.files.isDiskEncrypted()
+            try Output.json(
+                .object([
+                    ("id", .text(id.description)), ("diskEncrypted", isEncrypted.map { .flag($0) } ?? .none),
+                ]))
         } else {
             try Output.line(id.description)
         }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 import CofferEngine
+import SystemPackage
 
 /// `coffer file view`
 struct FileView: AsyncParsableCommand {
@@ -13,18 +14,41 @@ struct FileView: AsyncParsableCommand {
             command stands for its path; without one, the path is added at the end. Ends with the command's \
             exit code. A signal that ends this command goes to that one, and the copy goes as always. With \
             --json, the command's standard output goes to standard error, and the document has its exitCode. \
-            The copy also goes when the screen locks or the machine sleeps meanwhile.
+            The copy also goes when the screen locks or the machine sleeps meanwhile. When this command is \
+            killed, the copy stays until the one that views it has ended, too; file reap removes it then.
+
+            With --writable, what the command changed is sealed as the file's new content when it ends with \
+            0, all of it or nothing, also when it saved by a new file of the same name, as editors do. If \
+            the file was changed in the vault meanwhile, the new content is kept as a file of its own. \
+            Without --writable, and when the command fails, a change is dropped, and that is said.
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument
+
+    @Flag(help: "Seal what the command changes as the file's new content.")
+    var writable = false
+
+    @Flag(help: "No file at all: the path is that of an inherited descriptor, /proc/self/fd/N, in memory.")
+    var descriptor = false
+
+    @Flag(
+        name: .customLong("private"),
+        help: "Show the copy to the command alone, in a mount namespace of its own.")
+    var isPrivate = false
+
+    @Flag(help: "Also wait for what the command left running: viewers that start in the background.")
+    var wait = false
+
+    @Option(help: ArgumentHelp("Take the copy back and end the command after so long.", valueName: "SECONDS"))
+    var timeout: Double?
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
     var command: [String]
 
     func run() async throws {
         let id = try file.fileID()
-        guard !command.isEmpty else { throw CofferError(.invalidInput, "A command is needed after --.") }
+        try checkOptions()
         let session = try await Opening.unlocked(global)
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
@@ -33,19 +57,110 @@ struct FileView: AsyncParsableCommand {
         let signals = EndSignals.hold()
         let result = await Task { try await view(id, session) }.result
         signals.release()
-        let code = try result.get()
-        if global.json { try Output.json(.object([("exitCode", .number(Int(code)))])) }
+        let (code, outcome) = try result.get()
+        if outcome == .dropped {
+            Output.message("coffer: the copy was changed; the change was dropped with it.")
+        }
+        if global.json {
+            try Output.json(
+                .object([("exitCode", .number(Int(code))), ("change", .text(outcome.rawValue))]))
+        }
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// Runs the command on the copy; gives its exit code.
-    private func view(_ id: FileID, _ session: Session) async throws -> Int32 {
-        try await session.files.withViewCopy(of: id, context: file.boundBytes) { path in
-            // It takes a while to make the copy of a long file.
-            if let number = EndSignals.received { return 128 + number }
-            return try ChildProcess.run(
-                Self.arguments(command, path: FileNameBytes.of(path)), outputToErrors: global.json)
+    /// What became of changes to the copy.
+    private enum Outcome: String { case none, saved, dropped }
+
+    private func checkOptions() throws(CofferError) {
+        guard !command.isEmpty else { throw CofferError(.invalidInput, "A command is needed after --.") }
+        guard [writable, descriptor, isPrivate].count(where: { $0 }) <= 1 else {
+            throw CofferError(.invalidInput, "Only one of --writable, --descriptor and --private.")
         }
+        guard !wait || !descriptor && !isPrivate else {
+            throw CofferError(.invalidInput, "--wait is for copies that are files.")
+        }
+        if let timeout, !(timeout > 0 && timeout <= 1e9) {
+            throw CofferError(.invalidInput, "--timeout takes seconds above 0.")
+        }
+        if isPrivate, try !PrivateView.isPossible() {
+            throw CofferError(.unsupported, "This host gives this user no mount namespace: no --private.")
+        }
+    }
+
+    private var limit: Duration? { timeout.map { .seconds($0) } }
+
+    private var options: ViewOptions {
+        var options = ViewOptions()
+        options.limit = limit
+        return options
+    }
+
+    private func view(_ id: FileID, _ session: Session) async throws -> (Int32, Outcome) {
+        let (files, context) = (session.files, file.boundBytes)
+        if descriptor || isPrivate { return (try await viewInMemory(id, session), .none) }
+        guard writable else {
+            return try await files.withViewCopy(of: id, context: context, options: options) { copy in
+                let code = try runViewer(copy)
+                return (code, copy.isChanged ? .dropped : .none)
+            }
+        }
+        do {
+            let edited = try await files.withEditableCopy(of: id, context: context, options: options) {
+                copy in
+                let code = try runViewer(copy)
+                guard code == 0 else { throw Failed(code: code, isChanged: copy.isChanged) }
+                return code
+            }
+            return (edited.result, edited.outcome == .saved ? .saved : .none)
+        } catch let failed as Failed {
+            return (failed.code, failed.isChanged ? .dropped : .none)
+        }
+    }
+
+    /// A command that failed while it could write.
+    private struct Failed: Error {
+        let code: Int32
+        let isChanged: Bool
+    }
+
+    /// Runs the command on a copy that is a file; gives its exit code.
+    private func runViewer(_ copy: ViewCopy) throws(CofferError) -> Int32 {
+        let code = try runCommand(
+            Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.lease])
+        if wait {
+            while EndSignals.received == nil, try copy.isKeptByOthers() {
+                Clock.sleep(for: .milliseconds(50))
+            }
+        }
+        return code
+    }
+
+    /// The same on a copy without a name in this process's file systems.
+    private func viewInMemory(_ id: FileID, _ session: Session) async throws -> Int32 {
+        let info = try await session.files.info(for: id, context: file.boundBytes)
+        return try await session.files.withSealedCopy(
+            of: id, context: file.boundBytes, options: options
+        ) { copy in
+            guard isPrivate else {
+                return try runCommand(
+                    Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.descriptor])
+            }
+            return try await session.files.withPrivatePlace { place in
+                let path = place.appending(info.name)
+                return try runCommand(
+                    PrivateView.command(
+                        descriptor: copy.descriptor, path: path,
+                        Self.arguments(command, path: FileNameBytes.of(path))),
+                    inheriting: [copy.descriptor])
+            }
+        }
+    }
+
+    private func runCommand(_ arguments: [[UInt8]], inheriting: [Int32]) throws(CofferError) -> Int32 {
+        // It takes a while to make the copy of a long file.
+        if let number = EndSignals.received { return 128 + number }
+        return try ChildProcess.run(
+            arguments, outputToErrors: global.json, inheriting: inheriting, limit: limit)
     }
 
     /// The command with {} replaced by the path.

@@ -58,6 +58,9 @@ struct InitCommand: AsyncParsableCommand {
             "Lock after so long without use; 'reboot': only then.", valueName: "minutes|reboot"))
     var inactivity = "10"
 
+    @Flag(help: "Let the home be on a removable medium or a network file system.")
+    var allowExternal = false
+
     @Option(help: ArgumentHelp("Memory for one guess at the passcode: 8 to 4096.", valueName: "MiB"))
     var kdfMemory = Argon2id.Cost.standard.memoryKiB / 1024
 
@@ -131,6 +134,7 @@ struct InitCommand: AsyncParsableCommand {
     private func homeOptions() throws(CofferError) -> HomeOptions {
         var options = HomeOptions()
         options.policy = try passcodePolicy()
+        options.allowsExternalMedia = allowExternal
         options.delaysAttempts = attemptDelays == .on
         let (memory, isTooMuch) = kdfMemory.multipliedReportingOverflow(by: 1024)
         options.cost = try Argon2id.Cost(memoryKiB: isTooMuch ? .max : memory, passes: kdfPasses)

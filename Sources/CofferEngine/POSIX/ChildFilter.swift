@@ -90,7 +90,7 @@ package enum ChildFilter {
         /// Writes and reads until the program has ended. A program of its own that it left behind with its
         /// output is not waited for.
         mutating func run(_ input: Span<UInt8>, isCancelled: () -> Bool) throws(CofferError) {
-            while try !hasExited() {
+            while try !ChildProcess.hasExited(process) {
                 try transfer(input, wait: hasEnded ? 2 : 50)
                 try stopWhenDue(isCancelled)
             }
@@ -154,16 +154,6 @@ package enum ChildFilter {
                 stopped = (now, CofferError(.timedOut, "The command did not end in time."))
                 kill(process, SIGTERM)
             }
-        }
-
-        /// Whether the program has ended; it keeps its number until it is waited for.
-        private func hasExited() throws(CofferError) -> Bool {
-            var information = unsafe siginfo_t()
-            unsafe clinux_clear_process(&information)
-            while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT | WNOHANG) < 0 {
-                guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }
-            }
-            return unsafe clinux_process(&information) != 0
         }
     }
 }

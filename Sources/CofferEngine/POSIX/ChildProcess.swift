@@ -2,7 +2,8 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// Another program, run and waited for. It inherits standard input, output and error and nothing else.
+/// Another program, run and waited for. It inherits standard input, output and error, and nothing else unless
+/// told to.
 package enum ChildProcess {
     /// Runs `arguments[0]`, looked up in PATH, and gives its exit code; 128 + number when a signal ended it.
     /// What ``EndSignals`` holds goes to it meanwhile.
@@ -10,17 +11,48 @@ package enum ChildProcess {
     /// - Parameters:
     ///   - arguments: The name and the arguments.
     ///   - outputToErrors: Whether its standard output goes to standard error.
+    ///   - inheriting: Numbers of open descriptors that it gets under the same numbers.
+    ///   - limit: How long it may run; then it is asked to end, and killed when it does not within two
+    ///     seconds.
     /// - Returns: The exit code.
     /// - Throws: `invalidInput` for what is no command or names none; what hinders starting it.
     package static func run(
-        _ arguments: [[UInt8]], outputToErrors: Bool = false
+        _ arguments: [[UInt8]], outputToErrors: Bool = false, inheriting: [Int32] = [],
+        limit: Duration? = nil
     ) throws(CofferError) -> Int32 {
         let process = unsafe try start(arguments) { actions in
+            for number in inheriting { unsafe posix_spawn_file_actions_adddup2(actions, number, number) }
             guard outputToErrors else { return }
             unsafe posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO)
         }
         EndSignals.hand(to: process)
+        if let limit { try stop(process, at: Clock.sinceBoot + limit) }
         return try end(of: process)
+    }
+
+    private static let grace = Duration.seconds(2)
+
+    /// Waits until the program has ended, or ends it when the time has come.
+    private static func stop(_ process: pid_t, at end: Duration) throws(CofferError) {
+        var end = end
+        var signals = [SIGKILL, SIGTERM]
+        while try !hasExited(process) {
+            if Clock.sinceBoot >= end, let signal = signals.popLast() {
+                kill(process, signal)
+                end = Clock.sinceBoot + grace
+            }
+            Clock.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// Whether the program has ended; it keeps its number until it is waited for.
+    static func hasExited(_ process: pid_t) throws(CofferError) -> Bool {
+        var information = unsafe siginfo_t()
+        unsafe clinux_clear_process(&information)
+        while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT | WNOHANG) < 0 {
+            guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }
+        }
+        return unsafe clinux_process(&information) != 0
     }
 
     /// Starts the program; `prepare` says what becomes of its descriptors.
@@ -30,13 +62,8 @@ package enum ChildProcess {
         guard !arguments.isEmpty, arguments.allSatisfy({ !$0.contains(0) }) else {
             throw CofferError(.invalidInput, "A command needs a name and arguments without NUL.")
         }
-        var vector: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { argument in
-            unsafe (argument + [0]).withUnsafeBytes { bytes in
-                unsafe bytes.baseAddress.map { unsafe strdup($0.assumingMemoryBound(to: CChar.self)) } ?? nil
-            }
-        }
+        let vector = unsafe vector(of: arguments)
         defer { unsafe vector.forEach { unsafe free($0) } }
-        unsafe vector.append(nil)
         guard let name = unsafe vector.first ?? nil else {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
@@ -50,6 +77,30 @@ package enum ChildProcess {
         }
         guard status == 0 else { throw notStarted(status) }
         return process
+    }
+
+    /// The arguments as `exec` takes them; each is to be freed.
+    private static func vector(of arguments: [[UInt8]]) -> [UnsafeMutablePointer<CChar>?] {
+        var vector: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { argument in
+            unsafe (argument + [0]).withUnsafeBytes { bytes in
+                unsafe bytes.baseAddress.map { unsafe strdup($0.assumingMemoryBound(to: CChar.self)) } ?? nil
+            }
+        }
+        unsafe vector.append(nil)
+        return unsafe vector
+    }
+
+    /// Makes this process the program; does not return.
+    ///
+    /// - Throws: What hinders it.
+    static func become(_ arguments: [[UInt8]]) throws(CofferError) {
+        let vector = unsafe vector(of: arguments)
+        defer { unsafe vector.forEach { unsafe free($0) } }
+        guard let name = unsafe vector.first ?? nil else {
+            throw CofferError(.invalidInput, "A command needs a name.")
+        }
+        unsafe execvp(name, vector)
+        throw notStarted(Errno.current)
     }
 
     /// What names no program that can be run is a wrong argument, whatever the system calls it: nothing of

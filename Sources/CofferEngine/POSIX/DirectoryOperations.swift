@@ -37,6 +37,27 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("rename to", path.pushing(new)) }
     }
 
+    /// A new file in this directory that has no name, so that nothing is left of it after a crash; `nil`
+    /// where the file system has no such files.
+    package func openUnnamed() throws(CofferError) -> Descriptor? {
+        // O_TMPFILE hides behind _GNU_SOURCE.
+        let raw = unsafe clinux_openat(self.raw, ".", 0o20_000_000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)
+        if raw >= 0 { return Descriptor(raw: raw, path: path) }
+        switch Errno.current {
+        case EOPNOTSUPP, EISDIR, ENOENT, EINVAL: return nil
+        default: throw Errno.failure("make a file in", path)
+        }
+    }
+
+    /// Gives a file that has no name its first, in this directory; an existing `name` is an error.
+    package func link(_ file: borrowing Descriptor, as name: FilePath) throws(CofferError) {
+        let number = file.raw
+        let result = unsafe name.withPlatformString { name in
+            unsafe linkat(AT_FDCWD, "/proc/self/fd/\(number)", raw, name, AT_SYMLINK_FOLLOW)
+        }
+        guard result == 0 else { throw Errno.failure("give a file its name", path.pushing(name)) }
+    }
+
     /// Removes a file; gives whether there was one.
     @discardableResult
     package func remove(_ name: FilePath) throws(CofferError) -> Bool {

@@ -43,6 +43,18 @@ package struct FileStatus: Sendable, Equatable {
 }
 
 extension Descriptor {
+    /// Sets the modification time, in nanoseconds since 1970.
+    package func setModified(_ nanoseconds: Int64) throws(CofferError) {
+        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let times = [
+            timespec(tv_sec: 0, tv_nsec: 0x3fff_fffe),  // UTIME_OMIT: the time of access stays
+            timespec(
+                tv_sec: Int(rest < 0 ? seconds - 1 : seconds),
+                tv_nsec: Int(rest < 0 ? rest + 1_000_000_000 : rest)),
+        ]
+        guard unsafe futimens(raw, times) == 0 else { throw Errno.failure("set the date of", path) }
+    }
+
     /// The status of the open file.
     package func status() throws(CofferError) -> FileStatus {
         var status = stat()

@@ -7,6 +7,8 @@ import SystemPackage
 package struct FileSystemInfo: Sendable {
     /// Whether files live in memory (tmpfs or ramfs).
     package let isMemory: Bool
+    /// Whether its type is one of the usual network file systems.
+    package let isNetwork: Bool
     /// Whether the mount is read-only.
     package let isReadOnly: Bool
     /// Bytes free for this user.
@@ -19,16 +21,47 @@ package struct FileSystemInfo: Sendable {
         }
         return FileSystemInfo(
             isMemory: info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC,
+            isNetwork: networkMagics.contains(UInt32(truncatingIfNeeded: info.f_type)),
             isReadOnly: info.f_flags & CLong(ST_RDONLY) != 0,
             available: Int64(clamping: info.f_bavail) * Int64(info.f_bsize))
     }
 
-    /// Whether memory may be written to a swap device.
+    /// NFS, SMB, SMB2, CIFS, Coda, AFS (both), Ceph, NCP: not all of them are in the kernel's headers.
+    private static let networkMagics: Set<UInt32> = [
+        0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x7375_7245, 0x5346_414f, 0x6b41_4653, 0x00c3_6400, 0x564c,
+    ]
+
+    /// Whether memory may be written to a swap device that keeps it readable: one that is neither memory
+    /// itself (zram) nor encrypted (dm-crypt).
     package static func isSwapActive() -> Bool {
-        guard let file = try? Descriptor.open("/proc/swaps", .read) else { return false }
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        var span = buffer.mutableSpan
-        guard let count = try? file.read(at: 0, into: &span) else { return false }
-        return buffer.prefix(count).count(where: { $0 == UInt8(ascii: "\n") }) > 1
+        guard let table = KernelText.read("/proc/swaps") else { return false }
+        return readableSwap(table) { name in
+            KernelText.read(FilePath("/sys/block/\(name)/dm/uuid"))?.hasPrefix("CRYPT-") ?? false
+        }
+    }
+
+    /// The same from the text of `/proc/swaps`.
+    package static func readableSwap(_ table: String, isEncrypted: (String) -> Bool) -> Bool {
+        table.split(separator: "\n").dropFirst().contains { line in
+            guard let path = line.split(separator: " ").first else { return false }
+            let name = String(path.split(separator: "/").last ?? "")
+            if name.hasPrefix("zram") { return false }
+            return !(name.hasPrefix("dm-") && isEncrypted(name))
+        }
+    }
+
+    /// How many bytes of memory programs can still get without swapping; `nil` when the kernel does not tell.
+    package static func availableMemory() -> Int64? {
+        KernelText.read("/proc/meminfo").flatMap { availableMemory(in: $0) }
+    }
+
+    /// The same from the text of `/proc/meminfo`.
+    package static func availableMemory(in table: String) -> Int64? {
+        for line in table.split(separator: "\n") where line.hasPrefix("MemAvailable:") {
+            let words = line.split(separator: " ")
+            guard words.count == 3, words[2] == "kB", let number = Int64(words[1]) else { return nil }
+            return number.multipliedReportingOverflow(by: 1024).overflow ? nil : number * 1024
+        }
+        return nil
     }
 }

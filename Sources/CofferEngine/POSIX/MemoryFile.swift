@@ -6,10 +6,49 @@ import SystemPackage
 extension Descriptor {
     /// A file without a name that holds `bytes` and lies in memory: for code that reads files, given bytes.
     package static func inMemory(_ bytes: Span<UInt8>) throws(CofferError) -> Descriptor {
-        let raw = unsafe clinux_memfd_create("coffer")
+        let raw = unsafe clinux_memfd_create("coffer", Self.closeOnExec)
         guard raw >= 0 else { throw Errno.failure("make", "a file in memory") }
         let file = Descriptor(raw: raw, path: "memory")
         try file.write(bytes, at: 0)
         return file
+    }
+
+    private static var closeOnExec: CUnsignedInt { 1 }  // MFD_CLOEXEC
+    private static var allowSealing: CUnsignedInt { 2 }  // MFD_ALLOW_SEALING
+    /// MFD_NOEXEC_SEAL, which kernels before 6.3 do not know.
+    private static var noExecution: CUnsignedInt { 8 }
+
+    /// An empty file in memory without a name, which ``seal()`` can close to changes.
+    package static func sealableMemory() throws(CofferError) -> Descriptor {
+        for more in [allowSealing | noExecution, allowSealing] {
+            let raw = unsafe clinux_memfd_create("coffer", closeOnExec | more)
+            if raw >= 0 { return Descriptor(raw: raw, path: "memory") }
+            guard Errno.current == EINVAL else { break }
+        }
+        throw Errno.failure("make", "a file in memory")
+    }
+
+    /// From here on nobody changes content or size, this process included.
+    package func seal() throws(CofferError) {
+        // F_ADD_SEALS with SEAL, SHRINK, GROW and WRITE.
+        guard clinux_fcntl(raw, 1033, 0b1111) == 0 else { throw Errno.failure("seal", path) }
+    }
+
+    /// The same file, opened anew to be read from its beginning.
+    package func reopenedForReading() throws(CofferError) -> Descriptor {
+        try Descriptor.open(FilePath("/proc/self/fd/\(raw)"), .read)
+    }
+
+    /// What this process's number for the file is, to hand it to a child or to name it by path.
+    package var number: Int32 { raw }
+
+    /// Lets go of the file; the number stands for an empty one from here on, so that it cannot come to stand
+    /// for another by chance.
+    package func blank() {
+        let empty = unsafe clinux_openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0)
+        guard empty >= 0 else { return }
+        _ = dup2(empty, raw)
+        _ = clinux_fcntl(raw, F_SETFD, CLong(FD_CLOEXEC))
+        _ = Glibc.close(empty)
     }
 }

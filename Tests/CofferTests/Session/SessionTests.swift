@@ -92,6 +92,7 @@ import Testing
         #expect(names.first { $0.name == "passcode" }?.status == .missing)
         #expect(names.first { $0.name == "attempts" }?.status == .missing)
         #expect(names.first { $0.name == "device-key" }?.status == .advisory)
+        #expect(names.first { $0.name == "disk" }?.status != .missing)
         try await session.changePasscode(to: Passcode(copying: "correct horse"), current: nil)
         let protected = try await session.protections()
         #expect(protected.first { $0.name == "passcode" }?.status == .ok)

@@ -1,0 +1,102 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// A new content for a file that there is. The new container is written beside the old one and takes its
+/// place by one rename, as it did when the file was added; the index, which names the content that counts, is
+/// changed just before. After a crash in between, the new container is whole and the index means it: whoever
+/// cleans up next gives it its name.
+extension FileStore {
+    /// Replaces the content that `old` read by what `source` holds.
+    ///
+    /// - Throws: `conflict` when the file has another content by now, or is gone, or the source changes.
+    func replaceContent(
+        of old: ContainerReader, by source: borrowing Descriptor, _ context: [UInt8],
+        check: @escaping @Sendable () throws(CofferError) -> Void
+    ) throws(CofferError) {
+        let (id, protection) = (old.header.id, old.protection)
+        guard old.header.contentGeneration < .max else {
+            throw CofferError(.refused, "This file was replaced too often: add it anew.")
+        }
+        let classKey = try core.keyForStoring(protection)
+        let directory = try openDirectory()
+        let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
+            try requireCurrent(old.header, directory, in: vault)
+            return try begin(id, protection, classKey, directory, in: vault)
+        }
+        var writer = ContainerWriter(
+            id: id, device: core.device, classKey: classKey, protection: protection, suite: old.suite,
+            context: context, outerKEK: begun.outer, innerKEK: begun.inner)
+        writer.contentGeneration = old.header.contentGeneration + 1
+        writer.mediaType = old.header.mediaType
+        do throws(CofferError) {
+            let header = try writer.seal(
+                source, name: old.header.name, into: begun.file, check: check, progress: nil)
+            try begun.file.sync()
+            try core.home.changingVault { (vault) throws(CofferError) in
+                try check()
+                if protection.needsPasscode { _ = try core.keyForStoring(protection) }
+                try requireCurrent(old.header, directory, in: vault)
+                let former = try directory.open(id.fileName, .readWrite)
+                try enter(header, protection, in: vault)
+                try directory.rename(id.temporaryName, to: id.fileName)
+                try directory.sync()
+                // Its keys are of no use any more; readers that have it open keep theirs.
+                try? Self.destroyHeader(of: former)
+            }
+        } catch {
+            abandon(id, directory)
+            throw error
+        }
+    }
+
+    private func requireCurrent(
+        _ header: InnerHeader, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        guard try commitment(of: header.id.fileName, header.id, directory, in: vault) == header.commitment
+        else {
+            throw CofferError(.conflict, "The file was changed or removed in the vault meanwhile.")
+        }
+    }
+
+    /// What tells the content of a container from others; `nil` when there is none, or none that is whole.
+    private func commitment(
+        of name: FilePath, _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) -> [UInt8]? {
+        do throws(CofferError) {
+            let keys = try FileKeysRecord(device: core.device).read(in: vault).keys
+            let file = try directory.open(name, .read)
+            return try ContainerReader.header(of: file, id: id, device: core.device, keys: keys).header
+                .commitment
+        } catch {
+            switch error.code {
+            case .absent, .corrupt, .foreign: return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// Ends what a crash or a failure left of a file under its temporary name: gives it its name when the
+    /// index means it, and removes it otherwise. Under the home's lock, when its owner is dead.
+    func settle(
+        _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let name = id.temporaryName
+        if try directory.status(of: id.fileName) == nil {
+            try strikeIfEntered(id, in: vault)
+        } else if let new = try commitment(of: name, id, directory, in: vault),
+            try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex,
+            try index.snapshot(in: vault).entries[id]?.commitment == new
+        {
+            try directory.rename(name, to: id.fileName)
+            return try directory.sync()
+        }
+        try directory.remove(name)
+    }
+
+    private func strikeIfEntered(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
+        guard try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex else { return }
+        try index.strike(id, in: vault)
+    }
+}

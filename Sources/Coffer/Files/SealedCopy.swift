@@ -1,0 +1,95 @@
+import CofferBase
+import CofferEngine
+public import SystemPackage
+
+/// A decrypted copy in a file in memory that has no name and that nobody can change, as
+/// ``FileStore/withSealedCopy(of:context:options:_:)`` lends it.
+public struct SealedCopy: Sendable {
+    /// The number of the open file in this process. Let a child inherit it to view the copy; what has it open
+    /// keeps it, after a lock too.
+    public let descriptor: Int32
+
+    /// A path for what takes no descriptor, in this process, and in a child that has inherited the number:
+    /// `/proc/self/fd/` and the number.
+    public let path: FilePath
+
+    /// The length in bytes.
+    public let length: Int64
+
+    /// Whether memory may be written to a swap device that keeps it readable.
+    public let isSwappable: Bool
+}
+
+extension FileStore {
+    /// Gives `body` the decrypted content as an open file in memory, sealed against changes: for code that
+    /// takes a descriptor, or a path and no particular name. Nothing is left to clean up when this process is
+    /// killed: the kernel drops the file with the last process that has it open.
+    ///
+    /// When the session locks or the time is up, the number stands for an empty file from then on. Who has
+    /// opened the copy before keeps it.
+    ///
+    /// - Parameters:
+    ///   - id: The file.
+    ///   - context: What was bound to it when it was added.
+    ///   - options: When the copy goes by itself.
+    ///   - body: What views the copy.
+    /// - Returns: What `body` gives.
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` when the copy would take more than half of
+    ///   the free memory; and what `body` throws.
+    public func withSealedCopy<Result>(
+        of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
+        _ body: (SealedCopy) async throws -> Result
+    ) async throws -> Result {
+        let hold = try await makeSealedCopy(of: id, context)
+        let number = openViews.add { [weak hold] in hold?.blank() }
+        defer {
+            openViews.forget(number)
+            hold.blank()
+        }
+        // A lock before this did not know of the copy.
+        try hold.check()
+        if let limit = options.limit { hold.end(after: limit) }
+        return try await body(
+            SealedCopy(
+                descriptor: hold.file.number, path: FilePath("/proc/self/fd/\(hold.file.number)"),
+                length: hold.length, isSwappable: Self.isSwapActive))
+    }
+
+    private func makeSealedCopy(
+        of id: FileID, _ context: [UInt8]
+    ) async throws(CofferError) -> SealedHold {
+        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+            let check = try stopping(cancellation)
+            let reader = try open(id, context: context)
+            try ViewRoom.check(reader.layout.length, inFileSystem: nil)
+            let memory = try Descriptor.sealableMemory()
+            try reader.copy(into: memory, check: check)
+            try memory.setPermissions(0o400)
+            try memory.seal()
+            try check()
+            return SealedHold(try memory.reopenedForReading(), length: reader.layout.length, check: check)
+        }
+    }
+}
+
+/// The open file of a sealed copy.
+private final class SealedHold: Sendable {
+    let file: Descriptor
+    let length: Int64
+    let check: @Sendable () throws(CofferError) -> Void
+
+    init(
+        _ file: consuming Descriptor, length: Int64, check: @escaping @Sendable () throws(CofferError) -> Void
+    ) {
+        self.file = file
+        self.length = length
+        self.check = check
+    }
+
+    /// The number stands for nothing from here on.
+    func blank() { file.blank() }
+
+    func end(after limit: Duration) {
+        ViewTimer.after(limit) { [weak self] in self?.blank() }
+    }
+}

@@ -1,0 +1,53 @@
+/// What /proc/self/mountinfo says of one mount. See proc(5).
+package struct MountEntry: Sendable, Equatable {
+    /// What /proc/self/fdinfo calls it.
+    package let id: Int
+    /// The device number, `major:minor`; major 0 for what has no device of its own.
+    package let device: String
+    /// The file system's type, as in `ext4`, `nfs4`, `fuse.sshfs`.
+    package let type: String
+    /// The device or whatever else it was mounted from.
+    package let source: String
+    /// The options of the file system, with commas between.
+    package let options: String
+
+    /// Reads one line; `nil` for what is none.
+    package init?(line: some StringProtocol) {
+        let words = line.split(separator: " ")
+        guard words.count >= 10, let id = Int(words[0]),
+            let dash = words.dropFirst(6).firstIndex(of: "-"), words.count >= dash + 4
+        else { return nil }
+        self.id = id
+        device = String(words[2])
+        type = String(words[dash + 1])
+        source = String(words[dash + 2])
+        options = String(words[dash + 3])
+    }
+
+    /// The mount of that id in the text of a mountinfo file.
+    package static func find(_ id: Int, in table: String) -> MountEntry? {
+        for line in table.split(separator: "\n") {
+            if let entry = MountEntry(line: line), entry.id == id { return entry }
+        }
+        return nil
+    }
+
+    private static let networkTypes: Set<String> = [
+        "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "afs", "ceph", "coda", "davfs", "glusterfs",
+        "lustre",
+        "beegfs", "gpfs", "orangefs", "pvfs2", "fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.davfs",
+        "fuse.davfs2", "fuse.glusterfs", "fuse.gvfsd-fuse", "fuse.curlftpfs", "fuse.ceph", "fuse.ceph-fuse",
+        "fuse.smbnetfs", "fuse.gcsfuse", "fuse.google-drive-ocamlfuse", "fuse.onedriver", "fuse.juicefs",
+    ]
+
+    /// Whether its files are on another machine.
+    package var isNetwork: Bool {
+        if type == "9p" { return options.split(separator: ",").contains("trans=tcp") }
+        return Self.networkTypes.contains(type)
+    }
+
+    /// Whether what is mounted encrypts file by file.
+    package var isEncrypting: Bool {
+        ["ecryptfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.encfs", "fuse.securefs"].contains(type)
+    }
+}

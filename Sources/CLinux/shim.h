@@ -125,3 +125,6 @@ static inline int clinux_pipe(int *ends) { return (int)syscall(SYS_pipe2, ends, 
 // si_pid is a macro that reaches into a union.
 static inline void clinux_clear_process(siginfo_t *information) { information->si_pid = 0; }
 static inline int clinux_process(const siginfo_t *information) { return information->si_pid; }
+
+// The one call that takes more than a line.
+#include "spawn.h"

@@ -7,14 +7,17 @@ import Synchronization
 final class HeldKeys: Sendable {
     private let vaultID: VaultID
     private let inactivity: Int?
+    /// Keys that were lent in another boot are not taken.
+    private let boot: @Sendable () -> String
     /// The timeout to start anew at each use; `nil` while nothing is held with one.
     private let renewal = Mutex<Int?>(nil)
     /// Whether keys that drop on lock were lent or taken here, and have not been taken back.
     private let isLent = Atomic(false)
 
-    init(vaultID: VaultID, inactivity: Int?) {
+    init(vaultID: VaultID, inactivity: Int?, boot: @escaping @Sendable () -> String) {
         self.vaultID = vaultID
         self.inactivity = inactivity
+        self.boot = boot
     }
 
     static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
@@ -29,7 +32,7 @@ final class HeldKeys: Sendable {
                 let timeout = protection.dropsOnLock ? seconds ?? inactivity : nil
                 try KernelHeldKey.store(
                     key.key, name: Self.name(protection, vaultID: vaultID), timeout: timeout,
-                    isRenewable: seconds == nil)
+                    isRenewable: seconds == nil, boot: boot())
             }
             try KernelTokenRing.prepare(vaultID: vaultID, timeout: seconds ?? inactivity)
         } catch {
@@ -44,7 +47,7 @@ final class HeldKeys: Sendable {
         var keys: [ProtectionClass: ClassKey] = [:]
         for (protection, wrapped) in keybag.keys {
             let name = Self.name(protection, vaultID: vaultID)
-            guard let held = try? KernelHeldKey.read(name: name) else { continue }
+            guard let held = try? KernelHeldKey.read(name: name, boot: boot()) else { continue }
             if protection.dropsOnLock { isLent.store(true, ordering: .relaxed) }
             if protection.dropsOnLock, held.isRenewable { renewal.withLock { $0 = inactivity } }
             keys[protection] = try ClassKey(

@@ -33,7 +33,8 @@ final class SessionCore: Sendable {
         let keybag = try home.checkingState { () throws(CofferError) in
             try Self.readKeybag(device: device, in: vault)
         }
-        let heldKeys = HeldKeys(vaultID: device.vaultID, inactivity: keybag.inactivity)
+        let heldKeys = HeldKeys(
+            vaultID: device.vaultID, inactivity: keybag.inactivity, boot: time.bootIdentifier)
         self.heldKeys = heldKeys
         inactivity = keybag.inactivity
         let hub = EventHub()

@@ -20,7 +20,8 @@ package enum ChildFilter {
     private static let grace = Duration.seconds(1)
 
     /// Runs `arguments[0]`, looked up in PATH, with `input` on its standard input. Both secrets stay in
-    /// guarded memory and the pipes. What ``EndSignals`` holds goes to the program meanwhile.
+    /// guarded memory and the pipes. What ``EndSignals`` holds goes to the program meanwhile; when this
+    /// process is killed, so that it can hand on nothing, the kernel asks the program to end.
     ///
     /// - Parameters:
     ///   - arguments: The name and the arguments.
@@ -36,10 +37,8 @@ package enum ChildFilter {
     ) throws(CofferError) -> Outcome {
         let incoming = try Pipe.make()
         let outgoing = try Pipe.make()
-        let process = unsafe try ChildProcess.start(arguments) { actions in
-            unsafe posix_spawn_file_actions_adddup2(actions, incoming.reader.raw, STDIN_FILENO)
-            unsafe posix_spawn_file_actions_adddup2(actions, outgoing.writer.raw, STDOUT_FILENO)
-        }
+        let process = try ChildProcess.startBound(
+            arguments, input: incoming.reader.raw, output: outgoing.writer.raw)
         EndSignals.hand(to: process)
         var exchange = Exchange(
             process: process, reader: outgoing.takeReader(), writer: incoming.takeWriter(),

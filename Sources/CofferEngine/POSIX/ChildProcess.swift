@@ -59,10 +59,7 @@ package enum ChildProcess {
     static func start(
         _ arguments: [[UInt8]], _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
     ) throws(CofferError) -> pid_t {
-        guard !arguments.isEmpty, arguments.allSatisfy({ !$0.contains(0) }) else {
-            throw CofferError(.invalidInput, "A command needs a name and arguments without NUL.")
-        }
-        let vector = unsafe vector(of: arguments)
+        let vector = unsafe try copied(arguments)
         defer { unsafe vector.forEach { unsafe free($0) } }
         guard let name = unsafe vector.first ?? nil else {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
@@ -79,28 +76,46 @@ package enum ChildProcess {
         return process
     }
 
-    /// The arguments as `exec` takes them; each is to be freed.
-    private static func vector(of arguments: [[UInt8]]) -> [UnsafeMutablePointer<CChar>?] {
-        var vector: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { argument in
-            unsafe (argument + [0]).withUnsafeBytes { bytes in
-                unsafe bytes.baseAddress.map { unsafe strdup($0.assumingMemoryBound(to: CChar.self)) } ?? nil
-            }
-        }
-        unsafe vector.append(nil)
-        return unsafe vector
-    }
-
     /// Makes this process the program; does not return.
     ///
     /// - Throws: What hinders it.
     static func become(_ arguments: [[UInt8]]) throws(CofferError) {
-        let vector = unsafe vector(of: arguments)
+        let vector = unsafe try copied(arguments)
         defer { unsafe vector.forEach { unsafe free($0) } }
         guard let name = unsafe vector.first ?? nil else {
-            throw CofferError(.invalidInput, "A command needs a name.")
+            throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
         unsafe execvp(name, vector)
         throw notStarted(Errno.current)
+    }
+
+    /// Starts the program with these for its standard input and output. When the thread that calls this ends
+    /// first, as when this process is killed, the kernel sends SIGTERM to the program.
+    static func startBound(
+        _ arguments: [[UInt8]], input: CInt, output: CInt
+    ) throws(CofferError) -> pid_t {
+        let vector = unsafe try copied(arguments)
+        defer { unsafe vector.forEach { unsafe free($0) } }
+        guard let name = unsafe vector.first ?? nil else {
+            throw Errno.failure("copy the command", nil, errno: ENOMEM)
+        }
+        let process = unsafe clinux_spawn_bound(name, vector, input, output)
+        guard process > 0 else { throw notStarted(Errno.current) }
+        return process
+    }
+
+    /// The arguments as C takes them, with a null at their end; whoever asks frees them.
+    private static func copied(
+        _ arguments: [[UInt8]]
+    ) throws(CofferError) -> [UnsafeMutablePointer<CChar>?] {
+        guard !arguments.isEmpty, arguments.allSatisfy({ !$0.contains(0) }) else {
+            throw CofferError(.invalidInput, "A command needs a name and arguments without NUL.")
+        }
+        return unsafe arguments.map { argument in
+            unsafe (argument + [0]).withUnsafeBytes { bytes in
+                unsafe bytes.baseAddress.map { unsafe strdup($0.assumingMemoryBound(to: CChar.self)) } ?? nil
+            }
+        } + [nil]
     }
 
     /// What names no program that can be run is a wrong argument, whatever the system calls it: nothing of

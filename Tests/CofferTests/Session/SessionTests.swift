@@ -143,6 +143,19 @@ struct HeldKeysTests {
         #expect(try await !home.open().adoptHeldKeys())
     }
 
+    /// Of no class, those that outlast a lock included.
+    @Test func anotherBootDoesNotFindThem() async throws {
+        let clock = TestClock()
+        let home = try TestHome()
+        let session = try await home.create("correct horse", time: clock.source)
+        defer { session.close() }
+        try await session.holdKeys()
+        #expect(try await home.open(time: clock.source).adoptHeldKeys())
+        clock.reboot()
+        let other = try await home.open(time: clock.source)
+        #expect(try await !other.adoptHeldKeys() && !other.holdsKeys)
+    }
+
     @Test func aLockedSessionHasNothingToLend() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Starts a program that the kernel ends when the thread that started it ends. posix_spawn has no word for it,
+// and Swift may not run between fork and exec; what runs here is safe after a fork. Gives
+// the child, or -1 and errno.
+static inline int clinux_spawn_bound(const char *program, char *const *arguments, int input, int output) {
+    int ends[2];
+    if (syscall(SYS_pipe2, ends, O_CLOEXEC) != 0) return -1;
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0 && getppid() == parent && dup2(input, 0) == 0
+            && dup2(output, 1) == 1 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
+            execvp(program, arguments);
+        int number = errno;
+        if (write(ends[1], &number, sizeof number) < 0) _exit(126);
+        _exit(127);
+    }
+    int forked = errno, number = 0;
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        errno = forked;
+        return -1;
+    }
+    // Until the child runs the program, which closes the pipe, or says why it does not.
+    long count;
+    do count = read(ends[0], &number, sizeof number);
+    while (count < 0 && errno == EINTR);
+    close(ends[0]);
+    if (count <= 0) return child;
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
+    errno = number;
+    return -1;
+}

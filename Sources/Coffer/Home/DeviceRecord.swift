@@ -17,6 +17,8 @@ final class DeviceRecord: Sendable {
 
     let vaultID: VaultID
     private let held: Mutex<Key?>
+    /// The key of the names of tokens, once it was asked for: every look at a token needs it.
+    private let names = Mutex<Key?>(nil)
 
     init(vaultID: VaultID, deviceKey: consuming SymmetricKey) {
         self.vaultID = vaultID
@@ -30,7 +32,26 @@ final class DeviceRecord: Sendable {
     }
 
     /// Drops the device key from memory for good.
-    func forget() { held.withLock { $0 = nil } }
+    func forget() {
+        held.withLock { $0 = nil }
+        names.withLock { $0 = nil }
+    }
+
+    /// What the names of tokens are hashed under.
+    func nameKey() throws(CofferError) -> Key {
+        let device = try deviceKey()
+        if let known = names.withLock({ $0 }) { return known }
+        let context = vaultID.bytes
+        let derived = Key(
+            try HKDF.deriveKey(from: device.key, info: Label.tokenName, context: context.span))
+        names.withLock { $0 = derived }
+        // Forgotten meanwhile: then this one too.
+        guard held.withLock({ $0 != nil }) else {
+            names.withLock { $0 = nil }
+            throw CofferError.wiped
+        }
+        return derived
+    }
 
     /// Makes a new identity and key. Only `init` of a home calls this: a key that cannot be read is never
     /// replaced.

@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import Synchronization
 import SystemPackage
 
 /// One home directory on disk.
@@ -34,6 +35,8 @@ final class Home: Sendable {
     private let vaultID: VaultID?
     /// The Secret Service of this home's user, for those vaults that use it.
     let service: SecretServiceClient
+    /// The vault's directory, and the state record that it was opened by.
+    private let opened = Mutex<(record: FileStatus, vault: OpenVault)?>(nil)
 
     private init(
         path: FilePath, directory: consuming Descriptor, vaultID: VaultID?, service: SecretServiceClient
@@ -102,6 +105,17 @@ final class Home: Sendable {
         }
     }
 
+    /// The same for tokens, opened anew only when the state record has changed since.
+    func tokenVault() throws(CofferError) -> OpenVault {
+        let record = try directory.status(of: HomeState.fileName)
+        if let record, let vault = opened.withLock({ $0?.record == record ? $0?.vault : nil }) {
+            return vault
+        }
+        let vault = OpenVault(try openVault(forTokens: true))
+        if let record, record.isSettled { opened.withLock { $0 = (record, vault) } }
+        return vault
+    }
+
     /// Runs `body` while no other process or thread changes this home.
     func exclusively<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
@@ -120,6 +134,13 @@ final class Home: Sendable {
             return try checkingState { () throws(CofferError) in try body(vault) }
         }
     }
+}
+
+/// The directory of a vault, shared by those who read in it.
+final class OpenVault: Sendable {
+    let directory: Descriptor
+
+    init(_ directory: consuming Descriptor) { self.directory = directory }
 }
 
 extension CofferError {

@@ -28,14 +28,22 @@ final class FileKeyring: Keyring {
         try file.write(contents, in: home.openVault())
     }
 
+    /// The envelope of a name from what was last read, when that is still what is there.
+    func warmEnvelope(_ name: [UInt8]) -> [UInt8]? {
+        guard let cached = cache.withLock({ $0 }), let vault = try? home.tokenVault(),
+            (try? file.isCurrent(cached, in: vault.directory)) == true
+        else { return nil }
+        return cached.contents.envelopes[name]
+    }
+
     /// The items as they are on the disk now, read anew only when somebody changed them.
     private func current() throws(CofferError) -> TokenFile.Contents {
-        let vault = try home.openVault()
-        if let cached = cache.withLock({ $0 }), try file.isCurrent(cached, in: vault) {
+        let vault = try home.tokenVault()
+        if let cached = cache.withLock({ $0 }), try file.isCurrent(cached, in: vault.directory) {
             return cached.contents
         }
         return try home.checkingState { () throws(CofferError) in
-            let snapshot = try file.read(in: vault)
+            let snapshot = try file.read(in: vault.directory)
             cache.withLock { $0 = snapshot }
             return snapshot.contents
         }

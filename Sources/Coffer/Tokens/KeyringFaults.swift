@@ -12,7 +12,7 @@ package final class KeyringFaults: Sendable {
 
     private typealias Chooser = @Sendable (Step) -> CofferError?
 
-    private let isSet = Atomic(false)
+    private let hasChooser = Atomic(false)
     private let chooser = Mutex<Chooser?>(nil)
 
     init() {}
@@ -20,11 +20,14 @@ package final class KeyringFaults: Sendable {
     /// From here on each step fails with what `choose` gives for it.
     package func set(_ choose: @escaping @Sendable (Step) -> CofferError?) {
         chooser.withLock { $0 = choose }
-        isSet.store(true, ordering: .releasing)
+        hasChooser.store(true, ordering: .releasing)
     }
 
+    /// Whether a test has said anything.
+    var isSet: Bool { hasChooser.load(ordering: .acquiring) }
+
     func check(_ step: Step) throws(CofferError) {
-        guard isSet.load(ordering: .acquiring), let choose = chooser.withLock({ $0 }) else { return }
+        guard isSet, let choose = chooser.withLock({ $0 }) else { return }
         if let error = choose(step) { throw error }
     }
 }

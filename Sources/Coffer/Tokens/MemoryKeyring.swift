@@ -11,6 +11,8 @@ final class MemoryKeyring: Keyring {
 
     func count() throws(CofferError) -> Int { items.withLock { $0.count } }
 
+    var isEmpty: Bool { items.withLock { $0.isEmpty } }
+
     func removeAll() { items.withLock { $0 = [:] } }
 
     func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {

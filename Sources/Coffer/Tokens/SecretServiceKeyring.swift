@@ -1,13 +1,15 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import Synchronization
 
 /// A keyring in the user's Secret Service: one item for each envelope.
 ///
 /// An item has three attributes, the name of this package and two keyed hashes, and one line of Base64: a
-/// collection without a password is a plain text file in which a newline would lose everything. Finding and
-/// reading an item takes the service no longer among many; changing one takes gnome-keyring, which writes its
-/// file anew each time, the longer the more there is.
+/// collection without a password is a plain text file in which a newline would lose everything. Looking for
+/// an item takes gnome-keyring the longer the more there are, so an item that was found before is read where
+/// it was, in one call, and looked for when it is not there. Whoever changes an item always looks, for
+/// duplicates too: there gnome-keyring writes its file anew each time, which takes longer still.
 ///
 /// Nothing is taken for ours by its attributes alone: other programs may set the same. What cannot be read as
 /// ours and has no attribute besides is `corrupt` and never written over or removed.
@@ -17,7 +19,12 @@ final class SecretServiceKeyring: Keyring {
     /// The bus takes no message of more than 128 MiB: so many items of 1 MiB fit.
     private static let batch = 32
 
+    /// So many paths are remembered.
+    private static let mostPaths = 4096
+
     private let client: SecretServiceClient
+    /// Where items were when they were last looked for: a guess, which every use checks.
+    private let paths = Mutex<[[UInt8]: String]>([:])
     /// The attributes that all items of this keyring share.
     private let shared: [String: String]
 
@@ -40,6 +47,9 @@ final class SecretServiceKeyring: Keyring {
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
         let time = client.deadline()
+        if let path = paths.withLock({ $0[name] }), let found = try envelope(name, at: path, time) {
+            return found
+        }
         guard let item = try item(name, time) else {
             try client.requireReadable(time)
             return nil
@@ -114,6 +124,32 @@ final class SecretServiceKeyring: Keyring {
 
     /// The one item of a name; `nil` when there is none.
     private func item(
+        _ name: [UInt8], _ time: CallDeadline
+    ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
+        let item = try searched(name, time)
+        paths.withLock { paths in
+            if paths.count >= Self.mostPaths { paths = [:] }
+            paths[name] = item?.path
+        }
+        return item
+    }
+
+    /// The envelope of a name, when the item at this path is still its own.
+    private func envelope(
+        _ name: [UInt8], at path: String, _ time: CallDeadline
+    ) throws(CofferError) -> [UInt8]? {
+        do throws(CofferError) {
+            guard let secret = try client.secret(of: path, time),
+                let (storedName, envelope) = Self.decode(secret), storedName == name
+            else { return nil }
+            return envelope
+        } catch {
+            guard error.code == .keyringLocked else { throw error }
+            return nil
+        }
+    }
+
+    private func searched(
         _ name: [UInt8], _ time: CallDeadline
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
         var found: [(path: String, envelope: [UInt8])] = []

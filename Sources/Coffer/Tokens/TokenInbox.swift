@@ -9,6 +9,7 @@ import SystemPackage
 /// and stays until somebody discards it. Changes are made under the home's lock.
 struct TokenInbox {
     static let directoryName: FilePath = "inbox"
+    private static let directoryPath = Home.vaultName.appending(directoryName.string)
     private static let damagedPrefix = "damaged-"
     /// The most that may wait.
     static let mostEntries = 256
@@ -53,12 +54,16 @@ struct TokenInbox {
         return try directory.names().compactMap(Entry.init).sorted { $0.number < $1.number }
     }
 
+    /// Whether there may be anything.
+    func exists() throws(CofferError) -> Bool {
+        try home.directory.status(of: Self.directoryPath) != nil
+    }
+
     /// Without a look at the vault's state: whoever finds something looks again under the lock.
     private func open() throws(CofferError) -> Descriptor? {
-        let path = Home.vaultName.appending(Self.directoryName.string)
         do throws(CofferError) {
-            guard try home.directory.status(of: path) != nil else { return nil }
-            return try home.directory.open(path, [.read, .directory])
+            guard try exists() else { return nil }
+            return try home.directory.open(Self.directoryPath, [.read, .directory])
         } catch {
             guard error.code == .absent else { throw error }
             return nil

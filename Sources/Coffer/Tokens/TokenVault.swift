@@ -98,10 +98,14 @@ public final class TokenVault: Sendable {
     public func withToken<Result>(
         for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result? {
+        if let warm = try? warm(id) { return try body(warm.token, warm.info) }
         let found = try await BlockingWork.run { [self] _ throws(CofferError) -> Opened? in
             let name = try name(of: id)
             try core.storeWaitingTokens()
-            guard let envelope = try located(name) else { return nil }
+            guard let envelope = try located(name) else {
+                try core.refuseWaiting(name)
+                return nil
+            }
             let (info, token) = try open(envelope, name: name, withValue: true)
             guard let token else { return nil }
             return Opened(token: token, info: info)
@@ -122,7 +126,10 @@ public final class TokenVault: Sendable {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             try core.storeWaitingTokens()
-            guard let envelope = try located(name) else { return nil }
+            guard let envelope = try located(name) else {
+                try core.refuseWaiting(name)
+                return nil
+            }
             return try open(envelope, name: name, withValue: false).info
         }
     }
@@ -193,9 +200,20 @@ public final class TokenVault: Sendable {
         }
     }
 
+    /// The token, where all of it is in memory and nobody has changed anything since: no thread is needed for
+    /// a look at the status of a few files. `nil` or an error: ask again, on a thread that may wait.
+    private func warm(_ id: TokenID) throws(CofferError) -> Opened? {
+        guard core.volatileTokens.isEmptyInMemory, try !core.inbox.exists() else { return nil }
+        let name = try name(of: id)
+        guard let envelope = core.keyring.warmEnvelope(name) else { return nil }
+        let found = Found(bytes: envelope, isVolatile: false)
+        let (info, token) = try open(found, name: name, withValue: true)
+        return token.map { Opened(token: $0, info: info) }
+    }
+
     func name(of id: TokenID) throws(CofferError) -> [UInt8] {
-        let key = try core.device.key(Label.tokenName)
-        return try id.keyedHash(key)
+        let key = try core.device.nameKey()
+        return try id.keyedHash(key.key)
     }
 
     /// An envelope, and where it is.

@@ -36,6 +36,15 @@ final class VaultKeyring: Keyring {
         try reading { (keyring) throws(CofferError) in try keyring.count() }
     }
 
+    /// The envelope of a name, where what was read before still holds and looking at a few files tells so;
+    /// `nil` also when there is none, or when it takes more than that to know.
+    func warmEnvelope(_ name: [UInt8]) -> [UInt8]? {
+        guard !faults.isSet, let known = try? recorded(), let file = known.keyring as? FileKeyring else {
+            return nil
+        }
+        return file.warmEnvelope(name)
+    }
+
     /// Under the home's lock nobody moves the keyring.
     func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
         try faults.check(.changing)
@@ -63,11 +72,11 @@ final class VaultKeyring: Keyring {
     }
 
     private func recorded() throws(CofferError) -> Current {
-        let vault = try home.openVault(forTokens: true)
+        let vault = try home.tokenVault()
         return try home.checkingState { () throws(CofferError) in
-            let record = try vault.status(of: DeviceFile.name)
+            let record = try vault.directory.status(of: DeviceFile.name)
             if let known = current.withLock({ $0 }), known.record == record { return known }
-            let file = try DeviceFile.read(in: vault)
+            let file = try DeviceFile.read(in: vault.directory)
             guard file.vaultID == device.vaultID else { throw CofferError.wiped }
             let keyring: any Keyring =
                 switch file.backend {

@@ -15,6 +15,11 @@ final class VolatileTokens: Keyring {
     /// From here on they are in the kernel's keyring.
     func share() { isShared.store(true, ordering: .sequentiallyConsistent) }
 
+    /// Whether they are in memory, and there are none.
+    var isEmptyInMemory: Bool {
+        !isShared.load(ordering: .sequentiallyConsistent) && memory.isEmpty
+    }
+
     /// Drops those of this process.
     func clear() { memory.removeAll() }
 

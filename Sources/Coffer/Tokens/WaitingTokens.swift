@@ -119,6 +119,15 @@ extension SessionCore {
         return found
     }
 
+    /// Throws `locked` when something waits under a name of which nothing is stored: it is not absent.
+    func refuseWaiting(_ name: [UInt8]) throws(CofferError) {
+        guard try !inbox.entries().isEmpty else { return }
+        let waits = try home.changingVault { (vault) throws(CofferError) in
+            try !waitingEntries(of: name, in: vault).isEmpty
+        }
+        if waits { throw CofferError.locked }
+    }
+
     /// Seals a token to its class's public key, under the home's lock.
     func letWait(
         _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor

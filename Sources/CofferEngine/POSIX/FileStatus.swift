@@ -16,6 +16,8 @@ package struct FileStatus: Sendable, Equatable {
     package let permissions: UInt32
     /// Nanoseconds since 1970.
     package let modified: Int64
+    /// When bytes or status last changed, nanoseconds since 1970; no program can set it.
+    package let changed: Int64
 
     init(_ status: stat) {
         // S_IFMT and its values: by name they are ambiguous between CLinux and Glibc, and the timespec below
@@ -33,6 +35,13 @@ package struct FileStatus: Sendable, Equatable {
         owner = status.st_uid
         permissions = status.st_mode & 0o7777
         modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
+    }
+
+    /// Whether the file was left alone for so long that the next change shows in ``changed``: file systems
+    /// count in steps of a few milliseconds.
+    package var isSettled: Bool {
+        Clock.wall - .nanoseconds(changed) > .milliseconds(100)
     }
 
     /// Whether both describe the same file.

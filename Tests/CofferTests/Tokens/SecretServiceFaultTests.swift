@@ -163,13 +163,17 @@
 
         @Test func duplicatesAreAmbiguousAndSaidWhich() throws {
             let service = try #require(try PrivateKeyring())
-            let keyring = try open(service.address, VaultID.random())
+            let vaultID = try VaultID.random()
+            let keyring = try open(service.address, vaultID)
+            let other = try open(service.address, vaultID)
             try keyring.put([1], for: name)
             let own = try #require(try service.items().first)
             let secret = try #require(try service.secret(own))
             let double = try service.add(service.attributes(own), secret)
+            // Who has stored it goes on reading it where it is.
+            #expect(try keyring.envelope(name) == [1])
             for body in [
-                { _ = try keyring.envelope(name) }, { _ = try keyring.envelopes() },
+                { _ = try other.envelope(name) }, { _ = try keyring.envelopes() },
                 { try keyring.put([2], for: name) }, { try keyring.remove(name) },
             ] as [() throws -> Void] {
                 let error = #expect(throws: CofferError.self) { try body() }
@@ -177,7 +181,15 @@
                 #expect(error?.entries.sorted() == [own, double].sorted())
             }
             try service.remove(double)
-            #expect(try keyring.envelope(name) == [1])
+            #expect(try other.envelope(name) == [1] && keyring.envelope(name) == [1])
+            // A path leads to another item now, or to none.
+            try keyring.put([2], for: KeyringContract.name(2))
+            let second = try #require(try service.items().first { $0 != own })
+            try service.replace(own, by: #require(try service.secret(second)))
+            try service.remove(second)
+            #expect(failure { _ = try keyring.envelope(name) } != nil)
+            try service.remove(own)
+            #expect(try keyring.envelope(name) == nil && other.envelope(name) == nil)
         }
 
         @Test func whatIsDamagedIsNeitherReadNorReplaced() throws {

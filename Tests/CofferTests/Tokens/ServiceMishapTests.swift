@@ -156,7 +156,11 @@
                     let id = try TokenID(service: "s", account: "a")
                     try await vault.session.tokens.put(Token(copying: "x"), for: id)
                     try await service.duplicateItems()
-                    let error = await refusal { _ = try await vault.session.tokens.info(for: id) }
+                    // Who has read it goes on reading where it was; who changes it, or comes anew, is told.
+                    #expect(try await vault.session.tokens.info(for: id)?.version == 1)
+                    let error = await refusal {
+                        try await vault.session.tokens.put(Token(copying: "y"), for: id)
+                    }
                     #expect(error?.code == .ambiguous && error?.entries.count == 2)
                     #expect(await refusal { _ = try await vault.openAnother() }?.code == .ambiguous)
                     try await service.removeItems()

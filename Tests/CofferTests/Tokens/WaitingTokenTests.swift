@@ -51,10 +51,12 @@ import Testing
         #expect(try await session.tokens.count() == 0)
         #expect(try home.occurrences(of: Array(secret.utf8)) == 0)
         #expect(try home.occurrences(of: Array("api.example.org".utf8)) == 0)
-        // Nothing is stored yet, so there is nothing to read: locked or not there, but never the value.
-        #expect(try await value(session) == nil)
+        // It is there, and locked; what nobody stored is not.
+        #expect(await refusal { _ = try await value(session) }?.code == .locked)
+        #expect(await refusal { _ = try await session.tokens.info(for: id()) }?.code == .locked)
+        #expect(try await value(session, "nobody") == nil)
         #expect(await refusal(of: "wrong", by: session)?.code == .wrongPasscode)
-        #expect(try await value(session) == nil)
+        #expect(await refusal { _ = try await value(session) }?.code == .locked)
 
         try await unlock(session)
         #expect(try await value(session) == secret)

@@ -83,6 +83,10 @@ static inline long clinux_keyctl_read(long key, void *buffer, unsigned long size
     return syscall(SYS_keyctl, KEYCTL_READ, key, buffer, size, 0);
 }
 
+static inline long clinux_keyctl_update(long key, const void *payload, unsigned long size) {
+    return syscall(SYS_keyctl, KEYCTL_UPDATE, key, payload, size, 0);
+}
+
 static inline long clinux_keyctl_describe(long key, void *buffer, unsigned long size) {
     return syscall(SYS_keyctl, KEYCTL_DESCRIBE, key, buffer, size, 0);
 }

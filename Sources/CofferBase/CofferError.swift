@@ -59,6 +59,7 @@ extension CofferError {
             case inputOutput, outOfMemory, unsupported, internalFailure
             case noSessionBus, noSecretService, noDefaultCollection, keyringLocked, noPrompter
             case promptDismissed, interrupted, ambiguous
+            case rolledBack
         }
 
         private let kind: Kind
@@ -98,6 +99,8 @@ extension CofferError {
         public static let promptDismissed = Code(kind: .promptDismissed)
         /// The Secret Service went away in the middle of a call: whether it was done is not known.
         public static let interrupted = Code(kind: .interrupted)
+        /// Files are older than what is known of them elsewhere: somebody put back a copy.
+        public static let rolledBack = Code(kind: .rolledBack)
         /// Several items answer where one is meant: entries of the keyring, see ``CofferError/entries``, or
         /// of a soup.
         public static let ambiguous = Code(kind: .ambiguous)

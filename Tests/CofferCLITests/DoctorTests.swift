@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TestSupport
 
@@ -47,10 +48,16 @@ struct DoctorTests {
 
     @Test("A policy of several rules holds for init and for every change")
     func policies() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "coffer-test-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let list = folder.appending(path: "denied").path(percentEncoded: false)
+        try Data("602214\n\n662607\n".utf8).write(to: URL(filePath: list))
         let home = try CommandHome(
             passcode: "837165", "--policy", "digits", "--minimum-length", "6", "--deny-common", "--deny-file",
-            "/proc/sys/kernel/ostype")
-        for passcode in ["8371", "83716a", "123456", "837165294"] {
+            list)
+        for passcode in ["8371", "83716a", "123456", "837165294", "602214", "662607"] {
             #expect(try home.run(["passcode", "change"], new: passcode).code == 11, "\(passcode)")
         }
         #expect(try home.run(["passcode", "change"], new: "716583").code == 0)

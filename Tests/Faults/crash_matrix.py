@@ -59,6 +59,7 @@ TOKEN_LIST = ["token", "list"]
 FILE_LIST = ["file", "list"]
 PASSCODE_CHANGE, PASSCODE_SET, PASSCODE_REMOVE = (["passcode", verb] for verb in ("change", "set", "remove"))
 WIPE = ["wipe", "--yes"]
+WIPE_TOKENS = ["wipe", "--yes", "--tokens"]
 
 
 def token_put(service, account, kind=None):
@@ -768,6 +769,68 @@ class Wipe(Operation):
             raise Problem("residue", remains)
 
 
+class WipeTokens(Operation):
+    """The tokens alone: all of them or none, and everything else is as it was."""
+
+    def __init__(self):
+        super().__init__("wipe-tokens", "old", lambda template: WIPE_TOKENS)
+
+    def perform(self, place, fault=None, log=False):
+        return self.command(place, WIPE_TOKENS, fault=fault, log=log)
+
+    def start(self, bench):
+        super().start(bench)
+        # The file begins with a magic and the vault's id; what follows is sealed.
+        content = read_file(os.path.join(self.original.home, "vault", "tokens"))[32:]
+        pieces = (content[at : at + 32] for at in range(0, len(content) - 31, 16))
+        self.pieces = [piece for piece in pieces if telling(piece)]
+        if not self.pieces:
+            raise Problem("other", "control: the token file of the template holds nothing to look for")
+        return self
+
+    def files(self, place):
+        secret = {"passcode": PASSCODES["old"]}
+        found = []
+        for identifier, name, length in files_in(self.command.succeed(place, FILE_LIST, **secret).document()):
+            got = self.command.succeed(place, file_cat(identifier), json_output=False, **secret)
+            found.append((identifier, name, length, digest(got.out)))
+        return sorted(found)
+
+    def learn_after(self, place, done):
+        if tokens_in(self.command.succeed(place, TOKEN_LIST, passcode=PASSCODES["old"]).document()):
+            raise Problem("other", "without a fault, tokens are left")
+        # A state that no home with tokens has: those are compared with what was before.
+        self.after = None
+        self.after_files = self.files(place)
+        self.judge_remains(place)
+        self.after_listing = self.next_token(place)
+
+    def judge_remains(self, place):
+        for relative, path in place.entries():
+            content = read_file(path)
+            if any(piece in content for piece in self.pieces):
+                raise Problem("residue", "a piece of the old token file in %s" % relative)
+
+    def next_token(self, place):
+        put = token_put("next.example", "ada", "other")
+        self.command.succeed(place, put, given=b"next", passcode=PASSCODES["old"])
+        return listing(place)
+
+    def judge_home(self, place, done):
+        tokens = tokens_in(self.command.succeed(place, TOKEN_LIST, passcode=PASSCODES["old"]).document())
+        if tokens:
+            return super().judge_home(place, done) if not says_done(done) else self.lost()
+        if self.files(place) != self.after_files:
+            raise Problem("mixed", "the tokens are gone, and the files are not as before")
+        self.judge_remains(place)
+        left = surplus(self.next_token(place), [self.after_listing])
+        if left:
+            raise Problem("residue", "left behind: " + ", ".join(left[:5]))
+
+    def lost(self):
+        raise Problem("lost", "reported done, and tokens are there")
+
+
 @dataclasses.dataclass(frozen=True)
 class SecondFault(Fault):
     first: Fault = None
@@ -822,6 +885,15 @@ class WipeResume(Wipe):
                 raise Problem("mixed", "the wipe was under way and is forgotten")
             self.judge_home(place, Done(1, b"", b""))
 
+    def judge_wiped(self, place):
+        """With one command for all: `wipe` asks every one at each of its points, and there are thousands of these."""
+        done = self.command(place, self.template.probe[0], passcode=PASSCODES["old"])
+        if done.code != WIPED:
+            raise Problem("mixed", "a token of a wiped home: %s" % done)
+        remains = find_remains(place, self.template)
+        if remains:
+            raise Problem("residue", remains)
+
 
 def all_operations():
     def token(template, service):
@@ -853,6 +925,7 @@ def all_operations():
                   everywhere=True),
         Init(),
         Wipe(),
+        WipeTokens(),
         WipeResume(),
     ]
 

@@ -17,8 +17,10 @@ final class Workspace: Sendable {
     }
 
     /// Makes the directory; an interruption removes it.
-    static func make() throws(CofferError) -> Workspace {
-        for parent in ["/dev/shm", "/tmp"] as [FilePath] {
+    static func make(
+        in parents: [FilePath] = ["/dev/shm", "/tmp"]
+    ) throws(CofferError) -> Workspace {
+        for parent in parents {
             guard let base = try? Descriptor.open(parent, [.read, .directory]) else { continue }
             let name = FilePath("coffer-bench" + (try randomName()))
             guard (try? base.makeDirectory(name)) != nil else { continue }

@@ -7,6 +7,8 @@ struct AttemptCounter {
     let device: DeviceRecord
     let time: TimeSource
     let delays: Bool
+    /// What remembers the counter elsewhere; `nil` where nothing does.
+    var witness: AttemptWitness?
 
     /// The class keys when the passcode is right; `nil` when it was the last failure and everything is to be
     /// erased.
@@ -15,7 +17,9 @@ struct AttemptCounter {
         in vault: borrowing Descriptor
     ) throws(CofferError) -> [ProtectionClass: ClassKey]? {
         let key = try device.key(Label.attemptsMAC)
-        var before = try Attempts.decode(read(key: key, in: vault).payload)
+        let record = try read(key: key, in: vault)
+        try witness?.check(record.generation)
+        var before = try Attempts.decode(record.payload)
         guard before.left > 0 else { return nil }
         let now = time.sinceBoot()
         let boot = time.bootIdentifier()
@@ -30,6 +34,7 @@ struct AttemptCounter {
         counted.lastFailure = now
         counted.bootIdentifier = boot
         try write(counted, key: key, in: vault)
+        if let witness { try witness.remember(read(key: key, in: vault).generation) }
 
         let derived = try Argon2id.deriveKey(
             secret: passcode.secret, salt: parameters.salt.span, cost: parameters.cost)

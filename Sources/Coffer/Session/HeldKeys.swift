@@ -60,7 +60,7 @@ final class HeldKeys: Sendable {
     func noteUse() {
         guard let timeout = renewal.withLock({ $0 }) else { return }
         for protection in ProtectionClass.allCases where protection.dropsOnLock {
-            try? KernelKeyring.refresh(Self.name(protection, vaultID: vaultID), timeout: timeout)
+            try? KernelHeldKey.renew(name: Self.name(protection, vaultID: vaultID), timeout: timeout)
         }
         KernelTokenRing.renew(vaultID: vaultID, timeout: timeout)
     }
@@ -71,7 +71,11 @@ final class HeldKeys: Sendable {
         guard isLent.load(ordering: .relaxed) else { return false }
         let name = Self.name(.whenUnlockedThisDeviceOnly, vaultID: vaultID)
         do throws(CofferError) {
-            return try !KernelKeyring.contains(name)
+            let held = try KernelHeldKey.read(name: name)
+            switch held {
+            case .some: return false
+            case .none: return true
+            }
         } catch {
             return false
         }
@@ -88,6 +92,13 @@ final class HeldKeys: Sendable {
     /// Takes back the key of one class.
     func remove(_ protection: ProtectionClass) {
         _ = try? KernelKeyring.remove(Self.name(protection, vaultID: vaultID))
+    }
+
+    /// Whether the kernel still has a key of a vault.
+    static func isAnyLeft(vaultID: VaultID) -> Bool {
+        ProtectionClass.allCases.contains { protection in
+            (try? KernelKeyring.contains(name(protection, vaultID: vaultID))) == true
+        }
     }
 
     @discardableResult

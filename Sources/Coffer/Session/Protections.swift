@@ -24,7 +24,7 @@ extension Session {
             let backend = try core.keyring.backend()
             let bus = core.home.service.address
             return [
-                Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag),
+                Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag, backend),
                 try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
             ] + Self.hostProtections(sessionBus: bus)
         }
@@ -50,9 +50,15 @@ extension Session {
             "passcode", .ok, "A passcode under \(cost). Its length decides how long guessing takes.")
     }
 
-    private static func attempts(_ keybag: Keybag) -> Protection {
+    private static func attempts(_ keybag: Keybag, _ backend: KeyringBackend) -> Protection {
         guard keybag.passcode != nil else {
             return Protection("attempts", .missing, "Without a passcode there is nothing to count.")
+        }
+        guard backend == .file else {
+            return Protection(
+                "attempts", .ok,
+                "The tenth wrong passcode erases the vault. An older copy of the home is refused: the "
+                    + "Secret Service remembers the counter. Who copies both guesses without end.")
         }
         return Protection(
             "attempts", .advisory,

@@ -22,6 +22,8 @@ final class SessionCore: Sendable {
     let watcher = Mutex<LockWatcher?>(nil)
     /// Who is told of locks.
     let hub: EventHub
+    /// Stores outside of this library, which close before a wipe is done.
+    let registered = Mutex<[RegisteredStore]>([])
 
     init(home: Home, device: DeviceRecord, time: TimeSource) throws(CofferError) {
         let home = try home.bound(to: device.vaultID)
@@ -45,6 +47,7 @@ final class SessionCore: Sendable {
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
             heldKeys.noteUse()
         }
+        OpenSessions.add(self)
     }
 
     /// Drops what a lock drops, from memory and from the kernel keyring.
@@ -185,7 +188,8 @@ final class SessionCore: Sendable {
             }
             guard let passcode else { throw CofferError(.locked, "This vault needs its passcode.") }
             _ = try readAttempts()
-            let counter = AttemptCounter(device: device, time: time, delays: keybag.delaysAttempts)
+            let counter = AttemptCounter(
+                device: device, time: time, delays: keybag.delaysAttempts, witness: try witness(in: vault))
             guard let keys = try counter.attempt(passcode, parameters: parameters, keybag: keybag, in: vault)
             else {
                 return nil
@@ -197,6 +201,12 @@ final class SessionCore: Sendable {
             throw CofferError.wiped
         }
         return result
+    }
+
+    /// What remembers the attempt counter outside of the home.
+    private func witness(in vault: borrowing Descriptor) throws(CofferError) -> AttemptWitness? {
+        guard try DeviceFile.read(in: vault).backend == .secretService else { return nil }
+        return try AttemptWitness(device: device, client: home.service)
     }
 
     /// Under the device key alone nothing is typed wrong: what does not open is damaged.

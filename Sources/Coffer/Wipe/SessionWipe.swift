@@ -1,4 +1,5 @@
 public import CofferBase
+import Synchronization
 
 extension Session {
     /// Erases the vault at `location` without opening it: also one whose files are damaged.
@@ -14,29 +15,86 @@ extension Session {
         _ scope: WipeScope = .all, at location: HomeLocation, reason: String = "asked for",
         time: TimeSource = .system
     ) async throws(CofferError) -> WipeReceipt {
-        try await BlockingWork.run { _ throws(CofferError) in
-            try Wiper.finishInterrupted(at: location, time: time)
-            let home = try Home.openDirectory(location)
-            _ = try home.openVault()
-            return try Wiper(home: home, time: time).wipe(scope, reason: reason, by: nil)
+        try await startWipe(scope, at: location, reason: reason, time: time).receipt
+    }
+
+    /// Begins to erase the vault at `location` without opening it; gives its progress.
+    ///
+    /// - Parameters:
+    ///   - scope: What of it is erased.
+    ///   - location: The home's directory.
+    ///   - reason: What the receipt says.
+    ///   - time: The clocks to go by.
+    /// - Returns: The wipe, which goes on by itself.
+    public static func startWipe(
+        _ scope: WipeScope = .all, at location: HomeLocation, reason: String = "asked for",
+        time: TimeSource = .system
+    ) -> WipeRun {
+        WipeRun { report async throws(CofferError) in
+            try await BlockingWork.run { _ throws(CofferError) in
+                try Wiper.finishInterrupted(at: location, time: time)
+                let home = try Home.openDirectory(location)
+                _ = try home.openVault()
+                return try Wiper(home: home, time: time, report: report).wipe(scope, reason: reason, by: nil)
+            }
         }
     }
 
     /// Erases this vault, or a part of it: see ``WipeReceipt``. Works while locked and cannot be undone.
+    /// Every session of this process on the vault forgets what it holds.
+    ///
+    /// Where the disk takes no change, what is in memory and in keyrings goes all the same, and the error
+    /// says so.
     ///
     /// - Parameters:
     ///   - scope: What of it is erased.
     ///   - reason: What the receipt says.
     /// - Returns: What was removed.
-    /// - Throws: `busy` when another process holds the home for long; for a user's namespace `notInitialised`
-    ///   and `wiped`, as that is; otherwise what hinders it. After any error, opening the home means
-    ///   finishing the wipe, unless the error came before anything was touched.
+    /// - Throws: `busy` when another process holds the home for long; `readOnly`; for a user's namespace
+    ///   `notInitialised` and `wiped`, as that is; otherwise what hinders it. After any error, opening the
+    ///   home means finishing the wipe, unless the error came before anything was touched.
     public func wipe(
         _ scope: WipeScope = .all, reason: String = "asked for"
     ) async throws(CofferError) -> WipeReceipt {
+        try await startWipe(scope, reason: reason).receipt
+    }
+
+    /// Begins to erase this vault, or a part of it, and gives its progress: as ``wipe(_:reason:)``.
+    ///
+    /// - Parameters:
+    ///   - scope: What of it is erased.
+    ///   - reason: What the receipt says.
+    /// - Returns: The wipe, which goes on by itself.
+    public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeRun {
         let core = core
-        return try await BlockingWork.run { _ throws(CofferError) in
-            try Wiper(home: core.home, time: core.time).wipe(scope, reason: reason, by: core)
+        return WipeRun { report async throws(CofferError) in
+            let receipt = try await BlockingWork.run { _ throws(CofferError) in
+                try Wiper(home: core.home, time: core.time, report: report).wipe(
+                    scope, reason: reason, by: core)
+            }
+            // The keys are gone; what is open is noise to whoever opens it anew. It closes before we say
+            // done.
+            if scope == .all { for store in core.stores { await store.vaultWasWiped() } }
+            return receipt
         }
     }
+
+    /// Has a store outside of this library, such as a set of databases, close before a wipe is done. It is
+    /// not kept alive by this.
+    public func register(_ store: any VaultStore) {
+        core.registered.withLock { stores in
+            stores.removeAll { $0.store == nil }
+            stores.append(RegisteredStore(store: store))
+        }
+    }
+}
+
+/// A store that is not kept alive.
+struct RegisteredStore {
+    weak var store: (any VaultStore)?
+}
+
+extension SessionCore {
+    /// The stores that registered and are there.
+    fileprivate var stores: [any VaultStore] { registered.withLock { $0.compactMap(\.store) } }
 }

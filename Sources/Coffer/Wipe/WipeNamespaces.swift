@@ -36,7 +36,7 @@ extension Wiper {
             guard state.word != .wiped || isBegun else { return false }
             try HomeState(word: .wiping, vaultID: state.vaultID).write(in: home.directory)
             let scope = WipeScope.user("")
-            _ = try finish(state.vaultID, reason: reason, scope: scope, completes: false, forgetting: {})
+            _ = try finish(state.vaultID, reason: reason, scope: scope, completes: false)
             return true
         }
     }

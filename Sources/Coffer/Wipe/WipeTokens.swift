@@ -12,7 +12,9 @@ extension Wiper {
     ) throws(CofferError) -> WipeReceipt {
         let started = time.wall()
         let begin = Clock.sinceBoot
+        for core in OpenSessions.of(vaultID) { core.volatileTokens.clear() }
         KernelTokenRing.remove(vaultID: vaultID)
+        report(WipeProgress(.memory))
         let vault = try home.directory.open(Home.vaultName, [.read, .directory])
         var removed: [String: Int] = [:]
         var unproved = Self.unproved
@@ -24,6 +26,7 @@ extension Wiper {
                 opened = try DeviceRecord.read(in: vault, service: home.service)
             }
             removed["tokens"] = try eraseTokens(of: opened, in: vault)
+            report(WipeProgress(.keys))
         } catch {
             guard Self.isKeyringAway(error) else { throw error }
             unproved.append("tokens in the Secret Service (\(error.code.name)): the next open tries again")
@@ -36,8 +39,10 @@ extension Wiper {
             completesInterrupted: completes, removed: removed, unproved: unproved)
         keep(receipt)
         if removed["tokens"] != nil {
+            report(WipeProgress(.data))
             try HomeState(word: .live, vaultID: vaultID).write(in: home.directory)
         }
+        report(WipeProgress(.proof))
         return receipt
     }
 

@@ -8,6 +8,8 @@ import SystemPackage
 struct Wiper {
     let home: Home
     let time: TimeSource
+    /// Told of every step, from the thread that wipes.
+    var report: @Sendable (WipeProgress) -> Void = { _ in }
 
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
@@ -34,7 +36,7 @@ struct Wiper {
                 if state.word == .wipingTokens {
                     _ = try wiper.finishTokens(state.vaultID, reason: reason, completes: true, device: nil)
                 } else {
-                    _ = try wiper.finish(state.vaultID, reason: reason, completes: true, forgetting: {})
+                    _ = try wiper.finish(state.vaultID, reason: reason, completes: true)
                 }
             }
         }
@@ -61,61 +63,55 @@ struct Wiper {
     /// - Throws: As ``Session/wipe(_:reason:)``.
     func wipe(_ scope: WipeScope, reason: String, by core: SessionCore?) throws(CofferError) -> WipeReceipt {
         switch scope {
-        case .all: return try wipe(reason: reason) { core?.forget() }
-        case .tokens:
-            return try wipeTokens(reason: reason, device: core?.device) { core?.volatileTokens.clear() }
+        case .all, .tokens: return try wipeHere(scope, reason: reason, by: core)
         case .user(let user):
             let location = try HomeLocation(path: home.path, sessionBus: home.service.address)
                 .namespace(of: user)
             try Self.finishInterrupted(at: location, time: time)
             let namespace = try Home.openDirectory(location)
             _ = try namespace.openVault()
-            return try Wiper(home: namespace, time: time).wipe(reason: reason, scope: scope, forgetting: {})
+            let wiper = Wiper(home: namespace, time: time, report: report)
+            return try wiper.wipeHere(scope, reason: reason, by: nil)
         }
     }
 
-    /// Wipes this home; `forgetting` drops what is in memory, after the tombstone.
-    private func wipe(
-        reason: String, scope: WipeScope = .all, forgetting: () -> Void
+    /// Wipes the vault of this home, or its tokens.
+    private func wipeHere(
+        _ scope: WipeScope, reason: String, by core: SessionCore?
     ) throws(CofferError) -> WipeReceipt {
-        try home.exclusively { () throws(CofferError) in
-            guard let state = try home.state() else {
-                throw CofferError(.notInitialised, "There is no vault at \(home.path) to wipe.")
+        let word = scope == .tokens ? HomeState.Word.wipingTokens : .wiping
+        do throws(CofferError) {
+            return try home.exclusively { () throws(CofferError) in
+                guard let state = try home.state() else {
+                    throw CofferError(.notInitialised, "There is no vault at \(home.path) to wipe.")
+                }
+                guard state.word != .wiped, home.isOwn(state), word == .wiping || state.isAlive else {
+                    throw CofferError.wiped
+                }
+                let isResumed = state.word == word
+                if !isResumed { try HomeState(word: word, vaultID: state.vaultID).write(in: home.directory) }
+                report(WipeProgress(.tombstone))
+                guard word == .wiping else {
+                    return try finishTokens(
+                        state.vaultID, reason: reason, completes: isResumed, device: core?.device)
+                }
+                return try finish(state.vaultID, reason: reason, scope: scope, completes: isResumed)
             }
-            guard state.word != .wiped, home.isOwn(state) else { throw CofferError.wiped }
-            let isResumed = state.word == .wiping
-            if !isResumed { try HomeState(word: .wiping, vaultID: state.vaultID).write(in: home.directory) }
-            return try finish(
-                state.vaultID, reason: reason, scope: scope, completes: isResumed, forgetting: forgetting)
-        }
-    }
-
-    private func wipeTokens(
-        reason: String, device: DeviceRecord?, forgetting: () -> Void
-    ) throws(CofferError) -> WipeReceipt {
-        try home.exclusively { () throws(CofferError) in
-            guard let state = try home.state() else {
-                throw CofferError(.notInitialised, "There is no vault at \(home.path) to wipe.")
-            }
-            guard state.isAlive, home.isOwn(state) else { throw CofferError.wiped }
-            let isResumed = state.word == .wipingTokens
-            if !isResumed {
-                try HomeState(word: .wipingTokens, vaultID: state.vaultID).write(in: home.directory)
-            }
-            forgetting()
-            return try finishTokens(state.vaultID, reason: reason, completes: isResumed, device: device)
+        } catch {
+            guard error.code == .readOnly, scope != .tokens else { throw error }
+            throw dropWithoutTheDisk(error)
         }
     }
 
     /// Everything after the tombstone.
     func finish(
-        _ vaultID: VaultID, reason: String, scope: WipeScope = .all, completes: Bool,
-        forgetting: () -> Void
+        _ vaultID: VaultID, reason: String, scope: WipeScope = .all, completes: Bool
     ) throws(CofferError) -> WipeReceipt {
         let started = time.wall()
         let begin = Clock.sinceBoot
-        forgetting()
+        for core in OpenSessions.of(vaultID) { core.forget() }
         HeldKeys.remove(vaultID: vaultID, all: true)
+        report(WipeProgress(.memory))
         var removed: [String: Int] = [:]
         var keysGone = Clock.sinceBoot
         if try home.directory.status(of: Home.vaultName) != nil {
@@ -123,6 +119,7 @@ struct Wiper {
             removed["keys"] = try destroyKeys(in: vault)
             try destroyKeysOfNamespaces()
             keysGone = Clock.sinceBoot
+            report(WipeProgress(.keys))
             try removeData(of: vaultID, in: vault, &removed)
             try home.directory.removeDirectory(Home.vaultName)
         } else {
@@ -136,6 +133,7 @@ struct Wiper {
         }
         var unproved = Self.unproved
         if let remaining = try removeItems(of: vaultID, &removed) { unproved.append(remaining) }
+        if HeldKeys.isAnyLeft(vaultID: vaultID) { unproved.append("a key in the kernel keyring") }
         let receipt = WipeReceipt(
             vaultID: vaultID.uuid, scope: scope.name, reason: reason,
             started: Date(nanosecondsSince1970: started.nanoseconds),
@@ -144,7 +142,30 @@ struct Wiper {
             completesInterrupted: completes, removed: removed, unproved: unproved)
         keep(receipt)
         try HomeState(word: .wiped, vaultID: vaultID).write(in: home.directory)
+        report(WipeProgress(.proof))
         return receipt
+    }
+
+    /// What can be done where the disk takes no tombstone: what is in memory and in keyrings goes. With its
+    /// device key in the Secret Service, the vault opens with nothing after that.
+    private func dropWithoutTheDisk(_ error: CofferError) -> CofferError {
+        guard let state = try? home.state(), state.isAlive, home.isOwn(state) else { return error }
+        let vaultID = state.vaultID
+        for core in OpenSessions.of(vaultID) { core.close(.asked) }
+        HeldKeys.remove(vaultID: vaultID, all: true)
+        let vault = try? home.openVault()
+        var recorded: String?
+        if let vault { recorded = try? ViewRoots.recordedName(vault) }
+        _ = try? ViewRoots.removeAll(of: vaultID, recorded: recorded)
+        let remains = KeyringRemains(home: home)
+        if (try? remains.isNoted(vaultID)) == true {
+            _ = try? remains.remove(vaultID, CallDeadline(SecretServiceClient.deadline))
+        }
+        report(WipeProgress(.memory))
+        return CofferError(
+            error.code,
+            "The disk is read-only: the vault is still there. Its keys were dropped from memory and from "
+                + "keyrings; wipe again when the disk can be written.", systemError: error.systemError)
     }
 
     /// Overwrites what opens everything else, in place, flushes, and only then removes it. From here all is
@@ -152,8 +173,12 @@ struct Wiper {
     func destroyKeys(in vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
         for name in Self.keyFiles where try vault.status(of: name)?.kind == .regular {
-            try vault.overwrite(name)
+            try vault.overwrite(name, flushing: false)
             count += 1
+        }
+        // The blocks stay where they are, so that the bytes alone are flushed, and no journal is waited for.
+        for name in Self.keyFiles where try vault.status(of: name)?.kind == .regular {
+            try vault.open(name, .readWrite).syncData()
         }
         for name in Self.keyFiles { try vault.removeTree(name) }
         try vault.sync()
@@ -182,20 +207,32 @@ struct Wiper {
     ) throws(CofferError) {
         removed["viewCopies"] = try ViewRoots.removeAll(
             of: vaultID, recorded: try? ViewRoots.recordedName(vault))
-        if let status = try vault.status(of: Home.filesName), status.kind == .directory {
-            let files = try vault.open(Home.filesName, [.read, .directory])
-            removed["files"] = try files.names().count
-        }
-        for name in try vault.names() {
+        let names = try vault.names()
+        for (number, name) in names.enumerated() {
             switch name {
-            case Home.filesName: break
+            case Home.filesName: removed["files"] = try removeFiles(in: vault)
             case TokenFile.fileName: removed["tokenFiles", default: 0] += 1
             default: removed["others", default: 0] += 1
             }
             try vault.removeTree(name)
+            report(WipeProgress(.data, number + 1, of: names.count))
         }
         try vault.sync()
     }
+
+    /// The containers, of which there may be many.
+    private func removeFiles(in vault: borrowing Descriptor) throws(CofferError) -> Int? {
+        guard try vault.status(of: Home.filesName)?.kind == .directory else { return nil }
+        let files = try vault.open(Home.filesName, [.read, .directory])
+        let names = try files.names()
+        for (number, name) in names.enumerated() {
+            try files.removeTree(name)
+            if number % Self.filesPerReport == 0 { report(WipeProgress(.data, number, of: names.count)) }
+        }
+        return names.count
+    }
+
+    private static let filesPerReport = 64
 
     private func removeUnfinishedHomes() throws(CofferError) {
         for name in try home.directory.names() where name.string.hasPrefix(Home.buildPrefix) {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCrypto
 import FoundationEssentials
 
 /// `coffer wipe`
@@ -11,6 +12,12 @@ struct WipeCommand: AsyncParsableCommand {
         discussion: """
             Works while locked and needs no passcode. Prints a receipt. An interrupted wipe is finished by \
             the next command on the home.
+
+            With --prove, canaries are planted in the vault where it can be unlocked: a token, a file, a \
+            view copy, class keys in the kernel keyring. A search must find them before the wipe and must \
+            find none of them, nor the keys of the home's files, after it: in the home, the directories in \
+            memory, the desktop keyring's files, the kernel keyring and the memory of this process. Exits 1 \
+            when something is left.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,36 +31,77 @@ struct WipeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The namespace of one user alone.", valueName: "name"))
     var user: String?
 
+    @Flag(help: "Search for what is left.")
+    var prove = false
+
     func run() async throws {
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
         }
-        let receipt = try await Session.wipe(scope(), at: Opening.location(global))
-        guard !global.json else { return try Output.json(receipt.document) }
+        let scope = try scope()
+        guard prove else {
+            let wipe = Session.startWipe(scope, at: try Opening.location(global))
+            return try await tell(wipe.receipt, nil)
+        }
+        guard scope == .all else { throw CofferError(.invalidInput, "--prove is for the whole vault.") }
+        let session = try await Opening.session(global)
+        var proof = WipeProof(of: session.vaultID, at: try Opening.location(global))
+        try await unlock(session, &proof)
+        if session.isUnlocked {
+            try await proof.plant(in: session)
+        } else {
+            Output.message("coffer: the vault is locked: only the keys of its files are looked for.")
+        }
+        try proof.lookBefore()
+        try proof.requireControl()
+        let receipt = try await session.wipe()
+        let hits = try proof.lookAfter()
+        try tell(receipt, (proof, hits))
+        guard hits.isEmpty else { throw ExitCode(1) }
+    }
+
+    /// With the passcode that was given, with keys that were lent, or without where none is set.
+    private func unlock(_ session: Session, _ proof: inout WipeProof) async throws(CofferError) {
+        if let secret = try PasscodeInput.given(global.passcodeFd) {
+            proof.add("the passcode", secret)
+            return try await Opening.unlock(session, with: Passcode(secret))
+        }
+        guard try await !session.adoptHeldKeys() else { return }
+        do throws(CofferError) {
+            try await session.unlock()
+        } catch {
+            guard error.code == .locked else { throw error }
+        }
+    }
+
+    private func scope() throws(CofferError) -> WipeScope {
+        guard let user else { return tokens ? .tokens : .all }
+        guard !tokens else { throw CofferError(.invalidInput, "Either --tokens or --user.") }
+        return .user(user)
+    }
+
+    private func tell(_ receipt: WipeReceipt, _ proof: (WipeProof, hits: [String])?) throws(CofferError) {
+        guard !global.json else {
+            return try Output.json(
+                .object(receipt.members + (proof.map { [("proof", $0.0.document($0.hits))] } ?? [])))
+        }
         try Output.line(
             "Wiped \(receipt.scope == "tokens" ? "the tokens of " : "")vault \(receipt.vaultID): its keys "
                 + "were gone after \(receipt.milliseconds) ms.")
         for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
             try Output.line("  \(kind): \(count)")
         }
+        if let (proof, hits) = proof { try proof.tell(hits) }
         try Output.line("Cannot be proved gone:")
         for place in receipt.unproved { try Output.line("  \(place)") }
-    }
-}
-
-extension WipeCommand {
-    private func scope() throws(CofferError) -> WipeScope {
-        guard let user else { return tokens ? .tokens : .all }
-        guard !tokens else { throw CofferError(.invalidInput, "Either --tokens or --user.") }
-        return .user(user)
     }
 }
 
 extension WipeReceipt {
     fileprivate var milliseconds: String { String((keysDestroyedAfterMilliseconds * 10).rounded() / 10) }
 
-    fileprivate var document: JSONDocument {
-        .object([
+    fileprivate var members: [(String, JSONDocument)] {
+        [
             ("vaultID", .text(vaultID.uuidString)), ("scope", .text(scope)), ("reason", .text(reason)),
             ("started", .text(started.iso8601)),
             ("finished", .text(finished.iso8601)),
@@ -61,6 +109,24 @@ extension WipeReceipt {
             ("completesInterrupted", .flag(completesInterrupted)),
             ("removed", .object(removed.sorted { $0.key < $1.key }.map { ($0.key, .number($0.value)) })),
             ("unproved", .list(unproved.map { .text($0) })),
+        ]
+    }
+}
+
+extension WipeProof {
+    fileprivate func document(_ hits: [String]) -> JSONDocument {
+        .object([
+            ("lookedFor", .list(names.map { .text($0) })), ("searched", .list(places.map { .text($0) })),
+            ("foundBefore", .object(control.map { ($0.place, .number($0.hits)) })),
+            ("found", .list(hits.map { .text($0) })),
         ])
+    }
+
+    fileprivate func tell(_ hits: [String]) throws(CofferError) {
+        try Output.line("Looked for: \(names.joined(separator: ", ")).")
+        for (place, count) in control { try Output.line("  found before, in \(place): \(count)") }
+        try Output.line(
+            hits.isEmpty ? "Found after: nothing, in \(places.joined(separator: ", "))." : "FOUND AFTER:")
+        for hit in hits { try Output.line("  \(hit)") }
     }
 }

@@ -9,7 +9,7 @@ extension CofferError.Code {
         case .locked, .keyringLocked, .noPrompter, .promptDismissed: 4
         case .wrongPasscode: 5
         case .wiped: 6
-        case .corrupt, .notAuthentic, .foreign, .unsupportedVersion: 7
+        case .corrupt, .notAuthentic, .foreign, .unsupportedVersion, .rolledBack: 7
         case .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection, .interrupted: 8
         case .timedOut: 9
         case .conflict, .ambiguous: 10

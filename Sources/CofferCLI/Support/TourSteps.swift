@@ -51,12 +51,14 @@ struct Tour {
         }
         self.name = name
         home = HomeLocation(path: workshop.path.appending("home"))
-        token = try Encoding.hexText(SecureRandom.bytes(24))
+        let value = try Encoding.hexText(SecureRandom.bytes(24))
+        token = value
         var search = ResidueSearch()
-        try search.add("the token", token)
-        try search.add("the file name", FileNameBytes.of(name))
+        search.add("the token", value.span)
+        let nameBytes = FileNameBytes.of(name)
+        search.add("the file name", nameBytes.span, isWhole: true)
         let window = try Self.window(of: file)
-        try search.add("the file's content", window)
+        search.add("the file's content", window.span, isWhole: true)
         self.search = search
         searchNote = window.count < 16 ? " (the file is too short to look for its content)" : ""
     }

@@ -4,6 +4,9 @@ import CofferEngine
 /// Keys lent to the kernel's user keyring, so that the next process of the same user finds them until a
 /// timeout.
 ///
+/// The kernel counts its timeouts by a clock that can be set back, so the end stands beside the key, too, in
+/// time since boot.
+///
 /// What it protects against is time, not the user's other programs: every process of the same user can read
 /// it. Where the kernel keyring is missing or forbidden (many containers), calls throw `unsupported` or
 /// `permissionDenied`.
@@ -33,10 +36,32 @@ public struct KernelHeldKey: ~Copyable, Sendable {
     public static func store(
         _ key: borrowing SymmetricKey, name: String, timeout: Int?, isRenewable: Bool, boot: String
     ) throws(CofferError) {
-        let mark = [isRenewable ? 1 : 0] + Array(boot.utf8)
-        let payload = try GuardedBytes.concatenating(key.secret.span, mark.span)
+        let tail = [isRenewable ? 1 : 0] + end(timeout) + Array(boot.utf8)
+        let payload = try GuardedBytes.concatenating(key.secret.span, tail.span)
         try KernelKeyring.store(payload, description: name, timeout: timeout)
     }
+
+    /// Nanoseconds since boot (8) after `timeout` seconds; the greatest number for never.
+    private static func end(_ timeout: Int?) -> [UInt8] {
+        guard let timeout else { return UInt64.max.bigEndianBytes }
+        let (seconds, attoseconds) = (Clock.sinceBoot + .seconds(timeout)).components
+        let whole = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
+        let end = whole.overflow ? .max : whole.partialValue + UInt64(attoseconds / 1_000_000_000)
+        return end.bigEndianBytes
+    }
+
+    /// Starts the timeout anew; nothing happens where there is no such key.
+    ///
+    /// - Throws: `unsupported` or `permissionDenied`.
+    public static func renew(name: String, timeout: Int, count: Int = 32) throws(CofferError) {
+        guard let payload = try KernelKeyring.read(name), payload.count >= count + marksSize else { return }
+        let tail = end(timeout) + payload.span.extracting((count + marksSize)...).copied()
+        let renewed = try GuardedBytes.concatenating(payload.span.extracting(..<(count + 1)), tail.span)
+        try KernelKeyring.replace(renewed, description: name, timeout: timeout)
+    }
+
+    /// Whether it may be renewed (1) and when its time is over (8).
+    private static let marksSize = 9
 
     /// The key of `count` bytes held under `name`; `nil` when there is none, its time is over or it was lent
     /// in another boot, as a machine that was copied while it ran may show.
@@ -49,10 +74,14 @@ public struct KernelHeldKey: ~Copyable, Sendable {
     /// - Throws: `unsupported` or `permissionDenied`.
     public static func read(name: String, count: Int = 32, boot: String) throws(CofferError) -> KernelHeldKey?
     {
-        let tag = Array(boot.utf8)
-        guard let payload = try KernelKeyring.read(name), payload.count == count + 1 + tag.count,
-            payload.span.extracting((count + 1)...).copied() == tag
+        guard let payload = try KernelKeyring.read(name), payload.count >= count + marksSize,
+            payload.span.extracting((count + marksSize)...).copied() == Array(boot.utf8)
         else { return nil }
+        let end = payload.span.bigEndian(UInt64.self, at: count + 1)
+        guard end == .max || Clock.sinceBoot < .nanoseconds(Int64(clamping: end)) else {
+            try KernelKeyring.remove(name)
+            return nil
+        }
         return KernelHeldKey(
             key: try SymmetricKey.copying(payload.span.extracting(..<count)),
             isRenewable: payload.span[count] == 1)

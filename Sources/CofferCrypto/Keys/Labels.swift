@@ -9,6 +9,7 @@ package enum Label {
     package static let inboxMAC = "coffer/inbox-mac/v1"
     package static let keybagMAC = "coffer/keybag-mac/v1"
     package static let attemptsMAC = "coffer/attempts-mac/v1"
+    package static let attemptWitness = "coffer/attempt-witness/v1"
     package static let attemptTag = "coffer/attempt-tag/v1"
     package static let tokenFile = "coffer/token-file/v1"
     package static let tokenName = "coffer/token-name/v1"

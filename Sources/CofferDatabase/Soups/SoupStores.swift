@@ -155,3 +155,8 @@ public actor SoupStores {
         }
     }
 }
+
+extension SoupStores: VaultStore {
+    /// Closes all stores.
+    public func vaultWasWiped() async { await close() }
+}

@@ -155,6 +155,7 @@ extension SoupStores {
     ) -> SoupStores {
         let stores = SoupStores(
             VaultSoupDatabases(session, class: protection), policy: policy, time: time)
+        session.register(stores)
         let events = session.events
         Task.detached { [weak stores] in
             for await event in events {

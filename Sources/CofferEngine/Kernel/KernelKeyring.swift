@@ -72,6 +72,23 @@ package enum KernelKeyring {
         try find(description) != nil
     }
 
+    /// Replaces a secret that is there and starts its timeout anew; nothing happens when it is gone, so that
+    /// what somebody removed meanwhile does not come back.
+    package static func replace(
+        _ secret: borrowing GuardedBytes, description: String, timeout: Int
+    ) throws(CofferError) {
+        try check(timeout)
+        guard let key = try find(description) else { return }
+        let result = unsafe secret.span.withUnsafeBytes { payload in
+            unsafe clinux_keyctl_update(key, payload.baseAddress, UInt(payload.count))
+        }
+        guard result == 0 else {
+            let _: Bool? = try missing()
+            return
+        }
+        try set(key, timeout: timeout)
+    }
+
     /// Starts the timeout anew; nothing happens when there is no such key.
     package static func refresh(_ description: String, timeout: Int) throws(CofferError) {
         try check(timeout)

@@ -67,6 +67,29 @@ package struct KernelRing: Sendable {
         return descriptions
     }
 
+    /// Gives `body` every secret of the user keyring that can be read, also in the rings in it, and what it
+    /// is stored under.
+    package static func forEachSecretOfUser(
+        _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
+    ) throws(CofferError) {
+        try KernelRing(number: Int(KEY_SPEC_USER_KEYRING)).forEachSecret(depth: 3, body)
+    }
+
+    private func forEachSecret(
+        depth: Int, _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
+    ) throws(CofferError) {
+        for key in try keys() {
+            // One that goes meanwhile has nothing to say.
+            guard let description = Self.description(of: key) else { continue }
+            let content = try? KernelKeyring.content(of: key)
+            switch content {
+            case .some(let secret): body(description, secret.span)
+            case .none: break
+            }
+            if depth > 0 { try? KernelRing(number: key).forEachSecret(depth: depth - 1, body) }
+        }
+    }
+
     private func keys() throws(CofferError) -> [Int] {
         guard let list = try KernelKeyring.content(of: number) else { return [] }
         let bytes = list.span

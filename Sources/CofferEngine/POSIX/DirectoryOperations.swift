@@ -121,8 +121,8 @@ extension Descriptor {
         }
     }
 
-    /// Fills the file `name` with zeros in place and flushes it.
-    package func overwrite(_ name: FilePath) throws(CofferError) {
+    /// Fills the file `name` with zeros in place and flushes it, unless the caller does that.
+    package func overwrite(_ name: FilePath, flushing: Bool = true) throws(CofferError) {
         // A view copy is read-only, for its owner too.
         _ = unsafe name.withPlatformString { unsafe fchmodat(raw, $0, 0o600, 0) }
         let file = try open(name, .readWrite)
@@ -144,6 +144,6 @@ extension Descriptor {
             }
         }
         if let error = failure.withLock({ $0 }) { throw error }
-        try file.sync()
+        if flushing { try file.sync() }
     }
 }

@@ -46,7 +46,7 @@ import TestSupport
     /// The pages are cleared when the owner goes: a scan of the process's memory finds the secret before and
     /// no eight bytes of it after. In a process of its own, whose memory is small and which nobody else
     /// fills.
-    @Test(.enabled(if: ProcessMemory.isReadable, "/proc/self/mem cannot be read here"))
+    @Test(.enabled(if: OwnMemory.isReadable, "/proc/self/mem cannot be read here"))
     func leavesNothingBehind() async {
         await #expect(processExitsWith: .success) {
             var secret: GuardedBytes? = try GuardedBytes.random(count: 32)
@@ -56,10 +56,10 @@ import TestSupport
             case .some(let bytes): for index in 0..<32 { complement[index] = ~bytes.span[index] }
             case .none: break
             }
-            #expect(try ProcessMemory.count(complementsOf: [complement]) > 0)
+            #expect(try OwnMemory.count(complementsOf: [complement]) > 0)
             secret = nil
             let ends = [Array(complement.prefix(8)), Array(complement.suffix(8))]
-            #expect(try ProcessMemory.count(complementsOf: ends) == 0)
+            #expect(try OwnMemory.count(complementsOf: ends) == 0)
         }
     }
 }

@@ -1,0 +1,182 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// Shows what a wipe leaves: canaries are planted in the vault and found by a search before the wipe, and the
+/// same search must find none of them after it.
+struct WipeProof {
+    /// What is looked for on disks and in keyrings, and what in memory, where names and sealed bytes may
+    /// stay.
+    private var search = ResidueSearch()
+    private var memory = ResidueSearch()
+    private let home: FilePath
+    private let vaultID: VaultID
+    /// How many findings there were before the wipe, by place.
+    private(set) var control: [(place: String, hits: Int)] = []
+
+    init(of vaultID: VaultID, at location: HomeLocation) {
+        home = location.path
+        self.vaultID = vaultID
+    }
+
+    // MARK: Before
+
+    /// Adds a secret that the command was given.
+    mutating func add(_ what: String, _ secret: borrowing SecretBytes) {
+        secret.exposing { bytes in
+            search.add(what, bytes, isWhole: true)
+            memory.add(what, bytes, isWhole: true)
+        }
+    }
+
+    /// Puts a token and a file of random names and contents into an unlocked vault, looks at the file once,
+    /// and lends the class keys to the kernel keyring.
+    mutating func plant(in session: Session) async throws(CofferError) {
+        let value = try SecretBytes.random(count: 48)
+        value.exposing { bytes in
+            search.add("the value of a token", bytes)
+            memory.add("the value of a token", bytes)
+        }
+        let account = String(decoding: try Encoding.hexText(SecureRandom.bytes(24)), as: UTF8.self)
+        search.add("the account of a token", Array(account.utf8).span)
+        let id = try TokenID(service: "canary.example", account: account)
+        try await session.tokens.put(Token(value), for: id)
+        try await plantFile(in: session)
+        do throws(CofferError) {
+            try await session.holdKeys(for: .seconds(600))
+        } catch {
+            guard [.unsupported, .permissionDenied, .noSpace].contains(error.code) else { throw error }
+        }
+        for name in KernelKeyNames.all(of: vaultID) {
+            let held = try KernelKeyring.read(name)
+            switch held {
+            case .some(let held):
+                let key = held.span.extracting(..<32)
+                search.add("a class key", key)
+                memory.add("a class key", key)
+            case .none: continue
+            }
+        }
+    }
+
+    private mutating func plantFile(in session: Session) async throws(CofferError) {
+        let name = String(decoding: try Encoding.hexText(SecureRandom.bytes(20)), as: UTF8.self)
+        let content = try GuardedBytes.random(count: 4096)
+        search.add("the name of a file", Array(name.utf8).span)
+        let canary = content.span.extracting(1000..<1048)
+        search.add("the content of a file", canary)
+        memory.add("the content of a file", canary)
+        let shared = try Descriptor.open("/dev/shm", [.read, .directory])
+        let folder = try Descriptor.temporaryName()
+        try shared.makeDirectory(folder)
+        defer { try? shared.removeTree(folder, overwriting: true) }
+        let directory = try shared.open(folder, [.read, .directory])
+        let file = try directory.open(FilePath(name), [.readWrite, .exclusive])
+        try file.write(content.span, at: 0)
+        let id = try await session.files.add(contentsOf: directory.path.appending(name))
+        try directory.removeTree(FilePath(name), overwriting: true)
+        // A view copy lies where view copies lie: the search must find it there.
+        let search = search
+        var hits = 0
+        do {
+            hits = try await session.files.withViewCopy(of: id) { _ in
+                try Self.memoryDirectories.reduce(0) { try $0 + search.hits(below: $1).count }
+            }
+        } catch {
+            throw error as? CofferError
+                ?? CofferError(.internalFailure, "The view copy could not be searched.")
+        }
+        control.append(("directories in memory", hits))
+    }
+
+    /// Adds what the key files hold, and says how much of everything the search finds where it lies now.
+    mutating func lookBefore() throws(CofferError) {
+        let vault = try Descriptor.open(home.appending("vault"), [.read, .directory])
+        for (name, range) in Self.keyRanges {
+            guard try vault.status(of: name)?.kind == .regular else { continue }
+            var record = try GuardedBytes.zeroed(count: range.upperBound)
+            var span = record.mutableSpan
+            let count = try vault.open(name, .read).read(at: 0, into: &span)
+            guard count > range.lowerBound else { continue }
+            let bytes = record.span.extracting(range.lowerBound..<count)
+            search.add("keys of the file \(name)", bytes)
+            // The device key itself, which nothing wraps.
+            if name == "device" { memory.add("the device key", bytes.extracting(..<32)) }
+        }
+        control.append(("the home", try search.hits(below: home).count))
+        control.append(("the kernel keyring", try kernelHits().count))
+        control.append(("the memory of this process", try memory.hitsInMemory().count))
+    }
+
+    /// Where the key files hold keys, wrapped or not, and sealed tokens.
+    private static let keyRanges: [(FilePath, Range<Int>)] = [
+        ("device", 32..<64), ("keybag", 114..<600), ("filekeys", 114..<600), ("tokens", 32..<4096),
+        ("attempts", 480..<512),
+    ]
+
+    /// What was planted must have been found, or finding nothing later would prove nothing.
+    func requireControl() throws(CofferError) {
+        let isPlanted = names.contains("the value of a token")
+        for (place, hits) in control where hits == 0 {
+            if place == "the kernel keyring", !isPlanted || !names.contains("a class key") { continue }
+            if place == "the memory of this process", !isPlanted || !names.contains("a class key") {
+                continue
+            }
+            throw CofferError(
+                .internalFailure, "The search finds nothing in \(place), where it must: nothing was wiped.")
+        }
+    }
+
+    // MARK: After
+
+    /// What the search finds now; what it was to find and did not find before is no proof.
+    func lookAfter() throws(CofferError) -> [String] {
+        var hits = try search.hits(below: home)
+        for directory in Self.memoryDirectories + Self.keyringDirectories {
+            hits += try search.hits(below: directory)
+        }
+        hits += try kernelHits()
+        hits += try memory.hitsInMemory()
+        for name in KernelKeyNames.all(of: vaultID) where (try? KernelKeyring.contains(name)) == true {
+            hits.append("the key \(name) in the kernel keyring")
+        }
+        return hits
+    }
+
+    /// What is looked for.
+    var names: [String] { search.names }
+
+    /// Every place that is searched.
+    var places: [String] {
+        let directories = [home] + Self.memoryDirectories + Self.keyringDirectories
+        return directories.map(\.string) + ["the kernel keyring", "the memory of this process"]
+    }
+
+    private func kernelHits() throws(CofferError) -> [String] {
+        var hits: [String] = []
+        do throws(CofferError) {
+            try KernelRing.forEachSecretOfUser { name, bytes in
+                hits += search.hits(in: bytes, of: "the key \(name) of the kernel keyring")
+            }
+        } catch {
+            guard error.code == .unsupported || error.code == .permissionDenied else { throw error }
+        }
+        return hits
+    }
+
+    private static var memoryDirectories: [FilePath] {
+        let runtime = Environment.path("XDG_RUNTIME_DIR")
+        return ["/dev/shm"] + (runtime.map { $0.isAbsolute ? [$0] : [] } ?? [])
+    }
+
+    /// Where gnome-keyring and its like have their files.
+    private static var keyringDirectories: [FilePath] {
+        if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute {
+            return [data.appending("keyrings")]
+        }
+        guard let user = Environment.path("HOME"), user.isAbsolute else { return [] }
+        return [user.appending(".local/share/keyrings")]
+    }
+}

@@ -1,0 +1,113 @@
+#if SecretService
+    @testable import Coffer
+    import CofferBase
+    import Foundation
+    import SystemPackage
+    import TestSupport
+    import Testing
+
+    /// With the device key in a real gnome-keyring, an older copy of the home is refused.
+    @Suite("Older copies of a home whose device key is in the Secret Service")
+    struct RollbackTests {
+        private let service: PrivateKeyring
+        private let home: TestHome
+        private let location: HomeLocation
+
+        init() throws {
+            service = try #require(try PrivateKeyring())
+            home = try TestHome()
+            location = HomeLocation(path: home.location.path, sessionBus: service.address)
+        }
+
+        private func create() async throws -> Session {
+            try await Session.create(
+                at: location, options: TestHome.options { $0.keyring = .secretService },
+                passcode: Passcode(copying: "correct horse"))
+        }
+
+        private func attempt(_ passcode: String) async throws -> CofferError? {
+            let session = try await Session.open(at: location)
+            return await refusal(of: passcode, by: session)
+        }
+
+        private func copy(to name: String) throws {
+            try FileManager.default.copyItem(
+                atPath: home.location.path.string, toPath: home.scratch.path(of: name))
+        }
+
+        private func putBack(_ name: String) throws {
+            try FileManager.default.removeItem(atPath: home.location.path.string)
+            try FileManager.default.copyItem(
+                atPath: home.scratch.path(of: name), toPath: home.location.path.string)
+        }
+
+        @Test func everyGuessOnAnOlderCopyIsRefused() async throws {
+            _ = try await create()
+            try copy(to: "fresh")
+            #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
+            try copy(to: "one")
+            #expect(try await attempt("wrong 2")?.attemptsLeft == 8)
+            for copy in ["fresh", "one"] {
+                try putBack(copy)
+                for passcode in ["wrong 3", "correct horse"] {
+                    #expect(try await attempt(passcode)?.code == .rolledBack, "\(copy)")
+                }
+            }
+        }
+
+        @Test func theCounterAloneIsNoOlderEither() async throws {
+            _ = try await create()
+            let fresh = try home.read("attempts")
+            #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
+            let newest = try home.read("attempts")
+            try home.write("attempts", fresh)
+            #expect(try await attempt("correct horse")?.code == .rolledBack)
+            try home.write("attempts", newest)
+            #expect(try await attempt("correct horse") == nil)
+        }
+
+        /// A copy of the newest state is that state.
+        @Test func theNewestCopyOpens() async throws {
+            _ = try await create()
+            #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
+            try copy(to: "newest")
+            try putBack("newest")
+            #expect(try await attempt("wrong 2")?.attemptsLeft == 8)
+            #expect(try await attempt("correct horse") == nil)
+        }
+
+        /// Counted on the disk, and then the power went before the service was told.
+        @Test func aCounterAheadOfTheServiceIsTaken() async throws {
+            let session = try await create()
+            #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
+            let core = session.core
+            let key = try core.device.key(Label.attemptsMAC)
+            let vault = try core.home.openVault()
+            let contents = try Attempts.record.read(vaultID: core.device.vaultID, key: key, in: vault)
+            try Attempts.record.update(
+                contents, to: contents.payload, vaultID: core.device.vaultID, key: key, in: vault)
+            #expect(try await attempt("wrong 2")?.attemptsLeft == 8)
+        }
+
+        /// Moved to files, there is nothing that remembers.
+        @Test func filesAloneForget() async throws {
+            let session = try await create()
+            #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
+            _ = try await session.moveKeyring(to: .file)
+            #expect(try service.items(["application": "coffer"]).isEmpty)
+            let old = try home.read("attempts")
+            #expect(try await attempt("wrong 2")?.attemptsLeft == 8)
+            try home.write("attempts", old)
+            #expect(try await attempt("wrong 3")?.attemptsLeft == 8)
+        }
+
+        @Test func protectionsSayWhichItIs() async throws {
+            let session = try await create()
+            let service = try await session.protections().first { $0.name == "attempts" }
+            #expect(service?.status == .ok)
+            let file = try TestHome()
+            let other = try await file.create("correct horse").protections().first { $0.name == "attempts" }
+            #expect(other?.status == .advisory)
+        }
+    }
+#endif

@@ -47,9 +47,10 @@ extension HomeLocation {
         guard let name = users.lastComponent, FilePath(root: nil, [name]) == Home.usersName else {
             return nil
         }
-        let path = users.removingLastComponent()
-        guard !path.isEmpty, let directory = try? Descriptor.open(path, [.read, .directory]),
-            (try? directory.status(of: HomeState.fileName)) != nil
+        let parent = users.removingLastComponent()
+        let path: FilePath = parent.isEmpty ? "." : parent
+        guard let directory = try? Descriptor.open(path, [.read, .directory]),
+            (try? HomeState.read(in: directory)) != nil
         else { return nil }
         return HomeLocation(path: path, sessionBus: sessionBus)
     }

@@ -60,6 +60,9 @@ extension CofferError {
             case noSessionBus, noSecretService, noDefaultCollection, keyringLocked, noPrompter
             case promptDismissed, interrupted, ambiguous
             case rolledBack
+            case orderMalformed, orderTooLong, orderUnsupportedVersion, orderUnknownKey, orderBadSignature
+            case orderForeign, orderCounterOutOfRange, orderReplayed, orderNotYetValid, orderExpired
+            case tokenRevoked
         }
 
         private let kind: Kind
@@ -134,6 +137,29 @@ extension CofferError {
         public static let outOfMemory = Code(kind: .outOfMemory)
         /// This host or this build cannot do it.
         public static let unsupported = Code(kind: .unsupported)
+        /// The bytes are no order: their structure does not hold.
+        public static let orderMalformed = Code(kind: .orderMalformed)
+        /// More bytes than an order may have.
+        public static let orderTooLong = Code(kind: .orderTooLong)
+        /// The order was written in a format version that this release does not read.
+        public static let orderUnsupportedVersion = Code(kind: .orderUnsupportedVersion)
+        /// The order is signed with a key that this vault does not trust.
+        public static let orderUnknownKey = Code(kind: .orderUnknownKey)
+        /// The order's signature does not hold.
+        public static let orderBadSignature = Code(kind: .orderBadSignature)
+        /// The order is genuine and for another vault or device.
+        public static let orderForeign = Code(kind: .orderForeign)
+        /// The order is genuine and has a counter that none may have.
+        public static let orderCounterOutOfRange = Code(kind: .orderCounterOutOfRange)
+        /// The order is genuine and was seen before, or one with a higher counter.
+        public static let orderReplayed = Code(kind: .orderReplayed)
+        /// The order is genuine and issued in the future.
+        public static let orderNotYetValid = Code(kind: .orderNotYetValid)
+        /// The order is genuine and its time is over.
+        public static let orderExpired = Code(kind: .orderExpired)
+        /// Whoever issued the token took it back: a server answered `invalid_grant`. Throw it from the
+        /// closure of a refresh.
+        public static let tokenRevoked = Code(kind: .tokenRevoked)
         /// A library below failed where it should not.
         public static let internalFailure = Code(kind: .internalFailure)
     }

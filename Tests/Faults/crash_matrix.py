@@ -62,6 +62,22 @@ WIPE = ["wipe", "--yes"]
 WIPE_TOKENS = ["wipe", "--yes", "--tokens"]
 
 
+def order_keygen(path):
+    return ["wipe-order", "keygen", path]
+
+
+def order_pin(key):
+    return ["wipe-order", "pin", key]
+
+
+def order_create(path, vault):
+    return ["wipe-order", "create", "--key-file", path, "--vault", vault]
+
+
+def wipe_by_order(path):
+    return ["wipe", "--order", path]
+
+
 def token_put(service, account, kind=None):
     return ["token", "put", service, account] + (["--kind", kind] if kind else [])
 
@@ -895,6 +911,40 @@ class WipeResume(Wipe):
             raise Problem("residue", remains)
 
 
+class OrderedWipe(Wipe):
+    """A signed order wipes. Its counter is on the disk first: no crash loses the order or lets it be refused."""
+
+    def __init__(self):
+        super().__init__()
+        self.name = "wipe-order"
+
+    def start(self, bench):
+        super().start(bench)
+        self.original = Place(os.path.join(bench.root, "template-order"))
+        subprocess.run(["cp", "-a", self.template.place.root, self.original.root], check=True)
+        place, secret = self.original, {"passcode": PASSCODES["old"]}
+        vault = str(uuid.UUID(bytes=vault_in(self.command.succeed(place, STATUS).document())))
+        key = os.path.join(place.root, "user", "office.key")
+        public = self.command.succeed(place, order_keygen(key), json_output=False).out.decode().strip()
+        self.command.succeed(place, order_pin(public), **secret)
+        made = self.command.succeed(place, order_create(key, vault), json_output=False).out
+        with open(os.path.join(place.root, "user", "lost.order"), "wb") as stream:
+            stream.write(made)
+        return self
+
+    def perform(self, place, fault=None, log=False):
+        order = wipe_by_order(os.path.join(place.root, "user", "lost.order"))
+        return self.command(place, order, fault=fault, log=log)
+
+    def judge_home(self, place, done):
+        super().judge_home(place, done)
+        if state_in(self.command(place, STATUS)) != "wiped":
+            again = self.perform(place)
+            if again.code != OK:
+                raise Problem("lost", "nothing was wiped, and the order is refused: %s" % again)
+            self.judge_wiped(place)
+
+
 def all_operations():
     def token(template, service):
         return next(key for key in template.tokens if key[0] == service)
@@ -927,6 +977,7 @@ def all_operations():
         Wipe(),
         WipeTokens(),
         WipeResume(),
+        OrderedWipe(),
     ]
 
 

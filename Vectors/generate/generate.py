@@ -24,6 +24,7 @@ from cases import (
     hkdf,
     keywrap,
     mac,
+    order,
     pbes2,
     pbkdf2,
     xaes,
@@ -47,6 +48,7 @@ FAMILIES = (
     pbes2,
     ed25519,
     container,
+    order,
 )
 
 

@@ -74,6 +74,9 @@ skip. It holds no cases itself.
 * FILE-CONTAINER: `container` is a whole file as `FileFormat.md` of the documentation describes it;
   `deviceKey`, `classKey` of the id `classKeyID`, `vaultID` and `context` open it to `msg`, `name`
   (bytes) and `mtime` (nanoseconds). `expectError` is the code of our error; another reader has its own words.
+* SIGNED-ORDER: `order` as `Formats.md` of the documentation describes it, shown to a vault (`vaultID`) on a
+  machine (`deviceID`) that has pinned `keys` (32 bytes each), has seen the counters `lastOrder` and
+  `lastContact` and whose clock is at `now`. The other fields are what it says; `privateKey` signed it.
 
 ## How far they can be trusted
 
@@ -85,6 +88,8 @@ skip. It holds no cases itself.
   instead of plain Python.
 * File containers come from `Tests/Independent/write_container.py` and are shown to
   `read_container.py` beside it: two programs over pyca/cryptography that share no code.
+* Signed orders are written by `generate/cases/order.py`, signed by both implementations of Ed25519, and
+  judged by `Tests/Independent/read_order.py`; the code of each refusal is the one that it gives.
 * Our own invalid cases are shown to both wherever both can express them, and both must refuse.
 * FIPS 197 has single blocks and SP 800-38A unpadded ones; here they stand as CBC with padding, and
   the generator asserts that the published blocks are where they belong.
@@ -105,6 +110,7 @@ skip. It holds no cases itself.
 | `generate/cases/documented_key.py`, `documented_cbc.py` | the documented schemes |
 | `generate/cases/ed25519.py` | signatures |
 | `generate/cases/container.py` | file containers |
+| `generate/cases/order.py` | signed orders |
 | `generate/reference/__init__.py`, `library.py` | the libraries behind one shape |
 | `generate/reference/pure_aes.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py` | the plain Python implementations |
 

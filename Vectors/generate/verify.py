@@ -24,6 +24,7 @@ FOLDER = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(FOLDER.parent / "Tests" / "Independent"))
 
 import read_container  # noqa: E402
+import read_order  # noqa: E402
 
 ITERATIONS = 1 << 31
 
@@ -143,6 +144,16 @@ def file_container(algorithm, group, t):
     need((opened.plaintext, opened.inner.name, opened.inner.mtime) == (t["msg"], t["name"], t["mtime"]))
 
 
+def signed_order(algorithm, group, t):
+    pinned = tuple(t["keys"][at : at + 32] for at in range(0, len(t["keys"]), 32))
+    last = (int.from_bytes(t[name], "big") for name in ("lastOrder", "lastContact"))
+    order = read_order.judge(t["order"], read_order.Vault(pinned, t["vaultID"], t["deviceID"], *last, t["now"]))
+    need(order.counter == int.from_bytes(t["counter"], "big"))
+    for name in ("action", "scope", "target", "issued", "expires", "subject", "reason"):
+        need(getattr(order, name) == t[name])
+    need(order.signer == library.ed25519_public_key(t["privateKey"]))
+
+
 # The first 31 bytes of the encodings of small order, that is without the byte that also holds the sign of x.
 SMALL_ORDER = {
     bytes.fromhex(text)[:31]
@@ -178,6 +189,11 @@ TYPES = {
     "Pbkdf2CbcTest": (pbkdf2_cbc, "password salt message msg", "message"),
     "CbcHmacTest": (cbc_hmac, "key aad iv msg ct tag", "tag"),
     "FileContainerTest": (file_container, "deviceKey classKey classKeyID vaultID context container msg name", "container"),
+    "SignedOrderTest": (
+        signed_order,
+        "keys vaultID deviceID lastOrder lastContact privateKey counter subject reason order",
+        "order",
+    ),
 }
 
 
@@ -186,7 +202,7 @@ def outcome(algorithm, group, test):
     try:
         TYPES[group["type"]][0](algorithm, group, test)
         return True
-    except (Refused, ValueError, read_container.Refused):
+    except (Refused, ValueError, read_container.Refused, read_order.Refused):
         return False
 
 

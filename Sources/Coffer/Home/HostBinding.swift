@@ -12,11 +12,17 @@ enum HostBinding {
     static let unknown = [UInt8](repeating: 0, count: size)
 
     static func current() throws(CofferError) -> [UInt8] {
-        guard let file = try? Descriptor.open("/etc/machine-id", .read),
-            let identity = try? file.readAll(limit: 64), identity.count >= 32
-        else { return unknown }
+        guard let identity = machineIdentity() else { return unknown }
         let key = try SymmetricKey.copying(identity.span)
         let message = Array(Label.hostBinding.utf8) + Environment.userID.bigEndianBytes
         return try HMAC.authenticate(message.span, key: key)
+    }
+
+    /// The machine id, which is to be used as a key and shown to nobody; `nil` where there is none.
+    static func machineIdentity() -> [UInt8]? {
+        guard let file = try? Descriptor.open("/etc/machine-id", .read),
+            let identity = try? file.readAll(limit: 64), identity.count >= 32
+        else { return nil }
+        return identity
     }
 }

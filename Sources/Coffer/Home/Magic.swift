@@ -8,6 +8,8 @@ enum Magic {
     static let fileKeys = "COFFERW1"
     static let pendingToken = "COFFERQ1"
     static let fileIndex = "COFFERX1"
+    static let order = "COFFERO1"
+    static let orderBook = "COFFERP1"
     static let container = "COFFERF1"
     static let export = "COFFERE1"
     static let innerHeader = "COFFERI1"

@@ -25,4 +25,8 @@ public enum LockReason: String, Sendable, CaseIterable {
     case collectionLock
     /// A bus that was listened to is gone: what would lock cannot be heard any more.
     case busLost
+    /// The dead-man's switch: no contact came in for too long.
+    case noContact
+    /// A grant was taken back.
+    case revoked
 }

@@ -91,19 +91,27 @@ public final class Session: Sendable {
         at location: HomeLocation, time: TimeSource = .system, interaction: KeyringInteraction = .forbidden
     ) async throws(CofferError) -> Session {
         try await BlockingWork.run { _ throws(CofferError) in
-            try Wiper.finishInterrupted(at: location, time: time)
-            let home = try Home.openDirectory(location, interaction: interaction)
-            let vault = try home.openVault()
-            let device = try home.checkingState { () throws(CofferError) in
-                try DeviceRecord.read(in: vault, service: home.service)
-            }
-            guard try home.state()?.vaultID == device.vaultID else {
-                throw CofferError(.foreign, "The vault in \(location.path) belongs to another home.")
-            }
-            let core = try SessionCore(home: home, device: device, time: time)
-            _ = try? ViewRoots.reap(vault: vault)
+            let core = try openCore(at: location, time: time, interaction: interaction)
+            try core.attendToOrders()
+            _ = try? ViewRoots.reap(vault: core.home.openVault())
             return Session(core: core)
         }
+    }
+
+    /// Opens a home and nothing else: an order that waits to be carried out still waits.
+    static func openCore(
+        at location: HomeLocation, time: TimeSource, interaction: KeyringInteraction
+    ) throws(CofferError) -> SessionCore {
+        try Wiper.finishInterrupted(at: location, time: time)
+        let home = try Home.openDirectory(location, interaction: interaction)
+        let vault = try home.openVault()
+        let device = try home.checkingState { () throws(CofferError) in
+            try DeviceRecord.read(in: vault, service: home.service)
+        }
+        guard try home.state()?.vaultID == device.vaultID else {
+            throw CofferError(.foreign, "The vault in \(location.path) belongs to another home.")
+        }
+        return try SessionCore(home: home, device: device, time: time)
     }
 
     /// Unwraps the class keys. A home without a passcode needs none; one given is then ignored.

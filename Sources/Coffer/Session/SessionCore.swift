@@ -43,7 +43,7 @@ final class SessionCore: Sendable {
         self.hub = hub
         let volatileTokens = VolatileTokens(vaultID: device.vaultID, timeout: keybag.inactivity)
         self.volatileTokens = volatileTokens
-        hub.observe { event in if event.kind != .unlocked { volatileTokens.clear() } }
+        hub.observe { event in if event.kind.dropsKeys { volatileTokens.clear() } }
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
             heldKeys.noteUse()
         }

@@ -10,6 +10,13 @@ public struct SessionEvent: Sendable, Hashable {
         case closed
         /// The vault was wiped.
         case wiped
+        /// Something was taken back, or a signed order to wipe came in; nothing was done about it yet.
+        case revoked
+        /// What was taken back has been dealt with, or that failed.
+        case revocationHandled
+
+        /// Whether keys went.
+        var dropsKeys: Bool { [.locked, .closed, .wiped].contains(self) }
     }
 
     /// What happened.

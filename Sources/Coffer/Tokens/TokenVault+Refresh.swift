@@ -21,15 +21,20 @@ extension TokenVault {
     /// for: a token that it gives nevertheless is stored. Not guaranteed: a token that the server gave to a
     /// process which died before it was stored is lost with it.
     ///
+    /// A closure that is told `invalid_grant` throws `tokenRevoked`: the token was taken back, and what
+    /// follows is up to `policy`; with `wipe`, the vault is no more when the error comes out.
+    ///
     /// - Parameters:
     ///   - id: What the token is found by.
     ///   - deadline: How long to wait for somebody else's refresh, and then how long `renew` may take.
+    ///   - policy: What follows when the token was taken back.
     ///   - renew: Obtains the new token from the current one.
     /// - Returns: The token now stored; `nil` when there is none of that name.
     /// - Throws: `timedOut`, `cancelled`; `conflict` when the token was replaced or removed by other means
-    ///   meanwhile, which then stands; `locked`, `wiped`, `busy`, `noSpace`; what `renew` throws.
+    ///   meanwhile, which then stands; `locked`, `wiped`, `busy`, `noSpace`; what `renew` throws,
+    ///   `tokenRevoked` after the policy was followed.
     public func refresh(
-        _ id: TokenID, deadline: Duration = .seconds(60),
+        _ id: TokenID, deadline: Duration = .seconds(60), onRevocation policy: RevocationPolicy = .wipe,
         _ renew:
             @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
             TokenRenewal
@@ -42,7 +47,24 @@ extension TokenVault {
             return result
         } catch {
             await lease.release()
+            if error.code == .tokenRevoked { try await revoked(policy) }
             throw error
+        }
+    }
+
+    /// A token that was replaced meanwhile is rightly refused by its server: that is no revocation.
+    private func checkStillStored(_ info: TokenInfo) async throws(CofferError) {
+        let now = try await self.info(for: info.id)?.version ?? 0
+        guard now == info.version else {
+            throw CofferError(
+                .conflict, "The token was replaced while its issuer refused the old one.", currentVersion: now
+            )
+        }
+    }
+
+    private func revoked(_ policy: RevocationPolicy) async throws(CofferError) {
+        _ = try await BlockingWork.run { [core] _ throws(CofferError) in
+            try core.handle(.grant("a token was taken back by its issuer"), onRevocation: policy)
         }
     }
 
@@ -55,8 +77,14 @@ extension TokenVault {
     ) async throws(CofferError) -> RefreshedToken? {
         guard let current = try await stored(id) else { return nil }
         guard current.info.version == version else { return current }
-        let renewal = try await Deadline(deadline).bound { () async throws(CofferError) in
-            try await renew(current.token, current.info)
+        let renewal: TokenRenewal
+        do throws(CofferError) {
+            renewal = try await Deadline(deadline).bound { () async throws(CofferError) in
+                try await renew(current.token, current.info)
+            }
+        } catch {
+            if error.code == .tokenRevoked { try await checkStillStored(current.info) }
+            throw error
         }
         let new = try await store(renewal, over: current.info, for: id)
         guard let stored = try await stored(id) else { return nil }

@@ -11,6 +11,8 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public let scope: String
     /// Why it was wiped.
     public let reason: String
+    /// SHA-256, in hexadecimal, of the signed order that it carried out; `nil` without one.
+    public let orderDigest: String?
     /// When it began.
     public let started: Date
     /// When it ended.

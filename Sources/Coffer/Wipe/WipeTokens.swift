@@ -33,6 +33,7 @@ extension Wiper {
         }
         let receipt = WipeReceipt(
             vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,
+            orderDigest: orderDigest,
             started: Date(nanosecondsSince1970: started.nanoseconds),
             finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((Clock.sinceBoot - begin).nanoseconds) / 1e6,

@@ -10,6 +10,8 @@ struct Wiper {
     let time: TimeSource
     /// Told of every step, from the thread that wipes.
     var report: @Sendable (WipeProgress) -> Void = { _ in }
+    /// The digest of the signed order that is carried out; `nil` without one.
+    var orderDigest: String?
 
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
@@ -70,7 +72,7 @@ struct Wiper {
             try Self.finishInterrupted(at: location, time: time)
             let namespace = try Home.openDirectory(location)
             _ = try namespace.openVault()
-            let wiper = Wiper(home: namespace, time: time, report: report)
+            let wiper = Wiper(home: namespace, time: time, report: report, orderDigest: orderDigest)
             return try wiper.wipeHere(scope, reason: reason, by: nil)
         }
     }
@@ -135,7 +137,7 @@ struct Wiper {
         if let remaining = try removeItems(of: vaultID, &removed) { unproved.append(remaining) }
         if HeldKeys.isAnyLeft(vaultID: vaultID) { unproved.append("a key in the kernel keyring") }
         let receipt = WipeReceipt(
-            vaultID: vaultID.uuid, scope: scope.name, reason: reason,
+            vaultID: vaultID.uuid, scope: scope.name, reason: reason, orderDigest: orderDigest,
             started: Date(nanosecondsSince1970: started.nanoseconds),
             finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((keysGone - begin).nanoseconds) / 1e6,

@@ -19,8 +19,8 @@ struct CofferCommand: AsyncParsableCommand {
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
         PasscodeCommand.self, TokenCommand.self, KeyringCommand.self, FileCommand.self, WipeCommand.self,
-        ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self, CryptCommand.self,
-        VectorsCommand.self, DoctorCommand.self,
+        WipeOrderCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
+        CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         TourCommand.self, GitCredential.self,
         DockerCredential.self, AWSCredentialProcess.self,
     ]

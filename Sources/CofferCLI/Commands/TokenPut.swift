@@ -3,7 +3,6 @@ import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import FoundationEssentials
 
 /// `coffer token put`
 struct TokenPut: AsyncParsableCommand {
@@ -41,7 +40,7 @@ struct TokenPut: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let expiry = try expires.map { text throws(CofferError) in try Self.date(text) }
+        let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
         let session = try await Opening.unlockedForStoring(global)
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.longest)
         let version = try await session.tokens.put(
@@ -55,25 +54,6 @@ struct TokenPut: AsyncParsableCommand {
         } else {
             try Output.line(String(version))
         }
-    }
-
-    private static func date(_ text: String) throws(CofferError) -> Date {
-        guard let date = try? Date(text, strategy: .iso8601), isInCalendar(text), storable.contains(date)
-        else {
-            throw CofferError(
-                .invalidInput,
-                "--expires takes a date from 1970 to 2261 such as 2027-01-31T12:00:00Z.")
-        }
-        return date
-    }
-
-    /// What nanoseconds since 1970 can say.
-    private static let storable = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 9_214_646_400)
-
-    /// Whether the day exists: the parser takes 31 February for 3 March.
-    private static func isInCalendar(_ text: String) -> Bool {
-        let day = String(text.prefix { $0 != "T" })
-        return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.hasPrefix(day) ?? false
     }
 }
 

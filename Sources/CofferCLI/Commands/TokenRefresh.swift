@@ -16,6 +16,10 @@ struct TokenRefresh: AsyncParsableCommand {
             command; the others wait and end without running theirs. When the command fails, gives nothing \
             or takes too long, the token stays as it is. Prints the version now stored; with --json also \
             whether this process refreshed it.
+
+            With --on-revocation, a command that ends with 77 says that the token was taken back \
+            (invalid_grant): then the vault is wiped or locked, or kept as it is, and the exit code is 11 \
+            with the code tokenRevoked. Without the option, 77 is a failure like any other.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -30,8 +34,14 @@ struct TokenRefresh: AsyncParsableCommand {
     @Option(help: ArgumentHelp("When the new token stops being valid, from now on.", valueName: "seconds"))
     var expiresIn: Int?
 
+    @Option(help: "What follows when the command ends with 77: wipe, lock or keep.")
+    var onRevocation: RevocationWord?
+
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
     var command: [String]
+
+    /// What a command says `invalid_grant` with: EX_NOPERM of sysexits.h.
+    private static let revokedCode: Int32 = 77
 
     func run() async throws {
         let id = try name.id()
@@ -57,10 +67,13 @@ struct TokenRefresh: AsyncParsableCommand {
         let arguments = command.map { ProgramArguments.bytes($0) }
         let limit = Duration.seconds(deadline)
         let life = expiresIn.map { TimeInterval($0) }
-        return try await session.tokens.refresh(id, deadline: limit) {
+        let policy = onRevocation?.policy
+        return try await session.tokens.refresh(id, deadline: limit, onRevocation: policy ?? .keep) {
             (current, _) async throws(CofferError) in
             let token = try await BlockingWork.run { cancellation throws(CofferError) in
-                try Self.renew(current, arguments, limit) { cancellation.isCancelled }
+                try Self.renew(current, arguments, limit, revocable: policy != nil) {
+                    cancellation.isCancelled
+                }
             }
             return TokenRenewal(token, expires: life.map { Date() + $0 })
         }
@@ -68,13 +81,17 @@ struct TokenRefresh: AsyncParsableCommand {
 
     /// Runs the command; gives the token that it gave.
     private static func renew(
-        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, isCancelled: () -> Bool
+        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocable: Bool,
+        isCancelled: () -> Bool
     ) throws(CofferError) -> Token {
         // A signal that came while this process waited for its turn.
         guard EndSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
         let outcome = try current.exposing { (bytes) throws(CofferError) in
             try ChildFilter.run(
                 arguments, input: bytes, limit: Token.longest, deadline: deadline, isCancelled: isCancelled)
+        }
+        guard outcome.code != Self.revokedCode || !revocable else {
+            throw CofferError(.tokenRevoked, "The token was taken back by its issuer.")
         }
         guard outcome.code == 0 else {
             throw CofferError(

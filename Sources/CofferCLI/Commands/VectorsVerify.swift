@@ -52,7 +52,10 @@ struct VectorsVerify: ParsableCommand {
             paths.map { FilePath($0) }, manifests: manifest.map { FilePath($0) })
         let runner = VectorRunner(
             options: .init(includesSlow: slow), manifest: search.manifest,
-            formats: [ContainerVectors.algorithm: ContainerVectors.procedure])
+            formats: [
+                ContainerVectors.algorithm: ContainerVectors.procedure,
+                OrderVectors.algorithm: OrderVectors.procedure,
+            ])
         var reports: [VectorReport] = []
         for file in search.files {
             reports.append(Self.report(on: file, runner))

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferEngine
 
 /// `coffer watch`
 struct WatchCommand: AsyncParsableCommand {
@@ -10,11 +11,25 @@ struct WatchCommand: AsyncParsableCommand {
         discussion: """
             Listens to logind, the screen saver and the Secret Service until it is ended by a signal, and \
             prints a line for each lock. Needs no passcode. Says on standard error what is not there.
+
+            With --mailbox also carries out signed orders that somebody puts into that directory as files \
+            NAME.order, looking once a minute. The dead-man's switch is looked at as often. Ends with 6 when \
+            the vault is no more.
             """)
 
     @OptionGroup var global: GlobalOptions
 
+    @Option(
+        help: ArgumentHelp("Where signed orders come in.", valueName: "dir"), completion: .directory)
+    var mailbox: String?
+
+    @Option(help: ArgumentHelp("How often to look for orders: 1 to 3600.", valueName: "seconds"))
+    var every = 60
+
     func run() async throws {
+        guard (1...3600).contains(every) else {
+            throw CofferError(.invalidInput, "--every takes 1 to 3600 seconds.")
+        }
         let session = try await Opening.session(global)
         let events = session.events
         let statuses = await session.followLockSources()
@@ -22,10 +37,34 @@ struct WatchCommand: AsyncParsableCommand {
             Output.message("coffer: \(status.source.rawValue): \(status.message)")
         }
         let desktop = statuses.filter { ![.idleTimer, .kernelKeyring].contains($0.source) }
-        guard desktop.contains(where: \.isListening) else {
+        let hasSwitch = try await session.contactPolicy() != nil
+        guard mailbox != nil || hasSwitch || desktop.contains(where: \.isListening) else {
             throw CofferError(.unsupported, "Nothing on this host says when to lock.")
         }
         Output.message("coffer: listening.")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await follow(session) }
+            group.addTask { try await show(events) }
+            try await group.next()
+        }
+    }
+
+    /// Ends with an error alone.
+    private func follow(_ session: Session) async throws(CofferError) {
+        let pause = Duration.seconds(every)
+        let none = ClosureRevocationSource { () throws(CofferError) in [] }
+        guard let mailbox else { return try await session.followRevocations(from: none, every: pause) }
+        let source = MailboxRevocationSource(ProgramArguments.path(mailbox))
+        try await session.followRevocations(from: source, every: pause) { result in
+            switch result {
+            case .failure(let error), .success(.refused(let error)):
+                Output.message("coffer: mailbox: \(error.code.name): \(error.message.printable)")
+            default: break
+            }
+        }
+    }
+
+    private func show(_ events: AsyncStream<SessionEvent>) async throws {
         for await event in events where event.kind != .unlocked {
             let reason = event.reason?.rawValue
             if global.json {

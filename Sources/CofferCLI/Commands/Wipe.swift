@@ -18,6 +18,9 @@ struct WipeCommand: AsyncParsableCommand {
             find none of them, nor the keys of the home's files, after it: in the home, the directories in \
             memory, the desktop keyring's files, the kernel keyring and the memory of this process. Exits 1 \
             when something is left.
+
+            With --order, a signed order says what to erase instead: see wipe-order. What refuses it changes \
+            nothing, and the receipt names its digest.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -34,7 +37,13 @@ struct WipeCommand: AsyncParsableCommand {
     @Flag(help: "Search for what is left.")
     var prove = false
 
+    @Option(
+        help: ArgumentHelp("Carry out this signed order; - for standard input.", valueName: "file"),
+        completion: .file())
+    var order: String?
+
     func run() async throws {
+        if let order { return try await tell(carryOut(order), nil) }
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
         }
@@ -95,6 +104,22 @@ struct WipeCommand: AsyncParsableCommand {
         try Output.line("Cannot be proved gone:")
         for place in receipt.unproved { try Output.line("  \(place)") }
     }
+
+    private func carryOut(_ order: String) async throws(CofferError) -> WipeReceipt {
+        guard !yes, !tokens, !prove, user == nil else {
+            throw CofferError(.invalidInput, "An order says itself what to erase: give --order alone.")
+        }
+        let read = try OrderFile.read(order)
+        guard case .wipe = read.claimed.action else {
+            throw CofferError(.invalidInput, "This order erases nothing: give it to coffer wipe-order take.")
+        }
+        let outcome = try await Session.carryOut(
+            read, at: Opening.location(global), interaction: global.interaction)
+        guard case .wiped(let receipt) = outcome else {
+            throw CofferError(.internalFailure, "The order was carried out without a receipt.")
+        }
+        return receipt
+    }
 }
 
 extension WipeReceipt {
@@ -103,6 +128,7 @@ extension WipeReceipt {
     fileprivate var members: [(String, JSONDocument)] {
         [
             ("vaultID", .text(vaultID.uuidString)), ("scope", .text(scope)), ("reason", .text(reason)),
+            ("orderDigest", orderDigest.map { .text($0) } ?? .none),
             ("started", .text(started.iso8601)),
             ("finished", .text(finished.iso8601)),
             ("keysDestroyedAfterMilliseconds", .decimal(keysDestroyedAfterMilliseconds)),

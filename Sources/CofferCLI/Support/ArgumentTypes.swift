@@ -38,3 +38,16 @@ enum OuterCipherWord: String, CaseIterable, ExpressibleByArgument {
 
     var suite: OuterSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
 }
+
+/// What follows when a token was taken back, as words on the command line.
+enum RevocationWord: String, CaseIterable, ExpressibleByArgument {
+    case wipe, lock, keep
+
+    var policy: RevocationPolicy {
+        switch self {
+        case .wipe: .wipe
+        case .lock: .lock
+        case .keep: .keep
+        }
+    }
+}

@@ -10,10 +10,15 @@ extension CofferError.Code {
         case .wrongPasscode: 5
         case .wiped: 6
         case .corrupt, .notAuthentic, .foreign, .unsupportedVersion, .rolledBack: 7
+        case .orderMalformed, .orderTooLong, .orderUnsupportedVersion, .orderUnknownKey, .orderBadSignature,
+            .orderForeign:
+            7
         case .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection, .interrupted: 8
         case .timedOut: 9
-        case .conflict, .ambiguous: 10
-        case .refused, .attemptDelayed: 11
+        case .conflict, .ambiguous, .orderReplayed: 10
+        case .refused, .attemptDelayed, .orderCounterOutOfRange, .orderNotYetValid, .orderExpired,
+            .tokenRevoked:
+            11
         case .notInitialised: 12
         case .alreadyExists: 13
         case .invalidInput: 64

@@ -11,6 +11,8 @@ package enum Label {
     package static let attemptsMAC = "coffer/attempts-mac/v1"
     package static let attemptWitness = "coffer/attempt-witness/v1"
     package static let attemptTag = "coffer/attempt-tag/v1"
+    package static let ordersMAC = "coffer/orders-mac/v1"
+    package static let deviceID = "coffer/device-id/v1"
     package static let tokenFile = "coffer/token-file/v1"
     package static let tokenName = "coffer/token-name/v1"
     package static let tokenWrapping = "coffer/token-wrap/v1"

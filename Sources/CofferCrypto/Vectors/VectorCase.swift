@@ -82,6 +82,6 @@ extension VectorCase {
 
 /// Why a test or a file cannot be read as a vector.
 package struct VectorDamage: Error {
-    let reason: String
+    package let reason: String
     package init(_ reason: String) { self.reason = reason }
 }

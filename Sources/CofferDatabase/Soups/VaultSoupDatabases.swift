@@ -161,7 +161,7 @@ extension SoupStores {
             for await event in events {
                 guard let stores else { return }
                 switch event.kind {
-                case .unlocked: continue
+                case .unlocked, .revoked, .revocationHandled: continue
                 case .locked: if protection.dropsOnLock { await stores.close() }
                 case .closed, .wiped: await stores.close()
                 }

@@ -25,11 +25,18 @@ final class TestClock: Sendable {
         }
     }
 
+    /// Sets the wall clock alone.
+    func setWall(_ time: Duration) { state.withLock { $0.wall = time } }
+
     /// As after a reboot, so long ago.
-    func reboot(running: Duration = .zero) {
+    func reboot(running: Duration = .zero) { boot(2, running: running) }
+
+    /// As after a reboot with a number of its own, so long ago.
+    func boot(_ number: Int, running: Duration) {
+        let digits = String(number)
         state.withLock {
             $0.sinceBoot = running
-            $0.boot = "00000000-0000-4000-8000-000000000002"
+            $0.boot = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
         }
     }
 }

@@ -1,0 +1,149 @@
+import CofferBase
+import CofferCrypto
+import FoundationEssentials
+import SystemPackage
+
+/// What a vault knows of orders: pinned keys, counters seen, an order that is being carried out, and the
+/// dead-man's switch. Two slots updated in place, authenticated under the device key.
+///
+/// A vault has it from the first pinned key on. Counters belong to the vault, not to a key: a key that is
+/// removed and pinned again brings no old order back.
+///
+/// Payload: counter of the last order (8) and contact (8), newest time of issue seen (8, seconds), action of
+/// the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last contact
+/// (8, nanoseconds), time since boot at the last look (8), length (4) and boot identifier, number of keys
+/// (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order that is
+/// being carried out, or none.
+struct OrderBook: Equatable {
+    static let record = SlotRecord(
+        name: "orders", magic: Magic.orderBook, slotSize: 4096, what: "record of orders")
+    static let mostKeys = 16
+    static let longestLabel = 64
+
+    var lastOrder: UInt64 = 0
+    var lastContact: UInt64 = 0
+    /// Orders are judged by a clock that is at least here, whatever the machine's says.
+    var newestIssue: UInt64 = 0
+    var keys: [PinnedKey] = []
+    /// An order whose counter was taken and which is not carried out yet.
+    var pending: [UInt8]?
+    /// `nil`: off.
+    var contact: ContactPolicy?
+    var clock: ContactClock
+
+    init(_ time: TimeSource) { clock = ContactClock(time) }
+
+    // MARK: Keys
+
+    mutating func pin(_ key: AdministratorKey, label: String, at now: UInt64) throws(CofferError) {
+        guard !keys.contains(where: { $0.key == key }) else {
+            throw CofferError(.alreadyExists, "That key is pinned already.")
+        }
+        guard keys.count < Self.mostKeys else {
+            throw CofferError(.refused, "\(Self.mostKeys) keys are pinned: remove one first.")
+        }
+        keys.append(PinnedKey(key: key, pinned: Date(timeIntervalSince1970: Double(now)), label: label))
+    }
+
+    mutating func unpin(_ key: AdministratorKey) throws(CofferError) {
+        guard let index = keys.firstIndex(where: { $0.key == key }) else {
+            throw CofferError(.absent, "That key is not pinned.")
+        }
+        keys.remove(at: index)
+    }
+
+    // MARK: Orders
+
+    func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> OrderRules {
+        OrderRules(
+            keys: keys.map(\.key), vaultID: vaultID.uuid, deviceID: try DeviceID.current(),
+            lastOrder: lastOrder, lastContact: lastContact, now: max(now, newestIssue))
+    }
+
+    /// Notes that an order was taken; a wipe as pending, the rest done at once.
+    mutating func take(_ order: VerifiedWipeOrder, time: TimeSource) throws(CofferError) {
+        let content = order.order
+        let issued = OrderEncoding.seconds(content.issued) ?? 0
+        switch content.action {
+        case .wipe: pending = order.unverified.bytes
+        case .contact: clock = ContactClock(time)
+        case .pin(let key): try pin(key, label: "", at: issued)
+        case .unpin(let key):
+            guard keys.count > 1 || keys.first?.key != key else {
+                throw CofferError(.refused, "The last key is not removed by order.")
+            }
+            try unpin(key)
+        }
+        newestIssue = max(newestIssue, issued)
+        if content.action == .contact {
+            lastContact = content.counter
+        } else {
+            lastOrder = content.counter
+        }
+    }
+
+    /// The order that is being carried out; `nil` when there is none.
+    func pendingOrder() throws(CofferError) -> VerifiedWipeOrder? {
+        guard let pending else { return nil }
+        return VerifiedWipeOrder(try UnverifiedWipeOrder.read(pending))
+    }
+
+    /// Whether the time without contact is over.
+    func isOverdue(_ time: TimeSource) -> Bool {
+        guard let contact else { return false }
+        return clock.elapsed + clock.unnoted(time) >= contact.limit
+    }
+
+    // MARK: In the record
+
+    var encoded: [UInt8] {
+        var writer = ByteWriter()
+        writer.append(lastOrder)
+        writer.append(lastContact)
+        writer.append(newestIssue)
+        let action: UInt8 =
+            switch contact?.action {
+            case nil: 0
+            case .lock: 1
+            case .wipe: 2
+            }
+        writer.append([action, 0, 0, 0, 0, 0, 0, 0])
+        writer.append(UInt64(clamping: contact?.limit.components.seconds ?? 0))
+        clock.encode(to: &writer)
+        writer.append(UInt16(clamping: keys.count))
+        for key in keys {
+            writer.append(key.key.bytes)
+            writer.append(OrderEncoding.seconds(key.pinned) ?? 0)
+            writer.appendText(key.label)
+        }
+        writer.appendCounted(pending ?? [])
+        return writer.bytes
+    }
+
+    init(decoding payload: [UInt8]) throws(CofferError) {
+        var reader = ByteReader(payload, what: Self.record.what)
+        lastOrder = try reader.number()
+        lastContact = try reader.number()
+        newestIssue = try reader.number()
+        let action = try reader.take(8)[0]
+        let limit = Duration.seconds(Int64(clamping: try reader.number(UInt64.self)))
+        if action != 0 {
+            let actions: [UInt8: ContactPolicy.Action] = [1: .lock, 2: .wipe]
+            guard let action = actions[action], let policy = try? ContactPolicy(action, after: limit) else {
+                throw reader.damaged
+            }
+            contact = policy
+        }
+        clock = try ContactClock(from: &reader)
+        let count = Int(try reader.number(UInt16.self))
+        guard count <= Self.mostKeys else { throw reader.damaged }
+        for _ in 0..<count {
+            let key = try AdministratorKey(try reader.take(Ed25519.keySize))
+            let pinned = Date(timeIntervalSince1970: Double(try reader.number(UInt64.self)))
+            guard OrderEncoding.seconds(pinned) != nil else { throw reader.damaged }
+            keys.append(PinnedKey(key: key, pinned: pinned, label: try reader.text()))
+        }
+        let order = try reader.counted(limit: UnverifiedWipeOrder.longest)
+        pending = order.isEmpty ? nil : order
+    }
+}

@@ -1,0 +1,139 @@
+import CofferBase
+import CofferCrypto
+import FoundationEssentials
+
+/// An order's bytes but for its signature; numbers are big-endian. There is one way to write an order.
+///
+/// Magic (8), version (2), action (1), scope (1), sort of target (1), 3 zero, target (16), counter (8),
+/// issued (8), expires (8), signer (32), length (2) and subject, length (2) and reason. The signature (64)
+/// follows.
+enum OrderEncoding {
+    static let version: UInt16 = 1
+    static let longestName = 256
+    static let longestReason = 1024
+    /// Before the subject.
+    static let headerSize = 88
+    static let longest = headerSize + 2 + longestName + 2 + longestReason + Ed25519.signatureSize
+    /// The last second of the year 9999.
+    private static let lastSecond: UInt64 = 253_402_300_799
+
+    private enum Word {
+        static let wipe: UInt8 = 1
+        static let contact: UInt8 = 2
+        static let pin: UInt8 = 3
+        static let unpin: UInt8 = 4
+        static let all: UInt8 = 1
+        static let user: UInt8 = 2
+        static let tokens: UInt8 = 3
+        static let vault: UInt8 = 1
+        static let device: UInt8 = 2
+    }
+
+    static func encode(_ order: WipeOrder, signer: AdministratorKey) -> [UInt8] {
+        let (action, scope, subject) = parts(of: order.action)
+        var writer = ByteWriter()
+        writer.append(Array(Magic.order.utf8))
+        writer.append(version)
+        writer.append([action, scope])
+        switch order.target {
+        case .vault(let id):
+            writer.append([Word.vault, 0, 0, 0])
+            writer.append(id.bytes)
+        case .device(let id):
+            writer.append([Word.device, 0, 0, 0])
+            writer.append(id.bytes)
+        }
+        writer.append(order.counter)
+        writer.append(seconds(order.issued) ?? 0)
+        writer.append(seconds(order.expires) ?? 0)
+        writer.append(signer.bytes)
+        for field in [subject, Array(order.reason.utf8)] {
+            writer.append(UInt16(clamping: field.count))
+            writer.append(field)
+        }
+        return writer.bytes
+    }
+
+    private static func parts(of action: OrderAction) -> (UInt8, UInt8, [UInt8]) {
+        switch action {
+        case .wipe(.all): (Word.wipe, Word.all, [])
+        case .wipe(.user(let name)): (Word.wipe, Word.user, Array(name.utf8))
+        case .wipe(.tokens): (Word.wipe, Word.tokens, [])
+        case .contact: (Word.contact, 0, [])
+        case .pin(let key): (Word.pin, 0, key.bytes)
+        case .unpin(let key): (Word.unpin, 0, key.bytes)
+        }
+    }
+
+    /// Reads what ``encode(_:signer:)`` writes, and nothing else, from bytes whose magic and version are
+    /// right.
+    static func decode(_ bytes: [UInt8]) throws(CofferError) -> (order: WipeOrder, signer: AdministratorKey) {
+        var reader = ByteReader(bytes, from: 10, what: "order")
+        let words = try reader.take(6)
+        guard words[3...].allSatisfy({ $0 == 0 }) else { throw reader.damaged }
+        let target = try target(words[2], try reader.take(16), reader)
+        let counter = try reader.number(UInt64.self)
+        let (issued, expires) = (try reader.number(UInt64.self), try reader.number(UInt64.self))
+        guard issued < expires, expires <= lastSecond else { throw reader.damaged }
+        let signer = try AdministratorKey(try reader.take(Ed25519.keySize))
+        let subject = try reader.take(Int(try reader.number(UInt16.self)))
+        let text = try reader.take(Int(try reader.number(UInt16.self)))
+        guard let reason = String(validating: text, as: UTF8.self), isReason(reason), reader.remaining == 0
+        else { throw reader.damaged }
+        let action = try action(words[0], scope: words[1], subject, reader)
+        let order = WipeOrder(
+            action, for: target, counter: counter, issued: date(issued), expires: date(expires),
+            reason: reason)
+        return (order, signer)
+    }
+
+    private static func target(
+        _ word: UInt8, _ id: [UInt8], _ reader: ByteReader
+    ) throws(CofferError) -> OrderTarget {
+        switch word {
+        case Word.vault:
+            guard let uuid = UUID(bytes: id) else { throw reader.damaged }
+            return .vault(uuid)
+        case Word.device: return .device(try DeviceID(id))
+        default: throw reader.damaged
+        }
+    }
+
+    private static func action(
+        _ word: UInt8, scope: UInt8, _ subject: [UInt8], _ reader: ByteReader
+    ) throws(CofferError) -> OrderAction {
+        switch (word, scope, subject.count) {
+        case (Word.wipe, Word.all, 0): return .wipe(.all)
+        case (Word.wipe, Word.tokens, 0): return .wipe(.tokens)
+        case (Word.wipe, Word.user, _):
+            guard let name = String(validating: subject, as: UTF8.self), isName(name) else {
+                throw reader.damaged
+            }
+            return .wipe(.user(name))
+        case (Word.contact, 0, 0): return .contact
+        case (Word.pin, 0, Ed25519.keySize): return .pin(try AdministratorKey(subject))
+        case (Word.unpin, 0, Ed25519.keySize): return .unpin(try AdministratorKey(subject))
+        default: throw reader.damaged
+        }
+    }
+
+    static func isReason(_ text: String) -> Bool { text.utf8.count <= longestReason && isPlain(text) }
+
+    static func isName(_ text: String) -> Bool {
+        (1...longestName).contains(text.utf8.count) && isPlain(text)
+    }
+
+    /// Without the control characters of Unicode, which a terminal might obey.
+    private static func isPlain(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
+
+    /// Whole seconds since 1970; `nil` for what an order cannot say.
+    static func seconds(_ date: Date) -> UInt64? {
+        let seconds = date.timeIntervalSince1970.rounded(.down)
+        guard seconds >= 0, seconds <= Double(lastSecond) else { return nil }
+        return UInt64(seconds)
+    }
+
+    private static func date(_ seconds: UInt64) -> Date { Date(timeIntervalSince1970: Double(seconds)) }
+}

@@ -1,0 +1,9 @@
+public import FoundationEssentials
+
+/// Whom an order is for.
+public enum OrderTarget: Sendable, Hashable {
+    /// One vault.
+    case vault(UUID)
+    /// Every vault on one machine that has pinned the signer's key.
+    case device(DeviceID)
+}

@@ -1,0 +1,62 @@
+public import CofferBase
+import CofferCrypto
+
+/// Bytes that have the form of an order and that nobody has vouched for yet.
+///
+/// ``Session/verify(_:)`` makes a ``VerifiedWipeOrder`` of it, or refuses. What is read here may be shown to
+/// a person and must not be acted on.
+public struct UnverifiedWipeOrder: Sendable, Hashable {
+    /// The longest order in bytes.
+    public static let longest = OrderEncoding.longest
+
+    /// What the bytes say.
+    public let claimed: WipeOrder
+    /// Whose signature they say to bear.
+    public let claimedSigner: AdministratorKey
+    /// SHA-256 of all the bytes, in hexadecimal: what a receipt names the order by.
+    public let digest: String
+    /// All of them.
+    let bytes: [UInt8]
+
+    /// Reads an order.
+    ///
+    /// - Parameter bytes: All of it, with the signature.
+    /// - Returns: The order, unverified.
+    /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
+    public static func read(_ bytes: [UInt8]) throws(CofferError) -> UnverifiedWipeOrder {
+        guard bytes.count <= longest else {
+            throw CofferError(
+                .orderTooLong, "An order has at most \(longest) bytes; this has \(bytes.count).")
+        }
+        guard bytes.starts(with: Array(Magic.order.utf8)), bytes.count > OrderEncoding.headerSize else {
+            throw malformed
+        }
+        let version = bytes.span.bigEndian(UInt16.self, at: 8)
+        guard version <= OrderEncoding.version else {
+            throw CofferError(.orderUnsupportedVersion, "The order was made by a newer release.")
+        }
+        guard version == OrderEncoding.version, bytes.count > Ed25519.signatureSize else { throw malformed }
+        do throws(CofferError) {
+            let body = Array(bytes.dropLast(Ed25519.signatureSize))
+            let (order, signer) = try OrderEncoding.decode(body)
+            return UnverifiedWipeOrder(
+                claimed: order, claimedSigner: signer,
+                digest: HexText.encode(try Digest.sha256.hash(bytes.span)), bytes: bytes)
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            throw malformed
+        }
+    }
+
+    private static var malformed: CofferError {
+        CofferError(.orderMalformed, "These bytes are no order, or it is damaged.")
+    }
+
+    /// Whether the signature is that of the claimed signer over everything before it.
+    func hasValidSignature() throws(CofferError) -> Bool {
+        let end = bytes.count - Ed25519.signatureSize
+        return try Ed25519.isValid(
+            signature: bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
+            publicKey: claimedSigner.bytes.span)
+    }
+}

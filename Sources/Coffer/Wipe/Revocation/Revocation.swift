@@ -1,0 +1,8 @@
+/// Word that something was taken back: from an administrator, signed, or from whoever issued a grant.
+public enum Revocation: Sendable, Hashable {
+    /// The bytes of a signed order. It is verified, and then obeyed whatever the policy says.
+    case order([UInt8])
+    /// The grant that this vault's tokens stand for was taken back, in words for the receipt. Nothing vouches
+    /// for it but its source: the policy says what follows.
+    case grant(String)
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+
+/// `coffer wipe-order contact`
+struct WipeOrderContact: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "contact",
+        abstract: "The dead-man's switch: wipe or lock when no contact comes in. Off unless set.",
+        discussion: """
+            A contact is an order of the action contact. Days are days in which the machine ran or slept, \
+            across boots, whatever the clock on the wall says; each command on the home looks, and so does \
+            `coffer watch`. Setting it asks for the passcode and starts the time anew; without an option, \
+            prints how it stands.
+            """)
+
+    enum Action: String, CaseIterable, ExpressibleByArgument { case lock, wipe, off }
+
+    @OptionGroup var global: GlobalOptions
+
+    @Option(help: "What to do when the time is over: lock, wipe, or off.")
+    var action: Action?
+
+    @Option(help: ArgumentHelp("How long without contact: 1 to 3650.", valueName: "days"))
+    var afterDays: Int?
+
+    func run() async throws {
+        guard let action else {
+            guard afterDays == nil else { throw CofferError(.invalidInput, "--after-days needs --action.") }
+            return try await show(Opening.session(global))
+        }
+        let policy = try policy(action)
+        let session = try await Opening.unlocked(global)
+        try await session.setContactPolicy(policy)
+        try await show(session)
+    }
+
+    private func policy(_ action: Action) throws(CofferError) -> ContactPolicy? {
+        guard action != .off else {
+            guard afterDays == nil else { throw CofferError(.invalidInput, "Off has no days.") }
+            return nil
+        }
+        guard let afterDays, (1...3650).contains(afterDays) else {
+            throw CofferError(.invalidInput, "--action \(action) needs --after-days, 1 to 3650.")
+        }
+        return try ContactPolicy(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
+    }
+
+    private func show(_ session: Session) async throws {
+        let policy = try await session.contactPolicy()
+        let passed = try await session.timeSinceContact().map { Int($0.components.seconds) }
+        guard !global.json else {
+            let days = policy.map { JSONDocument.number(Int($0.limit.components.seconds) / 86_400) }
+            return try Output.json(
+                .object([
+                    ("action", .text(policy?.action.rawValue ?? "off")), ("afterDays", days ?? .none),
+                    ("secondsSinceContact", passed.map { .number($0) } ?? .none),
+                ]))
+        }
+        guard let policy, let passed else { return try Output.line("off") }
+        let days = policy.limit.components.seconds / 86_400
+        try Output.line(
+            "\(policy.action.rawValue) after \(days) days; \(passed / 3600) hours since the last contact")
+    }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+
+/// `coffer wipe-order keygen`
+struct WipeOrderKeygen: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keygen",
+        abstract: "Make a private key in a new file of this user alone; print the public key.")
+
+    @OptionGroup var global: HomelessOptions
+
+    @Argument(help: "The file; it must not exist.", completion: .file())
+    var file: String
+
+    func run() throws {
+        let key = try OrderFile.makePrivateKey(file)
+        guard global.json else { return try Output.line(key.description) }
+        try Output.json(.object([("publicKey", .text(key.description))]))
+    }
+}
+
+/// `coffer wipe-order create`
+struct WipeOrderCreate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Sign an order and write it to standard output.",
+        discussion: """
+            The private key is 32 bytes in hexadecimal, in a file of this user alone or on a descriptor, \
+            never an argument. The counter is the time in milliseconds unless told: a vault takes an order \
+            only with a greater one than before. With --json the order is Base64 in a document.
+            """)
+
+    enum Action: String, CaseIterable, ExpressibleByArgument { case wipe, contact, pin, unpin }
+
+    @OptionGroup var global: HomelessOptions
+
+    @Option(
+        help: ArgumentHelp("Read the private key from this file.", valueName: "file"), completion: .file())
+    var keyFile: String?
+
+    @Option(
+        help: ArgumentHelp("Read the private key from the first line of this descriptor.", valueName: "n"))
+    var keyFd: Int32?
+
+    @Option(help: "What to order: wipe, contact (see wipe-order contact), pin or unpin a key.")
+    var action = Action.wipe
+
+    @Option(help: ArgumentHelp("The vault that it is for.", valueName: "uuid"))
+    var vault: String?
+
+    @Option(help: ArgumentHelp("The device that it is for: every vault there.", valueName: "hex"))
+    var device: String?
+
+    @Option(help: ArgumentHelp("What to wipe: all, tokens, or user:NAME.", valueName: "scope"))
+    var scope: String?
+
+    @Option(help: ArgumentHelp("The public key to pin or unpin.", valueName: "hex"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("1 to 18446744073709551614.", valueName: "n"))
+    var counter: UInt64?
+
+    @Option(help: ArgumentHelp("When it becomes valid; now unless told.", valueName: "ISO8601"))
+    var issued: String?
+
+    @Option(help: ArgumentHelp("How long it is valid from then on.", valueName: "seconds"))
+    var validFor = 604_800
+
+    @Option(help: ArgumentHelp("What the receipt says.", valueName: "text"))
+    var reason = ""
+
+    func run() throws {
+        let start = try issued.map { text throws(CofferError) in try ISODate.parse(text, of: "--issued") }
+        let issued = start ?? Date()
+        guard (1...3_153_600_000).contains(validFor) else {
+            throw CofferError(.invalidInput, "--valid-for takes one second to a century.")
+        }
+        let order = WipeOrder(
+            try orderAction(), for: try target(),
+            counter: counter ?? UInt64(max(1, Date().timeIntervalSince1970 * 1000)), issued: issued,
+            expires: issued + TimeInterval(validFor), reason: reason)
+        let seed = try privateKey()
+        let bytes = try order.signed(by: seed)
+        try Output.content("order", bytes.span, asJSON: global.json)
+    }
+
+    private func privateKey() throws(CofferError) -> SymmetricKey {
+        switch (keyFile, keyFd) {
+        case (let path?, nil): return try OrderFile.privateKey(path)
+        case (nil, let number?): return try OrderFile.privateKey(onDescriptor: number)
+        default: throw CofferError(.invalidInput, "Give one of --key-file and --key-fd.")
+        }
+    }
+
+    private func target() throws(CofferError) -> OrderTarget {
+        switch (vault, device) {
+        case (let text?, nil):
+            guard let id = UUID(uuidString: text) else {
+                throw CofferError(.invalidInput, "--vault takes a vault's id, as `coffer status` says it.")
+            }
+            return .vault(id)
+        case (nil, let text?): return .device(try DeviceID(hex: text))
+        default: throw CofferError(.invalidInput, "Give one of --vault and --device.")
+        }
+    }
+
+    private func orderAction() throws(CofferError) -> OrderAction {
+        guard action == .wipe || scope == nil, [.pin, .unpin].contains(action) == (key != nil) else {
+            throw CofferError(.invalidInput, "--scope is for a wipe, --key for pin and unpin, which need it.")
+        }
+        let subject = try key.map { text throws(CofferError) in try AdministratorKey(hex: text) }
+        switch (action, subject) {
+        case (.pin, let key?): return .pin(key)
+        case (.unpin, let key?): return .unpin(key)
+        case (.contact, _): return .contact
+        default: return .wipe(try wipeScope())
+        }
+    }
+
+    private func wipeScope() throws(CofferError) -> WipeScope {
+        switch scope {
+        case nil, "all": return .all
+        case "tokens": return .tokens
+        case let text? where text.hasPrefix("user:") && ProgramArguments.isText(text):
+            return .user(String(text.dropFirst(5)))
+        default: throw CofferError(.invalidInput, "--scope takes all, tokens, or user: and a name.")
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+
+/// `coffer wipe-order verify`
+struct WipeOrderVerify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Check an order and print what it says. Changes nothing.",
+        discussion: """
+            With --key: its form, signature and time, with these public keys instead of a vault's; whom it \
+            is for is not looked at. Without: whether the vault of the home would take it now.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The order; - for standard input.", completion: .file())
+    var file: String
+
+    @Option(help: ArgumentHelp("A public key that may have signed it; may be repeated.", valueName: "hex"))
+    var key: [String] = []
+
+    @Option(
+        help: ArgumentHelp("Also check that this receipt is that of the order.", valueName: "file"),
+        completion: .file())
+    var receipt: String?
+
+    func run() async throws {
+        var keys: [AdministratorKey] = []
+        for text in key { keys.append(try AdministratorKey(hex: text)) }
+        let order = try OrderFile.read(file)
+        if keys.isEmpty {
+            guard receipt == nil else {
+                throw CofferError(.invalidInput, "--receipt needs --key: its vault is no more.")
+            }
+            _ = try await Opening.session(global).verify(order)
+        } else if receipt != nil {
+            // The wipe is done: that the order has expired since is no fault.
+            try order.check(signedBy: keys, at: order.claimed.issued)
+        } else {
+            try order.check(signedBy: keys)
+        }
+        if let receipt {
+            guard try order.isNamed(inReceipt: OrderFile.receipt(receipt)) else {
+                throw CofferError(.notAuthentic, "The receipt is not that of this order.")
+            }
+        }
+        guard global.json else {
+            for line in order.lines { try Output.line(line) }
+            return
+        }
+        try Output.json(.object([("valid", .flag(true))] + order.members))
+    }
+}
+
+/// `coffer wipe-order take`
+struct WipeOrderTake: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "take",
+        abstract: "Take an order that does not erase: a contact, or a key to pin or to unpin.")
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The order; - for standard input.", completion: .file())
+    var file: String
+
+    func run() async throws {
+        let order = try OrderFile.read(file)
+        if case .wipe = order.claimed.action {
+            throw CofferError(.invalidInput, "This order erases: give it to coffer wipe --order.")
+        }
+        let session = try await Opening.session(global)
+        try await session.carryOut(session.verify(order))
+        guard global.json else { return try Output.line("\(order.claimed.action.word): done") }
+        try Output.json(.object(order.members))
+    }
+}

@@ -1,0 +1,31 @@
+import CofferBase
+import FoundationEssentials
+
+/// Dates on the command line.
+enum ISODate {
+    /// The date that `text` says.
+    ///
+    /// - Parameters:
+    ///   - text: As in 2027-01-31T12:00:00Z.
+    ///   - option: The option's name, for the error.
+    /// - Returns: The date.
+    /// - Throws: `invalidInput` for anything else, or for a date before 1970 or after 2261.
+    static func parse(_ text: String, of option: String) throws(CofferError) -> Date {
+        guard let date = try? Date(text, strategy: .iso8601), isInCalendar(text), storable.contains(date)
+        else {
+            throw CofferError(
+                .invalidInput,
+                "\(option) takes a date from 1970 to 2261 such as 2027-01-31T12:00:00Z.")
+        }
+        return date
+    }
+
+    /// What nanoseconds since 1970 can say.
+    private static let storable = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 9_214_646_400)
+
+    /// Whether the day exists: the parser takes 31 February for 3 March.
+    private static func isInCalendar(_ text: String) -> Bool {
+        let day = String(text.prefix { $0 != "T" })
+        return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.hasPrefix(day) ?? false
+    }
+}

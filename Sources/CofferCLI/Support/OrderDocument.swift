@@ -1,0 +1,55 @@
+import Coffer
+import CofferBase
+import FoundationEssentials
+
+extension OrderAction {
+    /// The action as a word: wipe, contact, pin or unpin.
+    var word: String {
+        switch self {
+        case .wipe: "wipe"
+        case .contact: "contact"
+        case .pin: "pin"
+        case .unpin: "unpin"
+        }
+    }
+
+    /// What of a vault it erases, the user whose namespace it is, and the key that it is about.
+    fileprivate var details: (scope: String?, user: String?, key: String?) {
+        switch self {
+        case .wipe(.user(let name)): ("user", name, nil)
+        case .wipe(let scope): (scope.name, nil, nil)
+        case .contact: (nil, nil, nil)
+        case .pin(let key), .unpin(let key): (nil, nil, key.description)
+        }
+    }
+}
+
+extension UnverifiedWipeOrder {
+    /// The members of a JSON document that says what the order says. The counter is text: it has 64 bits.
+    var members: [(String, JSONDocument)] {
+        let (scope, user, key) = claimed.action.details
+        let (vault, device): (String?, String?) =
+            switch claimed.target {
+            case .vault(let id): (id.uuidString, nil)
+            case .device(let id): (nil, id.description)
+            }
+        return [
+            ("action", .text(claimed.action.word)), ("scope", Self.optional(scope)),
+            ("user", Self.optional(user)), ("key", Self.optional(key)), ("vault", Self.optional(vault)),
+            ("device", Self.optional(device)), ("counter", .text(String(claimed.counter))),
+            ("issued", .text(claimed.issued.iso8601)), ("expires", .text(claimed.expires.iso8601)),
+            ("signer", .text(claimedSigner.description)), ("digest", .text(digest)),
+            ("reason", .text(claimed.reason)),
+        ]
+    }
+
+    private static func optional(_ text: String?) -> JSONDocument { text.map { .text($0) } ?? .none }
+
+    /// The same for a person, without what it does not say.
+    var lines: [String] {
+        members.compactMap { name, value in
+            guard case .text(let text) = value, !text.isEmpty else { return nil }
+            return "\(name): \(text.printable)"
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// Orders, receipts and private keys as files.
+enum OrderFile {
+    /// The order in a file, or with `-` on standard input.
+    static func read(_ path: String) throws(CofferError) -> UnverifiedWipeOrder {
+        try UnverifiedWipeOrder.read(bytes(path, limit: UnverifiedWipeOrder.longest + 1))
+    }
+
+    /// The receipt in a file.
+    static func receipt(_ path: String) throws(CofferError) -> [UInt8] { try bytes(path, limit: 1 << 20) }
+
+    /// At most `limit` bytes: nobody reads to the end of what is too long.
+    private static func bytes(_ path: String, limit: Int) throws(CofferError) -> [UInt8] {
+        guard path != "-" else { return try bytes(of: Descriptor.standardInput(), limit: limit) }
+        let file = try Descriptor.open(ProgramArguments.path(path), [.read, .nonBlocking])
+        guard try file.status().kind == .regular else {
+            throw CofferError(.invalidInput, "\(path.printable) is not a file.")
+        }
+        return try bytes(of: file, limit: limit)
+    }
+
+    private static func bytes(
+        of file: borrowing Descriptor, limit: Int
+    ) throws(CofferError) -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: limit)
+        var count = 0
+        while count < limit {
+            var span = buffer.mutableSpan
+            var rest = span._mutatingExtracting(count..<limit)
+            guard let read = try file.readSome(into: &rest) else { break }
+            count += read
+        }
+        return Array(buffer.prefix(count))
+    }
+
+    /// The private key in a file of this user alone: 64 hexadecimal digits.
+    static func privateKey(_ path: String) throws(CofferError) -> SymmetricKey {
+        let file = try Descriptor.open(ProgramArguments.path(path), [.read, .nonBlocking])
+        let status = try file.status()
+        guard status.kind == .regular, status.isOwn, status.permissions & 0o077 == 0 else {
+            throw CofferError(
+                .refused, "\(path.printable) is not a file that only this user can read: refused.")
+        }
+        return try checked(SecretInput.line(from: file))
+    }
+
+    /// The private key on the first line of a descriptor.
+    static func privateKey(onDescriptor number: Int32) throws(CofferError) -> SymmetricKey {
+        try checked(PasscodeInput.line(of: number))
+    }
+
+    private static func checked(_ digits: consuming GuardedBytes) throws(CofferError) -> SymmetricKey {
+        let key = SymmetricKey.adopting(SecretBytes(try Encoding.decodeHex(digits.span)))
+        guard key.count == Ed25519.keySize else {
+            throw CofferError(.invalidInput, "A private key is \(2 * Ed25519.keySize) hexadecimal digits.")
+        }
+        return key
+    }
+
+    /// Makes a file with a new private key, readable by this user alone; gives the public key.
+    static func makePrivateKey(_ path: String) throws(CofferError) -> AdministratorKey {
+        let secret = try SecretBytes.random(count: Ed25519.keySize)
+        let digits = try secret.exposing { (bytes) throws(CofferError) in try Encoding.hex(bytes) }
+        let file = try Descriptor.open(ProgramArguments.path(path), [.readWrite, .exclusive])
+        try file.append(digits.span)
+        try file.append(Array("\n".utf8).span)
+        try file.sync()
+        return try AdministratorKey(of: SymmetricKey.adopting(secret))
+    }
+}

@@ -1,0 +1,161 @@
+@testable import Coffer
+import CofferBase
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("The dead-man's switch") struct ContactTests {
+    private static let day = Duration.seconds(86_400)
+
+    /// A scene whose switch is set.
+    private func scene(_ action: ContactPolicy.Action, days: Int = 30) async throws -> OrderScene {
+        let scene = try await OrderScene.make()
+        try await scene.session.setContactPolicy(ContactPolicy(action, after: Self.day * days))
+        return scene
+    }
+
+    private func open(_ scene: OrderScene) async -> CofferError.Code? {
+        await refusal { _ = try await scene.home.open(time: scene.clock.source) }?.code
+    }
+
+    @Test("Off by default, and off again when the owner says so")
+    func off() async throws {
+        let scene = try await OrderScene.make()
+        scene.clock.advance(Self.day * 5000)
+        #expect(await open(scene) == nil)
+        #expect(try await scene.session.contactPolicy() == nil)
+        #expect(try await scene.session.timeSinceContact() == nil)
+        let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
+        try await owner.setContactPolicy(ContactPolicy(.wipe, after: Self.day))
+        try await owner.setContactPolicy(nil)
+        scene.clock.advance(Self.day * 5000)
+        #expect(await open(scene) == nil)
+    }
+
+    @Test("When the time is over, the next opening wipes; a second before, it does not")
+    func wipes() async throws {
+        let scene = try await scene(.wipe)
+        scene.clock.advance(Self.day * 30 - .seconds(1))
+        #expect(await open(scene) == nil)
+        scene.clock.advance(.seconds(1))
+        #expect(await open(scene) == .wiped)
+        let receipt = try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string))
+        #expect(String(decoding: receipt, as: UTF8.self).contains("no contact for 30 days"))
+    }
+
+    @Test("An open session is wiped when it looks; a lock takes every key, at each look")
+    func looks() async throws {
+        let wiped = try await scene(.wipe, days: 1)
+        wiped.clock.advance(Self.day)
+        #expect(await refusal { try await wiped.session.checkContact() }?.code == .wiped)
+        #expect(wiped.session.core.keys.isWiped)
+        let locked = try await scene(.lock, days: 1)
+        let session = try await locked.home.unlocked("correct horse", time: locked.clock.source)
+        var events = session.events.makeAsyncIterator()
+        locked.clock.advance(Self.day)
+        try await session.checkContact()
+        #expect(!session.holdsKeys)
+        // The idle time was over, too: whichever came first.
+        let event = await events.next()
+        #expect(event.map { [.locked, .closed].contains($0.kind) } == true)
+        #expect(await open(locked) == nil)
+        #expect(try await locked.take(locked.order(.contact)) == .contactNoted)
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        try await session.checkContact()
+        #expect(session.isUnlocked)
+    }
+
+    @Test("A contact starts the time anew, and only a new one")
+    func contact() async throws {
+        let scene = try await scene(.wipe)
+        let first = try scene.order(.contact, counter: 1, expires: scene.now + 86_400 * 365)
+        for round in 0..<5 {
+            scene.clock.advance(Self.day * 29)
+            let bytes = try round == 0 ? first : scene.order(.contact, counter: UInt64(round + 1))
+            #expect(try await scene.take(bytes) == .contactNoted)
+            #expect(try await scene.session.timeSinceContact() == .zero)
+        }
+        scene.clock.advance(Self.day * 29)
+        #expect(await scene.refusal(of: first) == .orderReplayed)
+        #expect(
+            await scene.refusal(of: try scene.order(.contact, counter: 9, by: Administrator()))
+                == .orderUnknownKey)
+        #expect(await open(scene) == nil)
+        scene.clock.advance(Self.day)
+        #expect(await open(scene) == .wiped)
+    }
+
+    @Test("The wall clock plays no part, and set back it does not help")
+    func wallClock() async throws {
+        let scene = try await scene(.wipe)
+        for wall in [Duration.zero, .seconds(1 << 31), .seconds(1 << 33), .seconds(-5)] {
+            scene.clock.setWall(wall)
+            #expect(await open(scene) == nil)
+        }
+        scene.clock.advance(Self.day * 30)
+        scene.clock.setWall(.zero)
+        #expect(await open(scene) == .wiped)
+    }
+
+    @Test("Running time adds up over boots, as far as somebody looked")
+    func boots() async throws {
+        let scene = try await scene(.wipe, days: 10)
+        for boot in 2...10 {
+            scene.clock.boot(boot, running: .seconds(60))
+            #expect(await open(scene) == nil)
+            scene.clock.advance(Self.day - .seconds(60))
+            #expect(await open(scene) == nil)
+            // Not seen: the machine is started anew before anybody looks again.
+            scene.clock.advance(Self.day * 3)
+        }
+        scene.clock.boot(11, running: Self.day - .seconds(1))
+        #expect(await open(scene) == nil)
+        scene.clock.boot(12, running: .seconds(1))
+        #expect(await open(scene) == .wiped)
+    }
+
+    @Test("A clock since boot that goes back takes nothing away and stops nothing")
+    func setBack() async throws {
+        let scene = try await scene(.wipe, days: 10)
+        scene.clock.advance(Self.day * 9)
+        #expect(await open(scene) == nil)
+        scene.clock.advance(Self.day * -8)
+        #expect(await open(scene) == nil)
+        #expect(try await scene.session.timeSinceContact() == Self.day * 9)
+        scene.clock.advance(Self.day)
+        #expect(await open(scene) == .wiped)
+    }
+
+    @Test("It needs a key, the owner and a sensible time")
+    func limits() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let policy = try ContactPolicy(.lock, after: Self.day)
+        #expect(await refusal { try await session.setContactPolicy(policy) }?.code == .refused)
+        for limit in [Duration.zero, .seconds(3599), Self.day * 3654, .seconds(-1), .seconds(Int64.max)] {
+            #expect(throws: CofferError.self) { try ContactPolicy(.wipe, after: limit) }
+        }
+        #expect(try ContactPolicy(.wipe, after: .milliseconds(3_600_999)).limit == .seconds(3600))
+        let scene = try await scene(.lock, days: 1)
+        #expect(try await scene.session.contactPolicy() == policy)
+        scene.session.lock()
+        #expect(await refusal { try await scene.session.setContactPolicy(nil) }?.code == .locked)
+        #expect(try await scene.home.open(time: scene.clock.source).contactPolicy() == policy)
+    }
+
+    @Test("Looking often writes seldom, and loses nothing")
+    func seldom() async throws {
+        let scene = try await scene(.wipe, days: 1)
+        let before = try scene.home.read("orders")
+        for _ in 0..<5 {
+            scene.clock.advance(.seconds(11))
+            #expect(await open(scene) == nil)
+        }
+        #expect(try scene.home.read("orders") == before)
+        scene.clock.advance(.seconds(11))
+        #expect(await open(scene) == nil)
+        #expect(try scene.home.read("orders") != before)
+        #expect(try await scene.session.timeSinceContact() == .seconds(66))
+    }
+}

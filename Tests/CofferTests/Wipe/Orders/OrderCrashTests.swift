@@ -1,0 +1,102 @@
+@testable import Coffer
+import CofferBase
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Orders and crashes") struct OrderCrashTests {
+    /// As a process leaves it that dies between the counter and the tombstone.
+    private func interrupted(_ scene: OrderScene, _ bytes: [UInt8]) throws {
+        let order = try scene.session.core.verify(UnverifiedWipeOrder.read(bytes))
+        try scene.session.core.changeOrderBook { (book) throws(CofferError) in
+            try book.take(order, time: scene.clock.source)
+        }
+    }
+
+    @Test("Killed between counter and wipe, the order is carried out by the next opening")
+    func opening() async throws {
+        let scene = try await OrderScene.make()
+        let bytes = try scene.order(reason: "once and for all")
+        try interrupted(scene, bytes)
+        #expect(try await scene.token())
+        // Its time may be over by then: it was judged.
+        scene.clock.advance(.seconds(100_000))
+        let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
+        #expect(error?.code == .wiped)
+        #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+        let receipt = [UInt8](try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string)))
+        #expect(try UnverifiedWipeOrder.read(bytes).isNamed(inReceipt: receipt))
+        #expect(try await Session.status(at: scene.home.location).state == .wiped)
+    }
+
+    @Test("The same order given again after the kill is no replay, and gives the receipt")
+    func again() async throws {
+        let scene = try await OrderScene.make()
+        let bytes = try scene.order()
+        try interrupted(scene, bytes)
+        let other = try scene.order(counter: 2)
+        #expect(await scene.refusal(of: other) == .busy)
+        let outcome = try await Session.carryOut(
+            UnverifiedWipeOrder.read(bytes), at: scene.home.location, time: scene.clock.source)
+        guard case .wiped(let receipt) = outcome else {
+            Issue.record("no receipt")
+            return
+        }
+        #expect(receipt.orderDigest == (try UnverifiedWipeOrder.read(bytes).digest))
+    }
+
+    @Test("Of many who carry out the same order at once, one wipes and the others find it done")
+    func atOnce() async throws {
+        let scene = try await OrderScene.make(nil)
+        let order = try UnverifiedWipeOrder.read(scene.order())
+        let results = await withTaskGroup(of: CofferError.Code?.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    await refusal {
+                        _ = try await Session.carryOut(
+                            order, at: scene.home.location, time: scene.clock.source)
+                    }?.code
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.filter { $0 == nil }.count == 1)
+        for case let code? in results { #expect([.wiped, .corrupt].contains(code), "\(code.name)") }
+        #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+    }
+
+    @Test("Of many who take the same contact at once, one does, and the others are told of a replay")
+    func contacts() async throws {
+        let scene = try await OrderScene.make(nil)
+        let order = try UnverifiedWipeOrder.read(scene.order(.contact))
+        let results = await withTaskGroup(of: CofferError.Code?.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    await refusal {
+                        _ = try await Session.carryOut(
+                            order, at: scene.home.location, time: scene.clock.source)
+                    }?.code
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.filter { $0 == nil }.count == 1)
+        #expect(results.filter { $0 == .orderReplayed }.count == 3)
+    }
+
+    @Test("A record that cannot be written refuses the order, and nothing is erased")
+    func unwritable() async throws {
+        let scene = try await OrderScene.make()
+        let bytes = try scene.order()
+        let path = scene.home.path("orders").string
+        let sound = try scene.home.read("orders")
+        try scene.home.remove("orders")
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/full")
+        #expect(await scene.refusal(of: bytes) == .corrupt)
+        try scene.home.remove("orders")
+        try scene.home.write("orders", sound)
+        #expect(try await scene.token())
+        #expect(await scene.refusal(of: bytes) == nil)
+    }
+}

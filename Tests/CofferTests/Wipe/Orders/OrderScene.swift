@@ -1,0 +1,79 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Foundation
+import TestSupport
+
+/// A home that takes one administrator's orders, and that administrator.
+struct OrderScene: Sendable {
+    let home: TestHome
+    let clock: TestClock
+    let session: Session
+    let administrator: Administrator
+
+    /// The owner has unlocked the vault and pinned the administrator's key; a token is in it.
+    static func make(_ passcode: String? = "correct horse") async throws -> OrderScene {
+        let home = try TestHome()
+        let clock = TestClock()
+        let session = try await home.create(passcode, time: clock.source)
+        let administrator = try Administrator()
+        try await session.pinAdministratorKey(administrator.key, label: "the office")
+        try await session.tokens.put(
+            Token(copying: "a token"), for: TokenID(service: "api.example.org", account: "ada"))
+        return OrderScene(home: home, clock: clock, session: session, administrator: administrator)
+    }
+
+    /// The time by the scene's clock.
+    var now: Date { Date(nanosecondsSince1970: clock.source.wall().nanoseconds) }
+
+    /// An order for this vault, signed by its administrator unless told.
+    func order(
+        _ action: OrderAction = .wipe(.all), target: OrderTarget? = nil, counter: UInt64 = 1,
+        issued: Date? = nil, expires: Date? = nil, reason: String = "", by signer: Administrator? = nil
+    ) throws -> [UInt8] {
+        let order = WipeOrder(
+            action, for: target ?? .vault(session.vaultID.uuid), counter: counter, issued: issued ?? now,
+            expires: expires ?? now + 3600, reason: reason)
+        return try (signer ?? administrator).sign(order)
+    }
+
+    /// Reads, verifies and carries out, as whoever receives the bytes does.
+    @discardableResult
+    func take(_ bytes: [UInt8], by session: Session? = nil) async throws -> OrderOutcome {
+        let session = session ?? self.session
+        return try await session.carryOut(session.verify(UnverifiedWipeOrder.read(bytes)))
+    }
+
+    /// The code by which the bytes are refused; `nil` when they are taken.
+    func refusal(of bytes: [UInt8]) async -> CofferError.Code? {
+        await CofferTests.refusal { try await take(bytes) }?.code
+    }
+
+    /// The token, to see that nothing was lost.
+    func token() async throws -> Bool {
+        let id = try TokenID(service: "api.example.org", account: "ada")
+        return try await session.tokens.withToken(for: id) { _, _ in true } ?? false
+    }
+}
+
+/// Somebody with a private key.
+struct Administrator: Sendable {
+    private let seed: [UInt8]
+    let key: AdministratorKey
+
+    init() throws {
+        let seed = try SecureRandom.bytes(32)
+        self.seed = seed
+        key = try AdministratorKey(of: SymmetricKey.copying(seed.span))
+    }
+
+    func sign(_ order: WipeOrder) throws -> [UInt8] {
+        try order.signed(by: SymmetricKey.copying(seed.span))
+    }
+
+    /// Signs what is no order, or says what no order may.
+    func sign(_ body: [UInt8]) throws -> [UInt8] {
+        try body + Ed25519.sign(body.span, seed: SymmetricKey.copying(seed.span))
+    }
+}

@@ -1,0 +1,94 @@
+@testable import Coffer
+import CofferBase
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Scopes of orders") struct OrderScopeTests {
+    /// A scene whose home has a namespace of the user ada, with a token in it.
+    private func scene() async throws -> (OrderScene, HomeLocation) {
+        let scene = try await OrderScene.make(nil)
+        let location = try scene.home.location.namespace(of: "ada")
+        let session = try await Session.create(
+            at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
+        try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
+        return (scene, location)
+    }
+
+    private func isAlive(_ location: HomeLocation, _ scene: OrderScene) async -> Bool {
+        await refusal { _ = try await Session.open(at: location, time: scene.clock.source) } == nil
+    }
+
+    /// As a process leaves it that dies between the counter and the mark of the wipe.
+    private func interrupt(_ scene: OrderScene, _ bytes: [UInt8]) throws {
+        let order = try scene.session.core.verify(UnverifiedWipeOrder.read(bytes))
+        try scene.session.core.changeOrderBook { (book) throws(CofferError) in
+            try book.take(order, time: scene.clock.source)
+        }
+    }
+
+    @Test("An order for the tokens takes these alone, and once")
+    func tokens() async throws {
+        let (scene, namespace) = try await scene()
+        let bytes = try scene.order(.wipe(.tokens), reason: "leaked")
+        guard case .wiped(let receipt) = try await scene.take(bytes) else {
+            Issue.record("no receipt")
+            return
+        }
+        let order = try UnverifiedWipeOrder.read(bytes)
+        #expect(receipt.scope == "tokens" && receipt.reason == "leaked")
+        #expect(receipt.orderDigest == order.digest)
+        #expect(try order.isNamed(inReceipt: receipt.json))
+        #expect(try await !scene.token())
+        #expect(await isAlive(scene.home.location, scene))
+        #expect(await isAlive(namespace, scene))
+        #expect(await scene.refusal(of: bytes) == .orderReplayed)
+        #expect(try scene.session.core.readOrderBook()?.pending == nil)
+        try await scene.session.unlock()
+        try await scene.session.tokens.put(
+            Token(copying: "another"), for: TokenID(service: "api.example.org", account: "ada"))
+        #expect(try await scene.token())
+    }
+
+    @Test("An order for a user takes that namespace alone; without one, no counter is taken")
+    func user() async throws {
+        let (scene, namespace) = try await scene()
+        #expect(await scene.refusal(of: try scene.order(.wipe(.user("bob")))) == .absent)
+        let bytes = try scene.order(.wipe(.user("ada")))
+        guard case .wiped(let receipt) = try await scene.take(bytes) else {
+            Issue.record("no receipt")
+            return
+        }
+        #expect(receipt.scope == "user" && receipt.vaultID != scene.session.vaultID.uuid)
+        #expect(try UnverifiedWipeOrder.read(bytes).isNamed(inReceipt: receipt.json))
+        #expect(await !isAlive(namespace, scene))
+        #expect(await isAlive(scene.home.location, scene))
+        #expect(try await scene.token())
+        #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")), counter: 2)) == .absent)
+        #expect(await scene.refusal(of: try scene.order(.contact, counter: 2)) == nil)
+        #expect(await scene.refusal(of: bytes) != nil)
+    }
+
+    @Test("Killed between counter and wipe, what was ordered is done by the next opening, and no more")
+    func resumed() async throws {
+        for action in [OrderAction.wipe(.tokens), .wipe(.user("ada"))] {
+            let (scene, namespace) = try await scene()
+            try interrupt(scene, scene.order(action))
+            #expect(await isAlive(scene.home.location, scene))
+            #expect(await isAlive(namespace, scene) == (action == .wipe(.tokens)))
+            #expect(try await scene.token() == (action != .wipe(.tokens)))
+            #expect(try scene.session.core.readOrderBook()?.pending == nil)
+            #expect(await isAlive(scene.home.location, scene))
+        }
+    }
+
+    @Test("A namespace that is gone when the order is resumed keeps nobody from opening the vault")
+    func gone() async throws {
+        let (scene, namespace) = try await scene()
+        try interrupt(scene, scene.order(.wipe(.user("ada"))))
+        _ = try await Session.wipe(at: namespace)
+        #expect(await isAlive(scene.home.location, scene))
+        #expect(try scene.session.core.readOrderBook()?.pending == nil)
+    }
+}

@@ -1,0 +1,168 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Signed orders") struct OrderTests {
+    @Test("A valid order wipes, locked or unlocked, and its receipt names it", arguments: [true, false])
+    func valid(isLocked: Bool) async throws {
+        let scene = try await OrderScene.make()
+        if isLocked { scene.session.lock() }
+        let bytes = try scene.order(reason: "lost on a train")
+        guard case .wiped(let receipt) = try await scene.take(bytes) else {
+            Issue.record("no receipt")
+            return
+        }
+        let order = try UnverifiedWipeOrder.read(bytes)
+        #expect(receipt.reason == "lost on a train" && receipt.vaultID == scene.session.vaultID.uuid)
+        #expect(receipt.orderDigest == HexText.encode(try Digest.sha256.hash(bytes.span)))
+        let json = [UInt8](try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string)))
+        #expect(try order.isNamed(inReceipt: json))
+        let other = try UnverifiedWipeOrder.read(scene.order(counter: 2))
+        #expect(try !other.isNamed(inReceipt: json))
+        #expect(throws: CofferError.self) { try order.isNamed(inReceipt: Array(json.dropLast(9))) }
+        #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
+        #expect(await scene.refusal(of: bytes) == .wiped)
+    }
+
+    @Test("An order for the device wipes; without a machine id there is none", .enabled(if: isIdentified))
+    func device() async throws {
+        let scene = try await OrderScene.make()
+        let device = try #require(try DeviceID.current())
+        guard case .wiped(let receipt) = try await scene.take(scene.order(target: .device(device))) else {
+            Issue.record("no receipt")
+            return
+        }
+        #expect(receipt.orderDigest != nil)
+    }
+
+    private static let isIdentified = ((try? DeviceID.current()) ?? nil) != nil
+
+    @Test("Each refusal has a code of its own and changes nothing")
+    func refusals() async throws {
+        let scene = try await OrderScene.make()
+        let (stranger, now) = (try Administrator(), scene.now)
+        try await scene.take(scene.order(.contact, counter: 5))
+        try await scene.take(scene.order(.pin(stranger.key), counter: 5))
+        try await scene.session.removeAdministratorKey(stranger.key)
+        let before = try scene.home.everything()
+        let good = try scene.order(counter: 6)
+        let elsewhere = OrderTarget.vault(UUID())
+        let nowhere = OrderTarget.device(try DeviceID([UInt8](repeating: 3, count: 16)))
+        var broken = good
+        broken[39] ^= 1
+        let forged = Array(good.dropLast(64)) + Array(try stranger.sign(Array(good.dropLast(64))).suffix(64))
+        let cases: [(CofferError.Code, [UInt8])] = [
+            (.orderMalformed, []), (.orderMalformed, Array(good.dropLast())), (.orderMalformed, good + [0]),
+            (.orderTooLong, [UInt8](repeating: 0, count: 1 << 20)),
+            (.orderTooLong, good + [UInt8](repeating: 0, count: 1 << 20)),
+            (.orderUnsupportedVersion, try versioned(good, 2, scene)),
+            (.orderUnknownKey, try scene.order(counter: 6, by: stranger)),
+            (.orderBadSignature, broken), (.orderBadSignature, forged),
+            (.orderForeign, try scene.order(target: elsewhere, counter: 6)),
+            (.orderForeign, try scene.order(target: nowhere, counter: 6)),
+            (.orderCounterOutOfRange, try counted(good, 0, scene)),
+            (.orderCounterOutOfRange, try counted(good, .max, scene)),
+            (.orderReplayed, try scene.order(counter: 5)), (.orderReplayed, try scene.order(counter: 1)),
+            (.orderReplayed, try scene.order(.contact, counter: 5)),
+            (.orderNotYetValid, try scene.order(counter: 6, issued: now + 1)),
+            (.orderExpired, try scene.order(counter: 6, issued: now - 9, expires: now)),
+        ]
+        for (number, (code, bytes)) in cases.enumerated() {
+            #expect(await scene.refusal(of: bytes) == code, "case \(number)")
+        }
+        #expect(Set(cases.map(\.0.name)).count == 10)
+        #expect(try scene.home.everything() == before)
+        #expect(try await scene.token())
+        #expect(try await scene.session.verify(UnverifiedWipeOrder.read(good)).order.counter == 6)
+        #expect(try scene.home.everything() == before)
+        #expect(await scene.refusal(of: good) == nil)
+    }
+
+    private func versioned(_ order: [UInt8], _ version: UInt16, _ scene: OrderScene) throws -> [UInt8] {
+        var body = Array(order.dropLast(64))
+        body.replaceSubrange(8..<10, with: version.bigEndianBytes)
+        return try scene.administrator.sign(body)
+    }
+
+    private func counted(_ order: [UInt8], _ counter: UInt64, _ scene: OrderScene) throws -> [UInt8] {
+        var body = Array(order.dropLast(64))
+        body.replaceSubrange(32..<40, with: counter.bigEndianBytes)
+        return try scene.administrator.sign(body)
+    }
+
+    @Test("Counters at their limits: the greatest is taken once, and nothing after it")
+    func counters() async throws {
+        let scene = try await OrderScene.make()
+        let key = try Administrator().key
+        let most = UInt64.max - 1
+        #expect(await scene.refusal(of: try scene.order(.pin(key), counter: most)) == nil)
+        #expect(await scene.refusal(of: try scene.order(.unpin(key), counter: most)) == .orderReplayed)
+        #expect(await scene.refusal(of: try scene.order(counter: 1)) == .orderReplayed)
+        #expect(await scene.refusal(of: try scene.order(.contact, counter: 1)) == nil)
+        for counter in [0, UInt64.max] {
+            #expect(throws: CofferError.self) { try scene.order(counter: counter) }
+        }
+    }
+
+    @Test("The clock at 1970 and in 2038 refuses; set back, it brings no expired order to life")
+    func clocks() async throws {
+        let scene = try await OrderScene.make()
+        let start = scene.clock.source.wall()
+        let short = try scene.order(counter: 9, expires: scene.now + 60)
+        let old = try scene.order(.contact, counter: 1, expires: scene.now + 60)
+        scene.clock.setWall(.zero)
+        #expect(await scene.refusal(of: short) == .orderNotYetValid)
+        scene.clock.setWall(.seconds(-1))
+        #expect(await scene.refusal(of: short) == .orderNotYetValid)
+        scene.clock.setWall(.seconds(1 << 31))
+        #expect(await scene.refusal(of: short) == .orderExpired)
+        scene.clock.setWall(start + .seconds(600))
+        try await scene.take(scene.order(.contact, counter: 2))
+        scene.clock.setWall(start + .seconds(1))
+        #expect(await scene.refusal(of: short) == .orderExpired)
+        #expect(await scene.refusal(of: old) == .orderReplayed)
+        scene.clock.setWall(.seconds((1 << 31) + 5))
+        #expect(await scene.refusal(of: try scene.order(counter: 9)) == nil)
+    }
+
+    @Test("A vault in which no key is pinned takes no order, and has no record of them")
+    func unpinned() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let administrator = try Administrator()
+        let order = WipeOrder(
+            .wipe(.all), for: .vault(session.vaultID.uuid), counter: 1, issued: Date() - 60,
+            expires: Date() + 600)
+        let bytes = try administrator.sign(order)
+        let read = try UnverifiedWipeOrder.read(bytes)
+        #expect(await refusal { _ = try await session.verify(read) }?.code == .orderUnknownKey)
+        let outcome = await refusal { _ = try await Session.carryOut(read, at: home.location) }
+        #expect(outcome?.code == .orderUnknownKey)
+        #expect(try await session.administratorKeys().isEmpty)
+        #expect(try !home.everything().keys.contains("vault/orders"))
+        // A copy of it, pinned afterwards, is judged as any other.
+        try await session.pinAdministratorKey(administrator.key)
+        #expect(try await session.verify(read).signer == administrator.key)
+    }
+
+    @Test("An administrator sees the same without the vault")
+    func checks() async throws {
+        let scene = try await OrderScene.make()
+        let (stranger, now) = (try Administrator(), scene.now)
+        let order = try UnverifiedWipeOrder.read(scene.order(reason: "why"))
+        try order.check(signedBy: [stranger.key, scene.administrator.key], at: now)
+        #expect(order.claimed.reason == "why" && order.claimedSigner == scene.administrator.key)
+        for (keys, date, code) in [
+            ([], now, .orderUnknownKey), ([stranger.key], now, .orderUnknownKey),
+            ([scene.administrator.key], now - 1, .orderNotYetValid),
+            ([scene.administrator.key], now + 3600, .orderExpired),
+        ] as [([AdministratorKey], Date, CofferError.Code)] {
+            let error = #expect(throws: CofferError.self) { try order.check(signedBy: keys, at: date) }
+            #expect(error?.code == code)
+        }
+    }
+}

@@ -1,0 +1,181 @@
+@testable import Coffer
+import CofferBase
+import Foundation
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Revocations") struct RevocationTests {
+    /// The kinds of the events that have come in, up to the end of the handling.
+    private func kinds(_ events: AsyncStream<SessionEvent>) async -> [SessionEvent.Kind] {
+        var kinds: [SessionEvent.Kind] = []
+        for await event in events {
+            kinds.append(event.kind)
+            if event.kind == .revocationHandled { break }
+        }
+        return kinds
+    }
+
+    @Test("A grant taken back wipes, locks or keeps, as the policy says, with an event before and after")
+    func grants() async throws {
+        for (policy, expected) in [
+            (.wipe, [.revoked, .wiped, .revocationHandled]),
+            (.lock, [.revoked, .closed, .revocationHandled]),
+            (.keep, [.revoked, .revocationHandled]),
+        ] as [(RevocationPolicy, [SessionEvent.Kind])] {
+            let scene = try await OrderScene.make()
+            let events = scene.session.events
+            let outcome = try await scene.session.handle(.grant("dismissed"), onRevocation: policy)
+            #expect(await kinds(events) == expected)
+            switch (policy, outcome) {
+            case (.wipe, .wiped(let receipt)):
+                #expect(receipt.reason == "dismissed" && receipt.orderDigest == nil)
+                #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
+            case (.lock, .locked): #expect(!scene.session.holdsKeys)
+            case (.keep, .kept): #expect(try await scene.token())
+            default: Issue.record("\(policy) did something else")
+            }
+        }
+    }
+
+    @Test("An order is obeyed whatever the policy says, and one that is refused changes nothing")
+    func orders() async throws {
+        let scene = try await OrderScene.make()
+        let before = try scene.home.everything()
+        for bytes in [[], [1, 2, 3], try scene.order(by: Administrator())] {
+            guard case .refused(let error) = try await scene.session.handle(.order(bytes)) else {
+                Issue.record("not refused")
+                return
+            }
+            #expect(error.code.name.hasPrefix("order"))
+        }
+        #expect(try scene.home.everything() == before)
+        let events = scene.session.events
+        let order = Revocation.order(try scene.order())
+        guard
+            case .carriedOut(.wiped(let receipt)) = try await scene.session.handle(order, onRevocation: .keep)
+        else {
+            Issue.record("not carried out")
+            return
+        }
+        #expect(receipt.orderDigest != nil)
+        #expect(await kinds(events) == [.revoked, .wiped, .revocationHandled])
+        #expect(await refusal { try await scene.session.handle(order) }?.code == .wiped)
+    }
+
+    @Test("A mailbox tells each order once, in the order of names, and passes over what is no file")
+    func mailbox() async throws {
+        let scene = try await OrderScene.make(nil)
+        let scratch = try ScratchDirectory.make()
+        let source = MailboxRevocationSource(scratch.path)
+        #expect(try await source.poll().isEmpty)
+        let (first, second) = (try scene.order(.contact, counter: 1), try scene.order(.contact, counter: 2))
+        try scratch.write("b.order", second)
+        try scratch.write("a.order", first)
+        try scratch.write("c.txt", [1])
+        try scratch.write("d.order", [UInt8](repeating: 0, count: 1 << 20))
+        try scratch.link("e.order", to: "a.order")
+        try FileManager.default.createDirectory(
+            atPath: scratch.path(of: "f.order"), withIntermediateDirectories: false)
+        let told = try await source.poll()
+        #expect(told.count == 3 && Array(told.prefix(2)) == [.order(first), .order(second)])
+        #expect(try await source.poll().isEmpty)
+        let again = MailboxRevocationSource(scratch.path)
+        let outcomes = try await scene.session.handleRevocations(from: again)
+        let codes = outcomes.map { outcome -> String in
+            switch outcome {
+            case .carriedOut: "done"
+            case .refused(let error): error.code.name
+            default: "else"
+            }
+        }
+        #expect(codes == ["done", "done", "orderTooLong"])
+        #expect(
+            await refusal { _ = try await MailboxRevocationSource("/no/such/box").poll() }?.code == .absent)
+    }
+
+    @Test("Following a source asks again after a failure, and ends when the vault is no more")
+    func following() async throws {
+        let scene = try await OrderScene.make(nil)
+        let bytes = try scene.order()
+        let calls = Mutex(0)
+        let source = ClosureRevocationSource { () throws(CofferError) in
+            let call = calls.withLock { number in
+                number += 1
+                return number
+            }
+            switch call {
+            case 1: throw CofferError(.timedOut, "the server does not answer")
+            case 2: return [.order([]), .grant("kept")]
+            case 3: return []
+            default: return [.order(bytes)]
+            }
+        }
+        let reports = Mutex<[String]>([])
+        let error = await refusal {
+            try await scene.session.followRevocations(from: source, every: .zero, onRevocation: .keep) {
+                result in
+                let word =
+                    switch result {
+                    case .failure(let error): error.code.name
+                    case .success(.refused(let error)): error.code.name
+                    case .success(.kept): "kept"
+                    case .success(.carriedOut): "done"
+                    case .success: "else"
+                    }
+                reports.withLock { $0.append(word) }
+            }
+        }
+        #expect(error?.code == .wiped)
+        #expect(reports.withLock { $0 } == ["timedOut", "orderMalformed", "kept", "done"])
+    }
+
+    @Test("A cancelled follower ends")
+    func cancelled() async throws {
+        let scene = try await OrderScene.make(nil)
+        let asked = AsyncStream.makeStream(of: Void.self)
+        let source = ClosureRevocationSource { () throws(CofferError) in
+            asked.continuation.yield()
+            return []
+        }
+        let task = Task { try await scene.session.followRevocations(from: source, every: .seconds(3600)) }
+        for await _ in asked.stream { break }
+        task.cancel()
+        try await task.value
+        #expect(try await scene.token())
+    }
+
+    @Test("A refresh that is told invalid_grant follows the policy", arguments: RevocationPolicy.allCases)
+    func refresh(_ policy: RevocationPolicy) async throws {
+        let scene = try await OrderScene.make()
+        let id = try TokenID(service: "api.example.org", account: "ada")
+        let error = await refusal {
+            _ = try await scene.session.tokens.refresh(id, onRevocation: policy) {
+                (_, _) throws(CofferError) in
+                throw CofferError(.tokenRevoked, "invalid_grant")
+            }
+        }
+        #expect(error?.code == .tokenRevoked)
+        switch policy {
+        case .wipe: #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
+        case .lock: #expect(!scene.session.holdsKeys)
+        case .keep: #expect(try await scene.token())
+        }
+    }
+
+    @Test("A token that was replaced while its issuer refused the old one is no revocation")
+    func replaced() async throws {
+        let scene = try await OrderScene.make()
+        let id = try TokenID(service: "api.example.org", account: "ada")
+        let session = scene.session
+        let error = await refusal {
+            _ = try await session.tokens.refresh(id) { (_, _) throws(CofferError) in
+                try await session.tokens.put(Token(copying: "by other means"), for: id)
+                throw CofferError(.tokenRevoked, "invalid_grant")
+            }
+        }
+        #expect(error?.code == .conflict && error?.currentVersion == 2)
+        #expect(try await scene.token())
+    }
+}

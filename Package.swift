@@ -110,7 +110,9 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "BenchPeers", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "TestSupport",
+                "BenchPeers", "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine",
+                "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

@@ -2,5 +2,5 @@
 enum Catalogue {
     static let all: [Benchmark] =
         DerivationBenchmarks.all + CipherBenchmarks.all + FileBenchmarks.all
-        + VaultBenchmarks.all + WipeBenchmarks.all
+        + VaultBenchmarks.all + WipeBenchmarks.all + DatabaseBenchmarks.all
 }

@@ -18,11 +18,15 @@ struct DatabaseAgent {
         try? Descriptor.standardOutput().append(bytes.span)
     }
 
-    private func open() throws -> DatabaseQueue {
-        let digits = keyHex.compactMap(\.hexDigitValue)
+    private func key(_ hex: String) throws -> DatabaseKey {
+        let digits = hex.compactMap(\.hexDigitValue)
         let bytes = stride(from: 0, to: digits.count - 1, by: 2).map {
             UInt8(digits[$0] * 16 + digits[$0 + 1])
         }
+        return try .raw(SecretBytes.copying(bytes.span), format: format)
+    }
+
+    func open() throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(20)
         configuration.prepareDatabase { [journal] db in
@@ -32,9 +36,7 @@ struct DatabaseAgent {
                 _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = \(journal)")
             }
         }
-        return try EncryptedDatabase.queue(
-            at: path, key: .raw(SecretBytes.copying(bytes.span), format: format), configuration: configuration
-        )
+        return try EncryptedDatabase.queue(at: path, key: key(keyHex), configuration: configuration)
     }
 
     /// Makes the tables.
@@ -105,6 +107,47 @@ struct DatabaseAgent {
                 SELECT count(*) FROM sums WHERE count * 3 !=
                 (SELECT count(*) FROM work WHERE work.writer = sums.writer)
                 """) ?? -1
+    }
+
+    /// Commits some steps, each with a change that is taken back, and ends.
+    func work() throws {
+        let queue = try open()
+        for step in 0..<8 {
+            try queue.inTransaction(.immediate) { db in
+                for part in 0..<3 {
+                    try db.execute(
+                        sql: "INSERT INTO work VALUES (0, ?, randomblob(3500))", arguments: [step * 3 + part])
+                }
+                try db.inSavepoint {
+                    try db.execute(sql: "UPDATE work SET body = zeroblob(3000)")
+                    return .rollback
+                }
+                try db.execute(sql: "UPDATE sums SET count = count + 1 WHERE writer = 0")
+                return .commit
+            }
+            Self.say("ack 0 \(step + 1)")
+            // What was taken back is back, byte for byte, or a failure was passed over.
+            let zeros = "SELECT count(*) FROM work WHERE body = zeroblob(3000)"
+            guard try queue.read({ try Int.fetchOne($0, sql: zeros) }) == 0 else {
+                return Self.say("wrong rows")
+            }
+        }
+        Self.say("done")
+    }
+
+    /// Encrypts the database anew under another key.
+    func rekey(to hex: String) throws {
+        try EncryptedDatabase.rekey(at: path, from: key(keyHex), to: key(hex))
+        Self.say("done")
+    }
+
+    /// Reads every row so many times.
+    func scan(times: Int) throws {
+        let queue = try open()
+        for _ in 0..<times {
+            _ = try queue.read { try Int.fetchOne($0, sql: "SELECT sum(length(body)) FROM work") }
+        }
+        Self.say("done")
     }
 
     /// Leaves work that is not in the database file, and waits to be killed: with a WAL committed rows, with

@@ -6,12 +6,12 @@ import Foundation
 import GRDB
 import SystemPackage
 
-// The second process of database tests: MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER].
+// The second process of database tests: MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER or KEY-HEX].
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 do {
     guard arguments.count >= 5, let format = DatabaseFormat(rawValue: arguments[1]) else {
-        throw CofferError(.invalidInput, "MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER]")
+        throw CofferError(.invalidInput, "MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER or KEY-HEX]")
     }
     let agent = DatabaseAgent(
         format: format, keyHex: arguments[2], path: FilePath(arguments[3]), journal: arguments[4])
@@ -21,6 +21,12 @@ do {
     case "write": try agent.write(writer: number)
     case "read": try agent.read()
     case "check": try agent.check()
+    case "work": try agent.work()
+    case "scan": try agent.scan(times: number)
+    case "rekey": try agent.rekey(to: arguments.count > 5 ? arguments[5] : "")
+    case "soup-make": try SoupAgent(queue: agent.open()).make()
+    case "soup-alter": try SoupAgent(queue: agent.open()).alter()
+    case "soup-check": try SoupAgent(queue: agent.open()).check()
     case "hot": try agent.leaveHot(rows: number)
     default: throw CofferError(.invalidInput, "no such mode")
     }

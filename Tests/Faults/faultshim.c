@@ -1,6 +1,7 @@
 /*
  * Faults on demand: a library for LD_PRELOAD that numbers the calls by which a program changes files, and makes
- * the call with a chosen number fail, stop half way, or be the last thing the program does. Reads pass untouched.
+ * the call with a chosen number fail, stop half way, or be the last thing the program does. Reads pass untouched
+ * unless they are asked for.
  *
  *     cc -O2 -fPIC -shared -o faultshim.so faultshim.c -ldl
  *     FI_PREFIX=/home/of/the/store FI_AT=3 FI_ACT=kill LD_PRELOAD=./faultshim.so program …
@@ -16,6 +17,7 @@
  * FI_STICKY   1: every call from FI_AT on is hit
  * FI_TIMES    so many calls from FI_AT on are hit (1)
  * FI_SPLIT    how much of a write its first part is, in per cent (50)
+ * FI_READS    1: pread is counted and hit as well
  * FI_LOG      a descriptor's number or a file's path: gets a line "n name path" for each call counted
  *
  * What is seen: calls through the C library, and renameat2 through syscall(). Other raw system calls, statically
@@ -42,7 +44,7 @@
 #define CALLS(X) \
     X(write) X(pwrite) X(writev) X(pwritev) X(fsync) X(fdatasync) X(ftruncate) X(posix_fallocate) \
     X(open) X(openat) X(mkdir) X(mkdirat) X(link) X(linkat) X(rename) X(renameat) X(renameat2) \
-    X(unlink) X(unlinkat) X(rmdir) X(syscall)
+    X(unlink) X(unlinkat) X(rmdir) X(pread) X(syscall)
 #define DECLARE(name) static __typeof__(name) *real_##name;
 CALLS(DECLARE)
 
@@ -51,7 +53,7 @@ enum { PATH_ROOM = 2 * PATH_MAX };
 
 static struct {
     const char *prefixes, *log_path;
-    int log_descriptor, error;
+    int log_descriptor, error, reads;
     long at, last, percent;
     enum action action;
 } plan;
@@ -93,6 +95,7 @@ __attribute__((constructor)) static void prepare(void)
     plan.prefixes = getenv("FI_PREFIX");
     plan.at = number("FI_AT", LONG_MAX);
     plan.percent = number("FI_SPLIT", 50);
+    plan.reads = number("FI_READS", 0) != 0;
     plan.last = number("FI_STICKY", 0) ? LONG_MAX : plan.at - 1 + number("FI_TIMES", 1);
     if (plan.at < 1)
         complain("FI_AT counts from 1");
@@ -283,6 +286,16 @@ ssize_t pwrite(int fd, const void *b, size_t n, off_t o) { WRITE("pwrite", n, re
 ssize_t writev(int fd, const struct iovec *v, int n) { WRITE_LIST(writev, ); }
 ssize_t pwritev(int fd, const struct iovec *v, int n, off_t o) { WRITE_LIST(pwritev, , o); }
 
+/* A read that is cut gives its first part, as a signal or a failing disk may. */
+ssize_t pread(int fd, void *b, size_t n, off_t o)
+{
+    if (!real_syscall)
+        prepare();
+    if (!plan.reads)
+        return real_pread(fd, b, n, o);
+    WRITE("pread", n, real_pread(fd, b, part, o));
+}
+
 int fsync(int fd) { WHOLE("fsync", FD(fd), real_fsync(fd)); }
 int fdatasync(int fd) { WHOLE("fdatasync", FD(fd), real_fdatasync(fd)); }
 int ftruncate(int fd, off_t n) { WHOLE("ftruncate", FD(fd), real_ftruncate(fd, n)); }
@@ -313,8 +326,8 @@ int renameat2(int fd, const char *p, int fd2, const char *p2, unsigned flags)
 /* Offsets have 64 bits everywhere we run, and the names that say so mean the same functions. */
 _Static_assert(sizeof(off_t) == 8, "for 64-bit systems");
 #define SAME(name64, name) extern __typeof__(name64) name64 __attribute__((alias(#name)));
-SAME(pwrite64, pwrite) SAME(pwritev64, pwritev) SAME(ftruncate64, ftruncate) SAME(open64, open)
-SAME(openat64, openat) SAME(posix_fallocate64, posix_fallocate)
+SAME(pread64, pread) SAME(pwrite64, pwrite) SAME(pwritev64, pwritev) SAME(ftruncate64, ftruncate)
+SAME(open64, open) SAME(openat64, openat) SAME(posix_fallocate64, posix_fallocate)
 
 /* The raw way to renameat2; every other number goes on as it came. */
 long syscall(long number, ...)

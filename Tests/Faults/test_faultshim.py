@@ -62,6 +62,7 @@ static void calls(int dir)
     renameat2(dir, "f", dir, "g", 0); syscall(SYS_renameat2, dir, "g", dir, "h", RENAME_NOREPLACE);
     unlink("h"); unlinkat(dir, "d", AT_REMOVEDIR);
     close(open("/dev/null", O_RDONLY)); read(fd, bytes, 1); close(open("b", O_RDONLY)); syscall(SYS_getppid);
+    printf("read %d\n", (int)pread(fd, bytes, 4, 0));
 }
 
 static void *creations(void *dir)
@@ -174,10 +175,18 @@ class Shim(unittest.TestCase):
         self.assertEqual(names, EVERY_CALL)
         self.assertEqual([int(line[0]) for line in self.logged()], list(range(1, len(EVERY_CALL) + 1)))
         self.assertTrue(all(line[2].startswith(self.folder) for line in self.logged()))
-        self.assertEqual(done.stdout, b"fallocate 0 errno 0\n")
+        self.assertEqual(done.stdout, b"fallocate 0 errno 0\nread 4\n")
+
+    def test_reads_count_when_they_are_asked_for(self):
+        last = len(EVERY_CALL) + 1
+        self.assertIn(b"read 4\n", self.run_toy("calls", reads=1).stdout)
+        self.assertEqual(self.logged()[-1][:2], [str(last), "pread"])
+        self.assertIn(b"read -1\n", self.run_toy("calls", reads=1, at=last, act="EIO").stdout)
+        self.assertIn(b"read 2\n", self.run_toy("calls", reads=1, at=last, act="short").stdout)
 
     def test_fallocate_returns_its_error(self):
-        self.assertEqual(self.run_toy("calls", at=11, act="ENOSPC").stdout, b"fallocate 28 errno 0\n")
+        self.assertEqual(self.run_toy("calls", at=11, act="ENOSPC").stdout,
+                         b"fallocate 28 errno 0\nread 4\n")
 
     def test_prefixes(self):
         self.run_toy(prefix="/nowhere:" + self.folder + "/:/elsewhere")

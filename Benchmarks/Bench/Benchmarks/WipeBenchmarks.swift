@@ -15,7 +15,7 @@ enum WipeBenchmarks {
     /// are sparse: a wipe does not look into them.
     private static func keys(_ runner: Runner) async throws(CofferError) {
         // On a disk: flushing what was overwritten is what takes time.
-        let workspace = try Workspace.make(in: ["/var/tmp", "/tmp"])
+        let workspace = try Workspace.make(onDisk: true)
         defer { workspace.remove() }
         var values: [Double] = []
         for sample in 0..<samples {

@@ -8,6 +8,7 @@ final class Runner {
     private(set) var results: [Measurement] = []
     private(set) var skipped: [Skip] = []
     private var workspace: Workspace?
+    private var diskWorkspace: Workspace?
 
     init(quick: Bool) { self.quick = quick }
 
@@ -103,10 +104,20 @@ final class Runner {
         return made
     }
 
+    /// A directory on a disk, made and removed likewise.
+    func filesOnDisk() throws(CofferError) -> Workspace {
+        if let diskWorkspace { return diskWorkspace }
+        let made = try Workspace.make(onDisk: true)
+        diskWorkspace = made
+        return made
+    }
+
     /// Removes what the benchmarks left on disk.
     func close() {
         workspace?.remove()
         workspace = nil
+        diskWorkspace?.remove()
+        diskWorkspace = nil
     }
 
     private func keep(_ result: Measurement) {

@@ -3,7 +3,8 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A directory for large files: in memory where the system has `/dev/shm`, so that no disk is measured.
+/// A directory for large files: in memory where the system has `/dev/shm`, so that no disk is measured, unless
+/// it is asked for.
 final class Workspace: Sendable {
     /// The directory.
     let path: FilePath
@@ -16,11 +17,9 @@ final class Workspace: Sendable {
         path = parent.pushing(name)
     }
 
-    /// Makes the directory; an interruption removes it.
-    static func make(
-        in parents: [FilePath] = ["/dev/shm", "/tmp"]
-    ) throws(CofferError) -> Workspace {
-        for parent in parents {
+    /// Makes the directory, in memory where there is room for it or on a disk; an interruption removes it.
+    static func make(onDisk: Bool = false) throws(CofferError) -> Workspace {
+        for parent in (onDisk ? ["/var/tmp", "/tmp"] : ["/dev/shm", "/tmp"]) as [FilePath] {
             guard let base = try? Descriptor.open(parent, [.read, .directory]) else { continue }
             let name = FilePath("coffer-bench" + (try randomName()))
             guard (try? base.makeDirectory(name)) != nil else { continue }

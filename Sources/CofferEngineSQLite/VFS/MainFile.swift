@@ -10,6 +10,8 @@ final class MainFile: ShimFile {
     private(set) var isCheckpointing = false
     /// Whether this connection has overwritten a WAL frame in place since it last let go of the write lock.
     var hasOverwrittenFrames = false
+    /// Counts how often this connection has taken the WAL's write lock or let go of it.
+    private(set) var writeLockPeriod = 0
 
     private let scratch: Scratch
     /// The end of page 1 as it was when ``header`` was decrypted.
@@ -206,8 +208,10 @@ final class MainFile: ShimFile {
 
     /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
-        let exclusiveRelease = SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE
-        if offset == 0, flags & exclusiveRelease == exclusiveRelease { hasOverwrittenFrames = false }
+        if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
+            if flags & SQLITE_SHM_UNLOCK != 0 { hasOverwrittenFrames = false }
+            writeLockPeriod += 1
+        }
         return lower.shmLock(offset, count, flags)
     }
 }

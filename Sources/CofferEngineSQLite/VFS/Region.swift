@@ -1,5 +1,6 @@
 import CofferEngine
 import CSQLite
+import Glibc
 
 /// Bytes that SQLite or a file state owns, reached only through checked offsets.
 ///
@@ -57,7 +58,11 @@ import CSQLite
     }
 
     func copy(_ source: [UInt8], at offset: Int = 0) {
-        for (index, byte) in source.enumerated() { self[offset + index] = byte }
+        let target = unsafe UnsafeMutableRawPointer(address(offset, source.count))
+        unsafe source.withUnsafeBytes { source in
+            guard let base = source.baseAddress else { return }
+            unsafe target.copyMemory(from: base, byteCount: source.count)
+        }
     }
 
     /// Sets every byte to zero.
@@ -66,34 +71,51 @@ import CSQLite
     }
 
     func equals(_ other: Region) -> Bool {
-        guard count == other.count else { return false }
-        for index in 0..<count where self[index] != other[index] { return false }
-        return true
+        unsafe count == other.count && memcmp(start, other.start, count) == 0
     }
 
     func equals(_ other: [UInt8]) -> Bool {
         guard count == other.count else { return false }
-        for index in 0..<count where self[index] != other[index] { return false }
-        return true
+        return unsafe other.withUnsafeBytes { other in
+            guard let base = other.baseAddress else { return true }
+            return unsafe memcmp(start, base, count) == 0
+        }
     }
 
     var isZero: Bool {
-        for index in 0..<count where self[index] != 0 { return false }
+        let bytes = unsafe UnsafeRawPointer(start)
+        var offset = 0
+        while offset + 8 <= count {
+            guard unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) == 0 else {
+                return false
+            }
+            offset += 8
+        }
+        while offset < count {
+            guard self[offset] == 0 else { return false }
+            offset += 1
+        }
         return true
     }
 
-    /// Gives `body` the little-endian words of 32 bits, two at a time.
-    @inline(__always)
-    func forEachPair(_ body: (UInt32, UInt32) -> Void) {
+    /// SQLite's checksum of a WAL, which goes on from `sums`, over words of 32 bits in pairs.
+    func addingChecksum(
+        to sums: (first: UInt32, second: UInt32), isBigEndian: Bool
+    ) -> (first: UInt32, second: UInt32) {
         precondition(count % 8 == 0)
         let words = unsafe UnsafeRawPointer(start)
+        // In locals, which stay in registers: each step waits for the one before.
+        var (first, second) = sums
         var offset = 0
+        let swaps = isBigEndian != (1.bigEndian == 1)
         while offset < count {
             let left = unsafe words.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
             let right = unsafe words.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-            body(UInt32(littleEndian: left), UInt32(littleEndian: right))
+            first = (first &+ (swaps ? left.byteSwapped : left)) &+ second
+            second = (second &+ (swaps ? right.byteSwapped : right)) &+ first
             offset += 8
         }
+        return (first, second)
     }
 
     /// A copy, for what is not secret.

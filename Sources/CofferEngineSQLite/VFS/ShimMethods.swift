@@ -42,15 +42,18 @@ import CSQLite
         guard let file = unsafe file, unsafe file.pointee.pMethods == UnsafePointer(methods) else {
             return nil
         }
-        return unsafe object(file)
+        return unsafe with(file) { $0 }
     }
 
+    /// Lends the object to `body`. An open file keeps its object, so nobody need count another owner.
     @inline(__always)
-    private static func object(_ file: UnsafeMutablePointer<sqlite3_file>?) -> ShimFile {
+    private static func with<Result>(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (ShimFile) -> Result
+    ) -> Result {
         // SQLite calls methods of open files only, and an open file has its object.
         unsafe Unmanaged<ShimFile>.fromOpaque(
             head(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
-        ).takeUnretainedValue()
+        )._withUnsafeGuaranteedRef { body($0) }
     }
 
     /// The methods. Version 2: with the WAL's shared memory, without memory mapping, which would show SQLite
@@ -59,7 +62,7 @@ import CSQLite
         var methods = sqlite3_io_methods()
         methods.iVersion = 2
         unsafe methods.xClose = { file in
-            let result = unsafe ShimMethods.object(file).close()
+            let result = unsafe ShimMethods.with(file) { $0.close() }
             unsafe Unmanaged<ShimFile>.fromOpaque(
                 ShimMethods.head(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
             ).release()
@@ -68,19 +71,22 @@ import CSQLite
         }
         unsafe methods.xRead = { file, buffer, count, offset in
             guard let buffer = unsafe buffer, count >= 0 else { return SQLITE_IOERR }
-            return unsafe ShimMethods.object(file).read(Region(buffer, count: Int(count)), at: offset)
+            let region = unsafe Region(buffer, count: Int(count))
+            return unsafe ShimMethods.with(file) { $0.read(region, at: offset) }
         }
         unsafe methods.xWrite = { file, buffer, count, offset in
             guard let buffer = unsafe buffer, count >= 0 else { return SQLITE_IOERR }
             let region = unsafe Region(UnsafeMutableRawPointer(mutating: buffer), count: Int(count))
-            return unsafe ShimMethods.object(file).write(region, at: offset)
+            return unsafe ShimMethods.with(file) { $0.write(region, at: offset) }
         }
-        unsafe methods.xTruncate = { file, size in unsafe ShimMethods.object(file).truncate(to: size) }
-        unsafe methods.xSync = { file, flags in unsafe ShimMethods.object(file).sync(flags) }
-        unsafe methods.xFileSize = { file, size in unsafe ShimMethods.object(file).lower.fileSize(size) }
+        unsafe methods.xTruncate = { file, size in unsafe ShimMethods.with(file) { $0.truncate(to: size) } }
+        unsafe methods.xSync = { file, flags in unsafe ShimMethods.with(file) { $0.sync(flags) } }
+        unsafe methods.xFileSize = { file, size in
+            unsafe ShimMethods.with(file) { unsafe $0.lower.fileSize(size) }
+        }
         addLocks(to: &methods)
         unsafe methods.xFileControl = { file, operation, argument in
-            unsafe ShimMethods.object(file).control(operation, argument)
+            unsafe ShimMethods.with(file) { unsafe $0.control(operation, argument) }
         }
         // Small sectors keep the journal's header at 512 bytes; powersafe overwrite keeps frames whole.
         unsafe methods.xSectorSize = { _ in 512 }
@@ -89,18 +95,20 @@ import CSQLite
     }
 
     private static func addLocks(to methods: inout sqlite3_io_methods) {
-        unsafe methods.xLock = { file, level in unsafe ShimMethods.object(file).lower.lock(level) }
-        unsafe methods.xUnlock = { file, level in unsafe ShimMethods.object(file).lower.unlock(level) }
+        unsafe methods.xLock = { file, level in unsafe ShimMethods.with(file) { $0.lower.lock(level) } }
+        unsafe methods.xUnlock = { file, level in unsafe ShimMethods.with(file) { $0.lower.unlock(level) } }
         unsafe methods.xCheckReservedLock = { file, result in
-            unsafe ShimMethods.object(file).lower.checkReservedLock(result)
+            unsafe ShimMethods.with(file) { unsafe $0.lower.checkReservedLock(result) }
         }
         unsafe methods.xShmMap = { file, region, size, extend, result in
-            unsafe ShimMethods.object(file).lower.shmMap(region, size, extend, result)
+            unsafe ShimMethods.with(file) { unsafe $0.lower.shmMap(region, size, extend, result) }
         }
         unsafe methods.xShmLock = { file, offset, count, flags in
-            unsafe ShimMethods.object(file).shmLock(offset, count, flags)
+            unsafe ShimMethods.with(file) { $0.shmLock(offset, count, flags) }
         }
-        unsafe methods.xShmBarrier = { file in unsafe ShimMethods.object(file).lower.shmBarrier() }
-        unsafe methods.xShmUnmap = { file, delete in unsafe ShimMethods.object(file).lower.shmUnmap(delete) }
+        unsafe methods.xShmBarrier = { file in unsafe ShimMethods.with(file) { $0.lower.shmBarrier() } }
+        unsafe methods.xShmUnmap = { file, delete in
+            unsafe ShimMethods.with(file) { $0.lower.shmUnmap(delete) }
+        }
     }
 }

@@ -20,6 +20,14 @@ final class WALFile: ShimFile {
     private var pending: Int64?
     /// Where a whole frame was read in the access before this one.
     private var rawFrame: Int64?
+    /// The checksum of the frame that ends at ``end``, which was written here last: the next one continues
+    /// it, while this connection keeps the write lock. Afterwards others may have written there.
+    private struct Link {
+        let end: Int64
+        let sums: (first: UInt32, second: UInt32)
+        let lockPeriod: Int
+    }
+    private var link: Link?
     /// Whether the words of the checksum are big-endian; `nil` until the header was seen.
     private var isBigEndian: Bool?
 
@@ -104,10 +112,12 @@ final class WALFile: ShimFile {
         case Self.headerSize where offset == 0 && pending == nil:
             note("write 32 @0")
             isBigEndian = region[3] & 1 == 1
+            link = nil
             return lower.write(region, at: offset)
         case Self.frameHeader where isFrame(offset) && pending == nil:
             if raw == offset, main.hasOverwrittenFrames {
                 note("rewrite 24")
+                link = nil
                 return lower.write(region, at: offset)
             }
             note("write 24")
@@ -131,11 +141,15 @@ final class WALFile: ShimFile {
         let body = frame.region.part(Self.frameHeader, page)
         guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
         // Zeros stand for a checksum that SQLite will write later, when the transaction is complete.
-        if !header.part(8, 16).isZero {
+        if header.part(8, 16).isZero {
+            link = nil
+        } else {
             let result = computeChecksum(header, body, at: offset)
             guard result == SQLITE_OK else { return result }
         }
-        return lower.write(frame.region, at: offset)
+        let result = lower.write(frame.region, at: offset)
+        if result != SQLITE_OK { link = nil }
+        return result
     }
 
     /// Writes a page over one of the same transaction.
@@ -146,40 +160,43 @@ final class WALFile: ShimFile {
         let body = frame.region.part(Self.frameHeader, page)
         guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
         main.hasOverwrittenFrames = true
+        link = nil
         return lower.write(body, at: offset + Int64(Self.frameHeader))
     }
 
     /// Puts the checksum into `header` that continues the chain on the disk.
     private func computeChecksum(_ header: Region, _ body: Region, at offset: Int64) -> Int32 {
-        let before = small.region.part(0, Self.headerSize)
-        if isBigEndian == nil || offset == Int64(Self.headerSize) {
+        let previous = small.region.part(24, 8)
+        var sums: (first: UInt32, second: UInt32)
+        if let link, link.end == offset, link.lockPeriod == main.writeLockPeriod {
+            sums = link.sums
+        } else {
+            let result = readPrevious(at: offset)
+            guard result == SQLITE_OK else { return result }
+            sums = (previous.bigEndian32(0), previous.bigEndian32(4))
+        }
+        let isBigEndian = isBigEndian == true
+        sums = header.part(0, 8).addingChecksum(to: sums, isBigEndian: isBigEndian)
+        sums = body.addingChecksum(to: sums, isBigEndian: isBigEndian)
+        header.setBigEndian32(sums.first, at: 16)
+        header.setBigEndian32(sums.second, at: 20)
+        link = Link(
+            end: offset + Int64(frame.region.count), sums: sums, lockPeriod: main.writeLockPeriod)
+        return SQLITE_OK
+    }
+
+    /// Reads into the end of ``small`` what the checksum at `offset` continues, from the frame before or from
+    /// the WAL's header.
+    private func readPrevious(at offset: Int64) -> Int32 {
+        let isFirst = offset == Int64(Self.headerSize)
+        if isBigEndian == nil || isFirst {
+            let before = small.region.part(0, Self.headerSize)
             let result = lower.read(before, at: 0)
             guard result == SQLITE_OK else { return result }
             isBigEndian = before[3] & 1 == 1
         }
-        let previous = small.region.part(24, 8)
-        if offset != Int64(Self.headerSize) {
-            let result = lower.read(previous, at: offset - Int64(frame.region.count) + 16)
-            guard result == SQLITE_OK else { return result }
-        }
-        var first = previous.bigEndian32(0)
-        var second = previous.bigEndian32(4)
-        let isBigEndian = isBigEndian == true
-        Self.add(header.part(0, 8), isBigEndian, &first, &second)
-        Self.add(body, isBigEndian, &first, &second)
-        header.setBigEndian32(first, at: 16)
-        header.setBigEndian32(second, at: 20)
-        return SQLITE_OK
-    }
-
-    /// SQLite's checksum over words of 32 bits, in pairs.
-    private static func add(
-        _ region: Region, _ isBigEndian: Bool, _ first: inout UInt32, _ second: inout UInt32
-    ) {
-        region.forEachPair { (left, right) in
-            first &+= (isBigEndian ? left.byteSwapped : left) &+ second
-            second &+= (isBigEndian ? right.byteSwapped : right) &+ first
-        }
+        guard !isFirst else { return SQLITE_OK }
+        return lower.read(small.region.part(24, 8), at: offset - Int64(frame.region.count) + 16)
     }
 
     // MARK: The rest
@@ -192,6 +209,7 @@ final class WALFile: ShimFile {
     override func truncate(to size: Int64) -> Int32 {
         pending = nil
         rawFrame = nil
+        link = nil
         return lower.truncate(to: size)
     }
 }

@@ -61,7 +61,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try search(scene, canary) == [plain.string])
     }
 
-    @Test(arguments: writable)
+    @Test("13: nameless files are encrypted: of sorts, temporary tables and statements", arguments: writable)
     func namelessFilesHoldNone(format: DatabaseFormat) throws {
         let scene = try DatabaseScene(format)
         let canary = Self.canary()
@@ -95,7 +95,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(result.files > 0)
     }
 
-    @Test func vacuumLeavesNone() async throws {
+    @Test("13: nor is anything in clear while a database is vacuumed") func vacuumLeavesNone() async throws {
         let scene = try DatabaseScene()
         let canary = Self.canary()
         let queue = try scene.queue()

@@ -9,7 +9,7 @@ import Testing
 
     @Test(
         "Killed writers and readers leave every commit that was acknowledged",
-        arguments: ["wal", "delete", "persist"])
+        arguments: ["wal", "delete", "truncate", "persist"])
     func killRounds(journal: String) throws {
         let run = try CommandRun.run(
             "python3",

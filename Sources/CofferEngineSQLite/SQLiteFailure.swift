@@ -31,6 +31,7 @@ package enum SQLiteFailure {
         case SQLITE_PERM: return CofferError(.permissionDenied, "The database may not be opened.")
         case SQLITE_AUTH:
             return CofferError(.refused, "The statement is not allowed on an encrypted database.")
+        case SQLITE_MISUSE: return CofferError(.locked, "The database is closed: open it again.")
         case SQLITE_NOMEM: return CofferError(.outOfMemory, "No memory for the database.")
         case SQLITE_INTERRUPT: return CofferError(.cancelled, "The statement was interrupted.")
         case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database cannot be opened.")

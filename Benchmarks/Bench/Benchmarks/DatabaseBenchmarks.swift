@@ -16,10 +16,10 @@ enum DatabaseBenchmarks {
                 runner, "db-point", ours: { (db, work) throws(CofferError) in try db.run(work.points) },
                 theirs: { (db, work) throws(CofferError) in try db.run(work.points) })
         },
-        // A commit is there to bring something to a disk, and waits for it.
+        // A commit is there to bring something to a disk.
         Benchmark("db-commit") { (runner) async throws(CofferError) in
             try await compare(
-                runner, "db-commit", onDisk: true, clock: .wall,
+                runner, "db-commit", onDisk: true,
                 ours: { (db, work) throws(CofferError) in
                     try db.commit(work)
                     return ""
@@ -56,7 +56,7 @@ enum DatabaseBenchmarks {
 
     /// The same work on finished databases that stay open.
     private static func compare(
-        _ runner: Runner, _ name: String, onDisk: Bool = false, clock: Stopwatch = .processor,
+        _ runner: Runner, _ name: String, onDisk: Bool = false,
         ours: @escaping (BenchDatabase, DatabaseWork) throws(CofferError) -> String,
         theirs: @escaping (SQLCipherPeer, DatabaseWork) throws(CofferError) -> String
     ) async throws(CofferError) {
@@ -65,7 +65,7 @@ enum DatabaseBenchmarks {
         let own = try sides.opened(.gcm1)
         var last = (ours: "", theirs: "")
         try await runner.compare(
-            name, with: plainPeer, clock: clock, note: sides.note,
+            name, with: plainPeer, note: sides.note,
             ours: { (count) async throws(CofferError) in
                 for _ in 0..<count { last.ours = try ours(own, sides.work) }
             },

@@ -4,6 +4,7 @@ import Synchronization
 final class EventHub: Sendable {
     private struct State {
         var observers: [@Sendable (SessionEvent) -> Void] = []
+        var lossObservers: [@Sendable (Set<ProtectionClass>) -> Void] = []
         var streams: [Int: AsyncStream<SessionEvent>.Continuation] = [:]
         var next = 0
     }
@@ -14,6 +15,16 @@ final class EventHub: Sendable {
     /// Calls `body` on the thread of each event, before any stream has it.
     func observe(_ body: @escaping @Sendable (SessionEvent) -> Void) {
         state.withLock { $0.observers.append(body) }
+    }
+
+    /// Calls `body` with the classes whose keys are gone, on the thread that they went on.
+    func observeLosses(_ body: @escaping @Sendable (Set<ProtectionClass>) -> Void) {
+        state.withLock { $0.lossObservers.append(body) }
+    }
+
+    /// Says that the keys of these classes are gone.
+    func postLoss(of classes: Set<ProtectionClass>) {
+        for observer in state.withLock({ $0.lossObservers }) { observer(classes) }
     }
 
     func stream() -> AsyncStream<SessionEvent> {
@@ -33,6 +44,11 @@ final class EventHub: Sendable {
     func post(_ event: SessionEvent) {
         let (observers, streams) = state.withLock { ($0.observers, $0.streams) }
         for observer in observers { observer(event) }
+        switch event.kind {
+        case .unlocked: break
+        case .locked: postLoss(of: Set(ProtectionClass.allCases.filter(\.dropsOnLock)))
+        case .closed, .wiped: postLoss(of: Set(ProtectionClass.allCases))
+        }
         for stream in streams.values { stream.yield(event) }
     }
 

@@ -10,6 +10,8 @@ public struct PasscodeBoundItems: Sendable, Equatable {
     public let tokens: Int
     /// Files.
     public let files: Int
+    /// Databases.
+    public let databases: Int
 }
 
 extension Session {
@@ -20,9 +22,11 @@ extension Session {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in
             try core.home.changingVault { (vault) throws(CofferError) in
-                PasscodeBoundItems(
-                    tokens: try core.passcodeBoundTokens().count + core.passcodeBoundWaiting().count,
-                    files: try core.passcodeBoundFiles(in: vault).count)
+                let names = try core.passcodeBoundTokens()
+                let databases = try core.databases(of: names, in: vault).count
+                return PasscodeBoundItems(
+                    tokens: try names.count - databases + core.passcodeBoundWaiting().count,
+                    files: try core.passcodeBoundFiles(in: vault).count, databases: databases)
             }
         }
     }
@@ -37,6 +41,14 @@ extension SessionCore {
             if envelope.protection.needsPasscode { names.append(name) }
         }
         return names
+    }
+
+    /// The files of the databases whose keys have these names.
+    fileprivate func databases(
+        of names: [[UInt8]], in vault: borrowing Descriptor
+    ) throws(CofferError) -> [String] {
+        let files = try StoreKeys.files(in: vault, device: device)
+        return names.compactMap { files[$0] }
     }
 
     /// What waits for an unlock of that class.
@@ -63,6 +75,13 @@ extension SessionCore {
     /// Removes the items of the class whose key was destroyed with the passcode, under the home's lock.
     func removeOrphans(in vault: borrowing Descriptor) throws(CofferError) -> PasscodeBoundItems {
         let names = try passcodeBoundTokens()
+        // Before their keys, by which they are found.
+        let databases = try databases(of: names, in: vault)
+        if !databases.isEmpty {
+            let directory = try vault.open(StoreKeys.directory, [.read, .directory])
+            for file in databases { _ = try StoreKeys.remove(file, from: directory) }
+            try directory.sync()
+        }
         if !names.isEmpty {
             try keyring.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
         }
@@ -73,6 +92,8 @@ extension SessionCore {
         let index = FileIndex(device: device)
         for id in files { try FileStore.destroy(id, of: device, index, directory, in: vault) }
         try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
-        return PasscodeBoundItems(tokens: names.count + waiting.count, files: files.count)
+        return PasscodeBoundItems(
+            tokens: names.count - databases.count + waiting.count, files: files.count,
+            databases: databases.count)
     }
 }

@@ -41,6 +41,15 @@ public final class Session: Sendable {
     /// Whether class keys of any class are in memory, also those that outlast a lock.
     package var holdsKeys: Bool { !core.keys.all.isEmpty }
 
+    /// Whether the key of a class is in memory.
+    package func holdsKey(of protection: ProtectionClass) -> Bool { core.keys.all[protection] != nil }
+
+    /// Calls `body` with the classes whose keys are gone, on the thread that they went on and before anybody
+    /// hears of it, for as long as the session lives.
+    package func observeLosses(_ body: @escaping @Sendable (Set<ProtectionClass>) -> Void) {
+        core.hub.observeLosses(body)
+    }
+
     /// Keeps volatile tokens in the kernel's keyring from here on, where other processes of this user find
     /// them.
     package func shareVolatileTokens() { core.volatileTokens.share() }

@@ -122,7 +122,7 @@ final class SessionCore: Sendable {
     }
 
     func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) -> PasscodeBoundItems {
-        var destroyed = PasscodeBoundItems(tokens: 0, files: 0)
+        var destroyed = PasscodeBoundItems(tokens: 0, files: 0, databases: 0)
         let unwrapped = try evaluating(current) { (keys, contents, vault) throws(CofferError) in
             let old = try Keybag.decode(contents.payload)
             if let new { try old.policy.check(new) }
@@ -142,7 +142,10 @@ final class SessionCore: Sendable {
             return all
         }
         keys.replace(with: unwrapped)
-        if new == nil { heldKeys.remove(.whenPasscodeSetThisDeviceOnly) }
+        if new == nil {
+            heldKeys.remove(.whenPasscodeSetThisDeviceOnly)
+            hub.postLoss(of: [.whenPasscodeSetThisDeviceOnly])
+        }
         return destroyed
     }
 

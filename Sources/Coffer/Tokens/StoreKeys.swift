@@ -1,6 +1,6 @@
 package import CofferBase
 import CofferCrypto
-import CofferEngine
+package import CofferEngine
 package import SystemPackage
 
 /// The keys of databases in a vault. They stand among its tokens, so that one lock and one class hold for
@@ -16,6 +16,14 @@ package enum StoreKeys {
     /// The name of the file of a store.
     package static func file(_ scope: String, _ name: String) -> String { "\(scope)-\(name)\(suffix)" }
 
+    /// The scope and the name in the name of a database's file; `nil` for any other file.
+    package static func parts(of file: String) -> (scope: String, name: String)? {
+        guard file.hasSuffix(suffix), let dash = file.firstIndex(of: "-") else { return nil }
+        return (
+            String(file[..<dash]), String(file[file.index(after: dash)...].dropLast(suffix.count))
+        )
+    }
+
     /// The token that is the key of a store.
     package static func id(_ scope: String, _ name: String) throws(CofferError) -> TokenID {
         try TokenID(service: service, account: "\(scope)/\(name)", kind: .other)
@@ -25,15 +33,32 @@ package enum StoreKeys {
     static func names(
         in vault: borrowing Descriptor, device: DeviceRecord
     ) throws(CofferError) -> Set<[UInt8]> {
-        guard try vault.status(of: directory)?.kind == .directory else { return [] }
+        Set(try files(in: vault, device: device).keys)
+    }
+
+    /// The files of all databases that there are, by the keyed names of their keys.
+    static func files(
+        in vault: borrowing Descriptor, device: DeviceRecord
+    ) throws(CofferError) -> [[UInt8]: String] {
+        guard try vault.status(of: directory)?.kind == .directory else { return [:] }
         let files = try vault.open(directory, [.read, .directory])
         let key = try device.key(Label.tokenName)
-        var names: Set<[UInt8]> = []
-        for file in try files.names().map(\.string) where file.hasSuffix(suffix) {
-            guard let dash = file.firstIndex(of: "-") else { continue }
-            let name = String(file[file.index(after: dash)...].dropLast(suffix.count))
-            names.insert(try id(String(file[..<dash]), name).keyedHash(key))
+        var found: [[UInt8]: String] = [:]
+        for file in try files.names().map(\.string) {
+            guard let (scope, name) = parts(of: file) else { continue }
+            found[try id(scope, name).keyedHash(key)] = file
         }
-        return names
+        return found
+    }
+
+    /// Removes the file of a database and what SQLite keeps beside it; gives whether there was any.
+    package static func remove(
+        _ file: String, from directory: borrowing Descriptor
+    ) throws(CofferError) -> Bool {
+        var isFound = false
+        for companion in ["", "-wal", "-shm", "-journal"] {
+            if try directory.remove(FilePath(file + companion)) { isFound = true }
+        }
+        return isFound
     }
 }

@@ -134,6 +134,15 @@ public final class TokenVault: Sendable {
         }
     }
 
+    /// The class of a token, known also while it is locked; `nil` when there is none of that name in the
+    /// keyring.
+    package func protection(of id: TokenID) async throws(CofferError) -> ProtectionClass? {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            guard let bytes = try core.keyring.envelope(name(of: id)) else { return nil }
+            return try TokenEnvelope.decode(bytes).protection
+        }
+    }
+
     /// What is known of every token, without values, ordered by service, account and kind.
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.

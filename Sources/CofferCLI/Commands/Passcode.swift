@@ -61,10 +61,11 @@ struct PasscodeCommand: ParsableCommand {
             let session = try await PasscodeCommand.withPasscode(global)
             let current = try Opening.currentPasscode(global)
             let doomed = try await session.passcodeBoundItems()
-            if doomed.tokens + doomed.files > 0 {
+            if doomed.tokens + doomed.files + doomed.databases > 0 {
                 Output.message(
-                    "coffer: with the passcode go \(doomed.tokens) tokens and \(doomed.files) files of the "
-                        + "class whenPasscodeSetThisDeviceOnly, for good.")
+                    "coffer: with the passcode go \(doomed.tokens) tokens, \(doomed.files) files and "
+                        + "\(doomed.databases) databases of the class whenPasscodeSetThisDeviceOnly, for good."
+                )
             }
             var destroyed: PasscodeBoundItems?
             try await Opening.waitingForDelay { () async throws(CofferError) in
@@ -75,6 +76,7 @@ struct PasscodeCommand: ParsableCommand {
                 .object([
                     ("passcode", .flag(false)), ("destroyedTokens", .number(destroyed?.tokens ?? 0)),
                     ("destroyedFiles", .number(destroyed?.files ?? 0)),
+                    ("destroyedDatabases", .number(destroyed?.databases ?? 0)),
                 ]))
         }
     }

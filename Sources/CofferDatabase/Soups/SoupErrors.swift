@@ -31,6 +31,8 @@ extension CofferError {
         case .SQLITE_MISUSE: self.init(.locked, "The database is closed.")
         case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_DATA:
             self.init(.corrupt, "A page of the database is damaged.")
+        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_AUTH:
+            self.init(.locked, "The vault was locked.")
         case .SQLITE_IOERR: self.init(.inputOutput, "Reading or writing the database failed: \(text).")
         default: self.init(.internalFailure, "SQLite failed: \(text).")
         }

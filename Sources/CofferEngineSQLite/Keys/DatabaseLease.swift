@@ -17,7 +17,10 @@ package final class DatabaseLease: Sendable {
         self.token = token
     }
 
-    deinit { revoke() }
+    deinit {
+        revoke()
+        _ = Self.entries.withLock { $0.removeValue(forKey: token) }
+    }
 
     /// Takes a key in.
     ///
@@ -68,11 +71,11 @@ package final class DatabaseLease: Sendable {
     package static let proofPragma = ShimVFS.proofPragma
     package static let guardPragma = ShimVFS.guardPragma
 
+    /// Whether the key was taken back.
+    package var isRevoked: Bool { entry.isRevoked }
+
     /// Clears the key. Whatever is still open fails at its next access.
-    package func revoke() {
-        entry.revoke()
-        _ = Self.entries.withLock { $0.removeValue(forKey: token) }
-    }
+    package func revoke() { entry.revoke() }
 
     /// Why the first page could not be opened, when it could not.
     package var diagnosis: OpenDiagnosis? { entry.diagnosis }

@@ -206,8 +206,14 @@ final class MainFile: ShimFile {
         return first != PageCodec.plainMagic
     }
 
+    /// Without its key a connection begins nothing more, not even on pages that it has in memory.
+    override func lock(_ level: Int32) -> Int32 {
+        entry.isRevoked ? SQLITE_IOERR_AUTH_CODE : lower.lock(level)
+    }
+
     /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
+        if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_IOERR_AUTH_CODE }
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
             if flags & SQLITE_SHM_UNLOCK != 0 { hasOverwrittenFrames = false }
             writeLockPeriod += 1

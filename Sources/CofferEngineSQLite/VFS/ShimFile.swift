@@ -20,6 +20,8 @@ class ShimFile {
         unsafe lower.control(operation, argument)
     }
 
+    func lock(_ level: Int32) -> Int32 { lower.lock(level) }
+
     func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
         lower.shmLock(offset, count, flags)
     }

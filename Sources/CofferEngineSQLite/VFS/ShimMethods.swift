@@ -95,7 +95,7 @@ import CSQLite
     }
 
     private static func addLocks(to methods: inout sqlite3_io_methods) {
-        unsafe methods.xLock = { file, level in unsafe ShimMethods.with(file) { $0.lower.lock(level) } }
+        unsafe methods.xLock = { file, level in unsafe ShimMethods.with(file) { $0.lock(level) } }
         unsafe methods.xUnlock = { file, level in unsafe ShimMethods.with(file) { $0.lower.unlock(level) } }
         unsafe methods.xCheckReservedLock = { file, result in
             unsafe ShimMethods.with(file) { unsafe $0.lower.checkReservedLock(result) }

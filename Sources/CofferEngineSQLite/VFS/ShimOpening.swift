@@ -14,7 +14,8 @@ import Glibc
             // Before the file below exists: an unknown token must not leave an empty file, let alone a
             // plain one.
             entry = unsafe Self.entry(name)
-            guard let entry, !entry.isRevoked else { return SQLITE_CANTOPEN }
+            guard let known = entry else { return SQLITE_CANTOPEN }
+            guard !known.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         }
         let lower = unsafe ShimMethods.lower(file)
         let base = unsafe ShimVFS.base(vfs)

@@ -4,6 +4,7 @@ import CofferEngine
 import CofferEngineSQLite
 import Foundation
 import GRDB
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -150,7 +151,7 @@ private enum SQLiteCode {
                     var last: Int?
                     for _ in 0..<10 {
                         last = try await pool.read {
-                            try $0.clearSchemaCache()
+                            $0.clearSchemaCache()
                             return try Int.fetchOne($0, sql: "SELECT sum(length(body)) FROM t")
                         }
                     }

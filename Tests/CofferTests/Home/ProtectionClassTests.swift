@@ -79,7 +79,7 @@ import Testing
             try await session.tokens.put(
                 Token(copying: "value"), for: id("b"), class: .whenPasscodeSetThisDeviceOnly)
             let destroyed = try await session.changePasscode(to: nil, current: Passcode(copying: "first one"))
-            #expect(destroyed == PasscodeBoundItems(tokens: 1, files: 0))
+            #expect(destroyed == PasscodeBoundItems(tokens: 1, files: 0, databases: 0))
         }
         #expect(try await session.tokens.count() == 0)
         #expect(try await session.files.count() == 0)
@@ -95,7 +95,7 @@ import Testing
                 Token(copying: "value"), for: id(protection.name), class: protection)
             _ = try await session.files.add(contentsOf: path, class: protection)
         }
-        let doomed = PasscodeBoundItems(tokens: 1, files: 1)
+        let doomed = PasscodeBoundItems(tokens: 1, files: 1, databases: 0)
         #expect(try await session.passcodeBoundItems() == doomed)
         // Changing it destroys nothing; a wrong one neither.
         try await session.changePasscode(

@@ -218,9 +218,9 @@ import Testing
         try await session.changePasscode(to: Passcode(copying: Self.passcode), current: nil)
         session.lock()
         #expect(try await put("x", in: session, class: .whenPasscodeSetThisDeviceOnly) == 0)
-        #expect(try await session.passcodeBoundItems() == PasscodeBoundItems(tokens: 1, files: 0))
+        #expect(try await session.passcodeBoundItems() == PasscodeBoundItems(tokens: 1, files: 0, databases: 0))
         let destroyed = try await session.changePasscode(to: nil, current: Passcode(copying: Self.passcode))
-        #expect(destroyed == PasscodeBoundItems(tokens: 1, files: 0))
+        #expect(destroyed == PasscodeBoundItems(tokens: 1, files: 0, databases: 0))
         #expect(inbox(home).isEmpty)
     }
 

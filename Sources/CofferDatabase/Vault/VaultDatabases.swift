@@ -1,0 +1,178 @@
+public import Coffer
+public import CofferBase
+import CofferEngineSQLite
+public import GRDB
+
+/// A program's own databases in a vault, through GRDB: encrypted, each with a random key that the vault
+/// keeps.
+///
+/// ```swift
+/// let databases = VaultDatabases.of(session)
+/// let notes = try await databases.pool("notes")
+/// try await notes.write { db in try migrator.migrate(db) }
+/// ```
+///
+/// The class says when a database can be opened. A lock that drops the class takes the key back at once and
+/// closes the database: what runs on it fails, and what was committed stays. Ask for it again after the next
+/// unlock. Wiping the vault destroys every database; removing the passcode destroys those of the class
+/// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A wipe of the tokens alone leaves them.
+public actor VaultDatabases {
+    /// What the files of these databases begin with.
+    private static let scope = "database"
+
+    private struct Open {
+        let writer: any DatabaseWriter
+        let lease: DatabaseLease
+    }
+
+    private let files: VaultDatabaseFiles
+    private var open: [String: Open] = [:]
+    /// The openings that go on.
+    private var openings: [String: Task<Result<Open, CofferError>, Never>] = [:]
+
+    private init(_ session: Session) { files = VaultDatabaseFiles(session) }
+
+    /// The databases of a vault. They close with its lock, where their class does, and when it is closed or
+    /// wiped.
+    ///
+    /// - Parameter session: The vault.
+    /// - Returns: The databases. Two of them on one vault know nothing of what the other has open.
+    public static func of(_ session: Session) -> VaultDatabases {
+        let databases = VaultDatabases(session)
+        session.observeLosses { [weak databases] _ in
+            guard let databases else { return }
+            // By then the vault may be unlocked again and the databases open anew: those stay.
+            Task { await databases.close { $0.isRevoked } }
+        }
+        return databases
+    }
+
+    /// Opens a database for one writer and several readers, or makes it. The same pool each time while it is
+    /// open.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 64 letters and digits of ASCII, dashes, dots and underlines; no dot at the start.
+    ///   - protection: When a new one can be opened; one that is there keeps its class.
+    ///   - configuration: GRDB's configuration.
+    /// - Returns: GRDB's pool.
+    /// - Throws: `locked`, `wiped`; `refused` for a class that needs a passcode where none is set; `conflict`
+    ///   when it is open as a queue; `corrupt` when its key is missing.
+    public func pool(
+        _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        configuration: Configuration = Configuration()
+    ) async throws(CofferError) -> DatabasePool {
+        let writer = try await writer(name, protection) { (lent) throws(CofferError) in
+            try EncryptedDatabase.pool(at: lent.path, lease: lent.lease, configuration: configuration)
+        }
+        return try Self.expect(writer)
+    }
+
+    /// Opens a database for one connection, or makes it. The same queue each time while it is open.
+    ///
+    /// - Parameters:
+    ///   - name: As for ``pool(_:class:configuration:)``.
+    ///   - protection: As there.
+    ///   - configuration: GRDB's configuration.
+    /// - Returns: GRDB's queue.
+    /// - Throws: As there; `conflict` when it is open as a pool.
+    public func queue(
+        _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        configuration: Configuration = Configuration()
+    ) async throws(CofferError) -> DatabaseQueue {
+        let writer = try await writer(name, protection) { (lent) throws(CofferError) in
+            try EncryptedDatabase.queue(at: lent.path, lease: lent.lease, configuration: configuration)
+        }
+        return try Self.expect(writer)
+    }
+
+    private static func expect<Writer: DatabaseWriter>(
+        _ writer: any DatabaseWriter
+    ) throws(CofferError) -> Writer {
+        guard let writer = writer as? Writer else {
+            throw CofferError(.conflict, "The database is open as \(type(of: writer)): close it first.")
+        }
+        return writer
+    }
+
+    private func writer(
+        _ name: String, _ protection: ProtectionClass,
+        _ make: @escaping @Sendable (VaultDatabaseFiles.Lent) throws(CofferError) -> any DatabaseWriter
+    ) async throws(CofferError) -> any DatabaseWriter {
+        let name = try SoupStoreName(name, .user).name
+        while let open = open[name] {
+            guard open.lease.isRevoked else { return open.writer }
+            await close(name)
+        }
+        // Whoever asks meanwhile gets the same one.
+        let opening = openings[name] ?? Task { await opened(name, protection, make) }
+        openings[name] = opening
+        return try await opening.value.get().writer
+    }
+
+    private func opened(
+        _ name: String, _ protection: ProtectionClass,
+        _ make: @escaping @Sendable (VaultDatabaseFiles.Lent) throws(CofferError) -> any DatabaseWriter
+    ) async -> Result<Open, CofferError> {
+        defer { openings[name] = nil }
+        do throws(CofferError) {
+            let lent = try await files.lend(Self.scope, name, class: protection)
+            let writer = try await BlockingWork.run { _ throws(CofferError) in try make(lent) }
+            let made = Open(writer: writer, lease: lent.lease)
+            guard !lent.lease.isRevoked else {
+                await Self.close(writer)
+                throw CofferError(.locked, "The vault was locked while the database was opened.")
+            }
+            open[name] = made
+            return .success(made)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// What is known of a database; `nil` when there is none.
+    public func info(of name: String) async throws(CofferError) -> VaultDatabaseInfo? {
+        let name = try SoupStoreName(name, .user).name
+        guard try await files.contains(Self.scope, name) else { return nil }
+        let protection = try await files.session.tokens.protection(of: StoreKeys.id(Self.scope, name))
+        return VaultDatabaseInfo(
+            name: name, protection: protection,
+            isAvailable: protection.map { files.session.holdsKey(of: $0) } ?? false,
+            isOpen: open[name].map { !$0.lease.isRevoked } ?? false)
+    }
+
+    /// The names of the databases that there are, in order; known also while the vault is locked.
+    public func names() async throws(CofferError) -> [String] {
+        try await files.names().filter { $0.scope == Self.scope }.map(\.name).sorted()
+    }
+
+    /// Destroys a database with its key; gives whether there was one. Works while the vault is locked.
+    @discardableResult
+    public func remove(_ name: String = "default") async throws(CofferError) -> Bool {
+        let name = try SoupStoreName(name, .user).name
+        await close(name)
+        return try await files.destroy(Self.scope, name)
+    }
+
+    /// Closes every database that is open.
+    public func close() async { await close { _ in true } }
+
+    /// Closes a database, if it is open, after what runs on it.
+    public func close(_ name: String) async {
+        if let opening = openings[name] { _ = await opening.value }
+        if let open = open.removeValue(forKey: name) { await Self.close(open.writer) }
+    }
+
+    private func close(where isDoomed: @Sendable (DatabaseLease) -> Bool) async {
+        for opening in Array(openings.values) { _ = await opening.value }
+        // Taken out before the first of them is waited for: afterwards there may be others of their names.
+        let doomed = open.filter { isDoomed($0.value.lease) }
+        for name in doomed.keys { open[name] = nil }
+        for database in doomed.values { await Self.close(database.writer) }
+    }
+
+    private static func close(_ writer: any DatabaseWriter) async {
+        _ = try? await BlockingWork.run { _ throws(CofferError) in
+            do { try writer.close() } catch { throw EncryptedDatabase.failure(error) }
+        }
+    }
+}

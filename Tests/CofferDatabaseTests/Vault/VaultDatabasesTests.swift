@@ -1,0 +1,187 @@
+import Coffer
+import CofferBase
+import CofferDatabase
+import CofferTesting
+import Foundation
+import GRDB
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("A program's own databases in a vault")
+struct VaultDatabasesTests {
+    private static let canary = "canary-9be77a"
+
+    private func fill(_ writer: some DatabaseWriter) async throws {
+        try await writer.write { db in
+            try db.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES (?)", arguments: [Self.canary])
+        }
+    }
+
+    private func count(_ writer: any DatabaseWriter) async throws(CofferError) -> Int? {
+        do {
+            return try await writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
+        } catch {
+            throw EncryptedDatabase.failure(error)
+        }
+    }
+
+    @Test("A lock takes the key of what is open back, at once; the passcode brings the database back")
+    func lock() async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let pool = try await databases.pool("notes")
+            try await fill(pool)
+            #expect(try await databases.pool("notes") === pool)
+            let open = try #require(try await databases.info(of: "notes"))
+            #expect(open.isOpen && open.isAvailable)
+            vault.session.lock()
+            // Not after a while: the key is gone when the call comes back.
+            #expect(await code { _ = try await count(pool) } == .locked)
+            #expect(await code { _ = try await databases.pool("notes") } == .locked)
+            #expect(await code { _ = try await databases.queue("new") } == .locked)
+            let info = try #require(try await databases.info(of: "notes"))
+            #expect(info.protection == .whenUnlockedThisDeviceOnly && !info.isAvailable)
+            #expect(try await databases.names() == ["notes"])
+            try await vault.session.unlock(with: Passcode(copying: "2468"))
+            let again = try await databases.pool("notes")
+            #expect(again !== pool)
+            #expect(try await count(again) == 1)
+        }
+    }
+
+    @Test("A write that a lock meets fails, and what was committed stays")
+    func lockDuringWrite() async throws {
+        try await TemporaryVault.with { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let queue = try await databases.queue("notes")
+            try await fill(queue)
+            let session = vault.session
+            await #expect(throws: (any Error).self) {
+                try await queue.write { db in
+                    try db.execute(sql: "INSERT INTO t VALUES ('uncommitted')")
+                    session.lock()
+                    try db.execute(sql: "INSERT INTO t SELECT hex(randomblob(9000)) FROM t")
+                }
+            }
+            try await vault.session.unlock()
+            #expect(try await count(await databases.queue("notes")) == 1)
+        }
+    }
+
+    @Test("Nothing of the rows stands in the files")
+    func canary() async throws {
+        try await TemporaryVault.with { vault in
+            let databases = VaultDatabases.of(vault.session)
+            try await fill(await databases.pool("notes"))
+            let run = try CommandRun.run("grep", ["-rlaF", Self.canary, vault.location.path.string])
+            #expect(run.text.isEmpty)
+            let files = try FileManager.default.subpathsOfDirectory(atPath: vault.location.path.string)
+            #expect(files.contains { $0.hasSuffix("notes.db") })
+        }
+    }
+
+    @Test("A class that outlasts a lock keeps its database open; closing the session closes it")
+    func afterFirstUnlock() async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let queue = try await databases.queue("sync", class: .afterFirstUnlockThisDeviceOnly)
+            try await fill(queue)
+            vault.session.lock()
+            #expect(try await count(queue) == 1)
+            await databases.close("sync")
+            // The class of a database that is there stays, whatever is asked for.
+            let again = try await databases.queue("sync", class: .whenUnlocked)
+            #expect(try await count(again) == 1)
+            #expect(try await databases.info(of: "sync")?.protection == .afterFirstUnlockThisDeviceOnly)
+            vault.session.close()
+            #expect(await code { _ = try await count(again) } == .locked)
+        }
+    }
+
+    @Test("A database that needs a passcode is counted and destroyed with it, open or not")
+    func needsPasscode() async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let bound = try await databases.pool("bound", class: .whenPasscodeSetThisDeviceOnly)
+            try await fill(bound)
+            try await fill(await databases.pool("other"))
+            let doomed = try await vault.session.passcodeBoundItems()
+            #expect(doomed.databases == 1 && doomed.tokens == 0 && doomed.files == 0)
+            let destroyed = try await vault.session.changePasscode(
+                to: nil, current: Passcode(copying: "2468"))
+            #expect(destroyed == doomed)
+            #expect(await code { _ = try await count(bound) } == .locked)
+            #expect(try await databases.names() == ["other"])
+            #expect(try await count(await databases.pool("other")) == 1)
+            await databases.close()
+            #expect(
+                await code {
+                    _ = try await databases.pool("bound", class: .whenPasscodeSetThisDeviceOnly)
+                } == .refused)
+        }
+    }
+
+    @Test("Wiping the vault destroys every database")
+    func wipe() async throws {
+        try await TemporaryVault.with { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let pool = try await databases.pool("notes")
+            try await fill(pool)
+            _ = try await vault.session.wipe()
+            #expect(await code { _ = try await count(pool) } == .locked)
+            #expect(await code { _ = try await databases.pool("notes") } == .wiped)
+            let left = try FileManager.default.subpathsOfDirectory(atPath: vault.location.path.string)
+            #expect(!left.contains { $0.contains("notes") })
+        }
+    }
+
+    @Test("A database can be destroyed while the vault is locked, and a new one has another key")
+    func removeWhileLocked() async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultDatabases.of(vault.session)
+            try await fill(await databases.pool("notes"))
+            vault.session.lock()
+            #expect(try await databases.remove("notes"))
+            #expect(try await !databases.remove("notes"))
+            #expect(try await databases.info(of: "notes") == nil)
+            try await vault.session.unlock(with: Passcode(copying: "2468"))
+            try await fill(await databases.pool("notes"))
+        }
+    }
+
+    @Test("A database without its key is an error, and stays as it is")
+    func missingKey() async throws {
+        try await TemporaryVault.with { vault in
+            let databases = VaultDatabases.of(vault.session)
+            try await fill(await databases.queue("notes"))
+            await databases.close()
+            let id = try TokenID(service: "coffer.soups", account: "database/notes", kind: .other)
+            try await vault.session.tokens.remove(id)
+            #expect(await code { _ = try await databases.queue("notes") } == .corrupt)
+            #expect(try await databases.info(of: "notes")?.isAvailable == false)
+            #expect(try await databases.names() == ["notes"])
+        }
+    }
+
+    @Test("Wrong names and a second way of opening are errors; stores and databases do not meet")
+    func refusals() async throws {
+        try await TemporaryVault.with { vault in
+            let databases = VaultDatabases.of(vault.session)
+            for name in ["", ".x", "a/b", "ä", String(repeating: "a", count: 65)] {
+                #expect(await code { _ = try await databases.pool(name) } == .invalidInput)
+            }
+            async let first = databases.pool("notes")
+            async let second = databases.pool("notes")
+            let pools = try await (first, second)
+            #expect(pools.0 === pools.1)
+            #expect(await code { _ = try await databases.queue("notes") } == .conflict)
+            let stores = SoupStores.of(vault.session)
+            _ = try await stores.store("notes")
+            #expect(try await stores.names() == ["notes"])
+            #expect(try await databases.names() == ["notes"])
+            try await stores.remove("notes")
+            #expect(try await databases.names() == ["notes"])
+        }
+    }
+}

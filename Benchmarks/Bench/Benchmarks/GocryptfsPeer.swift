@@ -1,6 +1,7 @@
 import BenchPeers
 import CofferBase
 import CofferCrypto
+import CofferEngine
 
 /// `gocryptfs -speed`: AES-256-GCM over the blocks of a file system, timed by the program itself.
 struct GocryptfsPeer: Sendable {

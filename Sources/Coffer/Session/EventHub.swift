@@ -45,7 +45,7 @@ final class EventHub: Sendable {
         let (observers, streams) = state.withLock { ($0.observers, $0.streams) }
         for observer in observers { observer(event) }
         switch event.kind {
-        case .unlocked: break
+        case .unlocked, .revoked, .revocationHandled: break
         case .locked: postLoss(of: Set(ProtectionClass.allCases.filter(\.dropsOnLock)))
         case .closed, .wiped: postLoss(of: Set(ProtectionClass.allCases))
         }

@@ -71,7 +71,7 @@ final class HeldKeys: Sendable {
         guard isLent.load(ordering: .relaxed) else { return false }
         let name = Self.name(.whenUnlockedThisDeviceOnly, vaultID: vaultID)
         do throws(CofferError) {
-            let held = try KernelHeldKey.read(name: name)
+            let held = try KernelHeldKey.read(name: name, boot: boot())
             switch held {
             case .some: return false
             case .none: return true

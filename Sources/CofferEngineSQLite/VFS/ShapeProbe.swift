@@ -1,7 +1,7 @@
 import CSQLite
 
-/// A file of an open database, read and written as no release of SQLite does it: for the tests of what the VFS
-/// makes of such accesses.
+/// A file of an open database, read and written as no release of SQLite does it: for the tests of what the
+/// VFS makes of such accesses.
 @safe package final class ShapeProbe {
     /// Which file.
     package enum File: Sendable { case main, journal }

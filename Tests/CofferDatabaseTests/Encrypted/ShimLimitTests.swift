@@ -16,8 +16,8 @@ private enum SQLiteCode {
     static let onlyPowersafeOverwrite: Int32 = 0x1000
 }
 
-/// The rules of the VFS that no statement of SQL shows: accesses that SQLite does not make, locks, what is known
-/// not to be detected.
+/// The rules of the VFS that no statement of SQL shows: accesses that SQLite does not make, locks, what is
+/// known not to be detected.
 @Suite struct ShimLimitTests {
     private func probe(
         _ scene: borrowing DatabaseScene, _ file: ShapeProbe.File, _ format: CodecFormat, after sql: String

@@ -108,7 +108,8 @@ struct ViewTests {
     @Test("A viewer that outlives the command keeps its copy until it ends")
     func survivor() throws {
         let (home, id) = try make()
-        let (helper, viewer, copy) = try start(home, id)
+        let (helper, viewer, copy) = try start(home, id, "exec sleep 1000")
+        defer { kill(viewer, SIGKILL) }
         kill(helper.identifier, SIGKILL)
         #expect(helper.end() == 128 + SIGKILL)
         #expect(try home("file", "reap").text == "0\n")
@@ -116,7 +117,7 @@ struct ViewTests {
         kill(viewer, SIGKILL)
         // The viewer is nobody's child here: its end shows in the lease alone.
         var reaped = "0\n"
-        let end = Date(timeIntervalSinceNow: 60)
+        let end = Date(timeIntervalSinceNow: 300)
         while reaped == "0\n", Date() < end { reaped = try home("file", "reap").text }
         #expect(reaped == "1\n" && !isThere(copy))
     }

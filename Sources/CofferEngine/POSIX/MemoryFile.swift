@@ -45,7 +45,7 @@ extension Descriptor {
     /// Lets go of the file; the number stands for an empty one from here on, so that it cannot come to stand
     /// for another by chance.
     package func blank() {
-        let empty = unsafe clinux_openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC, 0)
+        let empty = unsafe clinux_memfd_create("coffer", Self.closeOnExec)
         guard empty >= 0 else { return }
         _ = dup2(empty, raw)
         _ = clinux_fcntl(raw, F_SETFD, CLong(FD_CLOEXEC))

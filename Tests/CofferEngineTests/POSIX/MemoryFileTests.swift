@@ -56,7 +56,8 @@ import Testing
 
     @Test func freeMemoryIsRead() {
         let table = "MemTotal:       24684416 kB\nMemFree:         1 kB\nMemAvailable:   22000000 kB"
-        #expect(FileSystemInfo.availableMemory(in: table) == 22_000_000 * 1024)
+        let expected: Int64 = 22_528_000_000
+        #expect(FileSystemInfo.availableMemory(in: table) == expected)
         for wrong in ["", "MemAvailable: x kB", "MemAvailable: 5", "MemAvailable: 9223372036854775807 kB"] {
             #expect(FileSystemInfo.availableMemory(in: wrong) == nil)
         }

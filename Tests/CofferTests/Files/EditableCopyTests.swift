@@ -199,7 +199,7 @@ struct EditableCopyTests {
         extendLifetime(home)
     }
 
-    @Test(.timeLimit(.minutes(2))) func theTimeLimitTakesTheCopyBack() async throws {
+    @Test func theTimeLimitTakesTheCopyBack() async throws {
         let (home, session, id) = try await home()
         var options = ViewOptions()
         options.limit = .milliseconds(20)

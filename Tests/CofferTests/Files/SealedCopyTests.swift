@@ -52,7 +52,7 @@ import Testing
         extendLifetime(home)
     }
 
-    @Test(.timeLimit(.minutes(2))) func theTimeLimitTakesItBack() async throws {
+    @Test func theTimeLimitTakesItBack() async throws {
         let (home, session, id) = try await home()
         var options = ViewOptions()
         options.limit = .milliseconds(20)

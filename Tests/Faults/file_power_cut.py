@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts the power of a file system at every crash point of the operations that change files.
 
-    power_cut.py --coffer PATH [--operations a,b,…] [--points 3,7-9]
+    file_power_cut.py --coffer PATH [--operations a,b,…] [--points 3,7-9]
 
 Needs root, loop devices and ext4; says so and ends with 0 where one is missing. The home lies on an ext4 file system in
 a file. The command is killed at a crash point, as crash_matrix.py does it, or runs to its end; then the shutdown

@@ -22,7 +22,7 @@ struct FaultSampleTests {
         "A power cut in a wipe leaves the vault whole or no key at all",
         .enabled(if: NoKeyring.library != nil))
     func powerCuts() throws {
-        let run = try script("power_cut_wipe.py", "--every", "11")
+        let run = try script("wipe_power_cut.py", "--every", "11")
         #expect(run.code == 0, "\(run.text)\(run.errorText)")
         #expect(run.text.hasPrefix("skipped") || run.text.hasSuffix(" 0 failed\n"))
     }

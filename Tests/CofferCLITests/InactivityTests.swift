@@ -90,6 +90,11 @@ enum OtherClocks {
         ["env", "LD_PRELOAD=" + (wallClock ?? ""), "WALL_SHIFT=\(seconds)"]
     }
 
+    /// The environment in which the clock on the wall stands at so many seconds after 1970.
+    static func standing(at seconds: Int) -> [String: String] {
+        ["LD_PRELOAD": wallClock ?? "", "WALL_TIME": String(seconds)]
+    }
+
     /// Whether this host lets us make time namespaces.
     static let hasNamespaces: Bool = {
         let command = later(5)

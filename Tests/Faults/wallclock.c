@@ -1,6 +1,6 @@
 /*
  * Sets the clock on the wall for one program: a library for LD_PRELOAD that adds WALL_SHIFT seconds, which may be
- * negative, to CLOCK_REALTIME. Every other clock is as it is. (libfaketime moves the environment, by which the Swift
+ * negative, to CLOCK_REALTIME, or lets it stand at WALL_TIME seconds since 1970. Every other clock is as it is. (libfaketime moves the environment, by which the Swift
  * runtime finds a program's arguments.)
  *
  *     cc -O2 -fPIC -shared -o wallclock.so wallclock.c -ldl
@@ -19,5 +19,10 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     const char *shift = getenv("WALL_SHIFT");
     if (result == 0 && clock == CLOCK_REALTIME && shift)
         time->tv_sec += strtol(shift, NULL, 10);
+    const char *wall = getenv("WALL_TIME");
+    if (result == 0 && clock == CLOCK_REALTIME && wall) {
+        time->tv_sec = strtol(wall, NULL, 10);
+        time->tv_nsec = 0;
+    }
     return result;
 }

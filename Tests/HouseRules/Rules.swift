@@ -131,7 +131,8 @@ enum Rules {
 
     /// The rooms where pointers are, and the files in which libFuzzer and valgrind are spoken to by address.
     private static func isEngineRoom(_ source: SwiftSource) -> Bool {
-        source.module.hasPrefix("Sources/CofferEngine") || source.module == "Benchmarks/Peers"
+        source.module.hasPrefix("Sources/CofferEngine")
+            || ["Benchmarks/Peers", "Benchmarks/SwiftCrypto"].contains(source.module)
             || source.path == "Tests/Fuzz/main.swift" || source.path == "Tests/Probe/Poison.swift"
     }
 }

@@ -56,7 +56,9 @@ final class Runner {
     ) async throws(CofferError) {
         var count = 1
         var seconds = 0.0
-        repeat { seconds = try await Stopwatch.wall.time(count, ours) } while enlarge(&count, seconds: seconds)
+        repeat {
+            seconds = try await Stopwatch.wall.time(count, ours)
+        } while enlarge(&count, seconds: seconds)
         var own: [Double] = []
         var other: [Double] = []
         for _ in 0..<9 {

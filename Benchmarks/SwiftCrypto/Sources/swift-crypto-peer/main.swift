@@ -2,14 +2,14 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-// swift-crypto as a Swift program uses it, for `bench` to compare with. It answers one line for each line that
-// it is told:
+// swift-crypto as a Swift program uses it, for `bench` to compare with. It answers one line for each line
+// that it is told:
 //
 //     OPERATION SIZE COUNT KEY NONCE → ok and the SHA-256 of the last result
 //
-// OPERATION is gcm-seal, gcm-open, cbc256-encrypt, cbc256-decrypt or pbkdf2-sha256, and runs COUNT times; SIZE
-// counts the bytes of the message, whose byte i is i modulo 256, or of the derived key. KEY, NONCE and the
-// answer are in hexadecimal.
+// OPERATION is gcm-seal, gcm-open, cbc256-encrypt, cbc256-decrypt or pbkdf2-sha256, and runs COUNT times;
+// SIZE counts the bytes of the message, whose byte i is i modulo 256, or of the derived key. KEY, NONCE and
+// the answer are in hexadecimal.
 
 /// What one operation works on, made once and kept for the lines that follow.
 struct Work {

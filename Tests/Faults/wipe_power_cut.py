@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cuts the power at every point of a wipe, on ext4 in a file.
 
-    power_cut_wipe.py --coffer PATH [--json FILE]
+    wipe_power_cut.py --coffer PATH [--json FILE]
 
 For every call by which `coffer wipe` changes a file, twice: a home is put on a fresh file system, the wipe is killed
 before that call, and the file system is shut down at once (EXT4_IOC_SHUTDOWN), with its journal flushed or not. What was

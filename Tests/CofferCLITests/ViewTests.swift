@@ -27,6 +27,14 @@ struct ViewTests {
         return (helper, viewer, try #require(helper.line()))
     }
 
+    /// Whether the process has not ended, waited for or not.
+    private func isRunning(_ process: Int32) -> Bool {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else {
+            return false
+        }
+        return !text.contains(") Z ")
+    }
+
     private func isThere(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
     @Test("The copy has the original name and content, is for its owner alone, and goes with the command")
@@ -111,10 +119,13 @@ struct ViewTests {
         let (helper, viewer, copy) = try start(home, id, "exec sleep 1000")
         defer { kill(viewer, SIGKILL) }
         kill(helper.identifier, SIGKILL)
-        #expect(helper.end() == 128 + SIGKILL)
+        // Foundation sees the end of a process when nobody has its pipe any more, and the viewer has it.
+        let deadline = Date(timeIntervalSinceNow: 300)
+        while isRunning(helper.identifier), Date() < deadline {}
         #expect(try home("file", "reap").text == "0\n")
         #expect(isThere(copy))
         kill(viewer, SIGKILL)
+        #expect(helper.end() == 128 + SIGKILL)
         // The viewer is nobody's child here: its end shows in the lease alone.
         var reaped = "0\n"
         let end = Date(timeIntervalSinceNow: 300)

@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A directory for large files: in memory where the system has `/dev/shm`, so that no disk is measured, unless
-/// one is asked for.
+/// A directory for large files: in memory where the system has `/dev/shm`, so that no disk is measured,
+/// unless one is asked for.
 final class Workspace: Sendable {
     /// The directory.
     let path: FilePath

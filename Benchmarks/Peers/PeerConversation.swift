@@ -63,6 +63,11 @@ import Glibc
         return try answer(until: .now + deadline)
     }
 
+    /// Bytes as a line can carry them.
+    package static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
     private func answer(until end: ContinuousClock.Instant) throws(CofferError) -> String {
         while true {
             if let newline = received.firstIndex(of: UInt8(ascii: "\n")) {

@@ -38,8 +38,7 @@ struct SQLCipherPeer: Sendable {
     }
 
     func open(_ path: FilePath) throws(CofferError) {
-        let digits = BenchDatabase.key.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-        _ = try Self.ask(conversation, "open \(path) \(digits.joined())")
+        _ = try Self.ask(conversation, "open \(path) \(PeerConversation.hex(BenchDatabase.key))")
     }
 
     @discardableResult

@@ -22,16 +22,17 @@ struct SwiftCryptoPeer: Sendable {
                 name, peer: "swift-crypto",
                 reason: "not built: swift build -c release --package-path Benchmarks/SwiftCrypto")
         }
+        let words = "\(PeerConversation.hex(key)) \(PeerConversation.hex(nonce))"
         var answer = ""
         // Its process takes the time: the wall clock is the one that both have.
         try await runner.compare(
             name, with: found.peer, clock: .wall, ours: ours,
             theirs: { (count) async throws(CofferError) in
                 answer = try found.conversation.ask(
-                    "\(operation) \(size) \(count) \(hex(key)) \(hex(nonce))", deadline: .seconds(120))
+                    "\(operation) \(size) \(count) \(words)", deadline: .seconds(120))
             },
             agree: { () async throws(CofferError) in
-                answer == "ok " + hex(try Digest.sha256.hash(result().span))
+                answer == "ok " + PeerConversation.hex(try Digest.sha256.hash(result().span))
             })
     }
 
@@ -58,9 +59,5 @@ struct SwiftCryptoPeer: Sendable {
             let resolved = try? JSONDecoder().decode(Resolved.self, from: data)
         else { return nil }
         return resolved.pins.first { $0.identity == "swift-crypto" }?.state["version"]
-    }
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

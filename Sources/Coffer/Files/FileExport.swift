@@ -18,34 +18,10 @@ extension FileStore {
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            guard let name = path.lastComponent else {
-                throw CofferError(.invalidInput, "\(path) names no file.")
+            try NewFile.make(at: path) { (file) throws(CofferError) in
+                let check = try stopping(cancellation)
+                try Self.write(open(id, context: context), to: file, check, progress)
             }
-            let target = FilePath(root: nil, [name])
-            let parent = path.removingLastComponent()
-            let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
-            guard try directory.status(of: target) == nil else {
-                throw CofferError(.alreadyExists, "\(path) exists already and is not replaced.")
-            }
-            let check = try stopping(cancellation)
-            let reader = try open(id, context: context)
-            // Without a name where there can be such files: a crash leaves nothing that could be read.
-            switch try directory.openUnnamed() {
-            case .some(let file):
-                try Self.write(reader, to: file, check, progress)
-                try directory.link(file, as: target)
-            case .none:
-                let temporary = try Descriptor.temporaryName()
-                let file = try directory.open(temporary, [.readWrite, .exclusive])
-                do throws(CofferError) {
-                    try Self.write(reader, to: file, check, progress)
-                    try directory.renameWithoutReplacing(temporary, to: target)
-                } catch {
-                    _ = try? directory.remove(temporary)
-                    throw error
-                }
-            }
-            try directory.sync()
         }
     }
 
@@ -64,6 +40,5 @@ extension FileStore {
             let completed = done.add(Int64(plaintext.count), ordering: .relaxed).newValue
             progress?(FileProgress(completed: completed, total: total))
         }
-        try file.sync()
     }
 }

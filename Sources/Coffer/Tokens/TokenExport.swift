@@ -128,42 +128,42 @@ final class TokenExport: Sendable {
 
     /// Writes an export record by record.
     struct Writer: ~Copyable {
-        private let file: Descriptor
         private let head: [UInt8]
         private let keys: Keys
         private var count = 0
 
-        private init(file: consuming Descriptor, head: [UInt8], keys: Keys) {
-            self.file = file
+        private init(head: [UInt8], keys: Keys) {
             self.head = head
             self.keys = keys
         }
 
         /// Begins an export in an empty file.
         static func begin(
-            _ file: consuming Descriptor, passphrase: Passcode, cost: Argon2id.Cost
+            in file: borrowing Descriptor, passphrase: Passcode, cost: Argon2id.Cost
         ) throws(CofferError) -> Writer {
             let head = Head(salt: try SecureRandom.bytes(Argon2id.saltSize), cost: cost)
             let keys = try Keys(passphrase, head)
             let encoded = head.encoded
             let start = encoded + (try HMAC.authenticate(encoded.span, key: keys.tag))
             try file.append(start.span)
-            return Writer(file: file, head: encoded, keys: keys)
+            return Writer(head: encoded, keys: keys)
         }
 
-        mutating func add(_ info: TokenInfo, _ token: Token) throws(CofferError) {
-            try append(Record.encode(info, token))
+        mutating func add(
+            _ info: TokenInfo, _ token: Token, to file: borrowing Descriptor
+        ) throws(CofferError) {
+            try append(Record.encode(info, token), to: file)
             count += 1
         }
 
         /// Nothing can be added after this.
-        consuming func finish() throws(CofferError) {
-            try append(Record.encodeEnd(count: UInt64(count)))
-            try file.sync()
-            try file.close()
+        consuming func finish(in file: borrowing Descriptor) throws(CofferError) {
+            try append(Record.encodeEnd(count: UInt64(count)), to: file)
         }
 
-        private func append(_ record: consuming GuardedBytes) throws(CofferError) {
+        private func append(
+            _ record: consuming GuardedBytes, to file: borrowing Descriptor
+        ) throws(CofferError) {
             let context = TokenExport.context(head, count)
             let sealed = try XChaCha20Poly1305.seal(
                 record.span, key: keys.sealing, associatedData: context.span)

@@ -30,8 +30,8 @@ extension TokenVault {
             }
             try core.storeWaitingTokens()
             let (names, staying) = try exportable(only)
-            return try Self.makingFile(path) { (file) throws(CofferError) in
-                var writer = try TokenExport.Writer.begin(file, passphrase: passphrase, cost: cost)
+            return try NewFile.make(at: path) { (file) throws(CofferError) in
+                var writer = try TokenExport.Writer.begin(in: file, passphrase: passphrase, cost: cost)
                 var exported = 0
                 for (name, envelope) in names {
                     try cancellation.check()
@@ -39,10 +39,10 @@ extension TokenVault {
                     let (info, token) = try open(found, name: name, withValue: true)
                     // The key of a database is of no use without it.
                     guard let token, info.id.service != StoreKeys.service else { continue }
-                    try writer.add(info, token)
+                    try writer.add(info, token, to: file)
                     exported += 1
                 }
-                try writer.finish()
+                try writer.finish(in: file)
                 return TokenExportReport(exported: exported, thisDeviceOnly: staying)
             }
         }
@@ -77,31 +77,6 @@ extension TokenVault {
                     : "\(staying) of the tokens may not leave this device: their class is ThisDeviceOnly.")
         }
         return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying)
-    }
-
-    /// Makes a file at `path` that appears whole or not at all.
-    private static func makingFile<Result>(
-        _ path: FilePath, _ body: (consuming Descriptor) throws(CofferError) -> Result
-    ) throws(CofferError) -> Result {
-        guard let name = path.lastComponent else {
-            throw CofferError(.invalidInput, "\(path) names no file.")
-        }
-        let target = FilePath(root: nil, [name])
-        let parent = path.removingLastComponent()
-        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
-        guard try directory.status(of: target) == nil else {
-            throw CofferError(.alreadyExists, "\(path) exists already and is not replaced.")
-        }
-        let temporary = try Descriptor.temporaryName()
-        do throws(CofferError) {
-            let result = try body(directory.open(temporary, [.readWrite, .exclusive]))
-            try directory.renameWithoutReplacing(temporary, to: target)
-            try directory.sync()
-            return result
-        } catch {
-            _ = try? directory.remove(temporary)
-            throw error
-        }
     }
 
     /// Takes in the tokens of an export, with their classes, expiries, scopes and attributes.

@@ -55,12 +55,10 @@ package struct CommandRun: Sendable {
         let identifier = process.processIdentifier
         let watchdog = DispatchWorkItem { _ = kill(identifier, SIGKILL) }
         DispatchQueue(label: "coffer.watchdog").asyncAfter(deadline: .now() + seconds, execute: watchdog)
-        process.waitUntilExit()
+        let code = process.ended()
         watchdog.cancel()
         return CommandRun(
-            code: process.terminationReason == .exit
-                ? process.terminationStatus : 128 + process.terminationStatus,
-            output: [UInt8](try Data(contentsOf: folder.appending(path: "1"))),
+            code: code, output: [UInt8](try Data(contentsOf: folder.appending(path: "1"))),
             errors: [UInt8](try Data(contentsOf: folder.appending(path: "2"))))
     }
 

@@ -18,7 +18,7 @@ package final class Helper {
         guard (try? process.run()) != nil else { return nil }
         try? output.fileHandleForWriting.close()
         guard line() == "ready" else {
-            process.waitUntilExit()
+            _ = process.ended()
             return nil
         }
     }
@@ -47,17 +47,16 @@ package final class Helper {
     package func kill() {
         guard process.isRunning else { return }
         _ = Glibc.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        _ = process.ended()
     }
 
     /// Waits until it ends, or kills it at the deadline; gives the exit code, 128 and more for a signal.
     package func end(seconds: Double = 120) -> Int32 {
         let watchdog = DispatchWorkItem { [identifier] in _ = Glibc.kill(identifier, SIGKILL) }
         DispatchQueue(label: "coffer.watchdog").asyncAfter(deadline: .now() + seconds, execute: watchdog)
-        process.waitUntilExit()
+        let code = process.ended()
         watchdog.cancel()
-        return process.terminationReason == .exit
-            ? process.terminationStatus : 128 + process.terminationStatus
+        return code
     }
 
     /// Runs `arguments` to their end; gives the exit code and what they printed.

@@ -70,7 +70,6 @@ package final class Helper {
         process.standardError = output
         try process.run()
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+        return (process.ended(), String(decoding: text, as: UTF8.self))
     }
 }

@@ -83,23 +83,42 @@ enum FileBenchmarks {
         let sealed = bench.workspace.file("sealed")
         let theirs = bench.workspace.file("theirs")
         try await bench.store.seal(bench.plain, sealed)
+        let agree = { () async throws(CofferError) in
+            let view = try await bench.store.view(sealed)
+            let same = try bench.workspace.same(view.path, bench.plain)
+            try await view.end()
+            return same
+        }
+        var views: [LentView] = []
+        let clear = { () async throws(CofferError) in
+            for view in views { try await view.end() }
+            views = []
+            try bench.workspace.remove(theirs)
+        }
         try await runner.compare(
-            bench.name, with: copy.peer, clock: .wall, note: bench.note,
-            before: { () async throws(CofferError) in try bench.workspace.remove(theirs) },
-            ours: { (_) async throws(CofferError) in
-                try await bench.store.withViewCopy(sealed) { (_) async throws(CofferError) in }
+            bench.name, with: copy.peer, clock: .wall,
+            note: [bench.note, "until the copy is there"].compactMap(\.self).joined(separator: "; "),
+            before: clear,
+            ours: { (runs) async throws(CofferError) in
+                for _ in 0..<runs { views.append(try await bench.store.view(sealed)) }
             },
-            theirs: { (_) async throws(CofferError) in try copy.copy(bench.plain, to: theirs) },
-            agree: { () async throws(CofferError) in
-                try await bench.store.withViewCopy(sealed) { (view) async throws(CofferError) in
-                    guard try bench.workspace.same(view, bench.plain) else {
-                        throw CofferError(.internalFailure, "The view copy differs from the file.")
-                    }
+            theirs: { (runs) async throws(CofferError) in
+                for _ in 0..<runs { try copy.copy(bench.plain, to: theirs) }
+            }, agree: agree)
+        try await clear()
+        try await runner.compare(
+            bench.name, with: Peer(name: "cp, removed", version: copy.peer.version), clock: .wall,
+            note: "both take their copy away again, ours with its bytes overwritten",
+            ours: { (runs) async throws(CofferError) in
+                for _ in 0..<runs { try await bench.store.view(sealed).end() }
+            },
+            theirs: { (runs) async throws(CofferError) in
+                for _ in 0..<runs {
+                    try copy.copy(bench.plain, to: theirs)
+                    try bench.workspace.remove(theirs)
                 }
-                return true
-            })
+            }, agree: agree)
         try await bench.store.discard(sealed)
-        try bench.workspace.remove(theirs)
     }
 
     private static func randomRead(_ runner: Runner) async throws(CofferError) {

@@ -24,10 +24,8 @@ struct FileStoreCalls: Sendable {
     /// Opens a sealed file for reading at any place and gives what reads there.
     let reader: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Reader
 
-    /// Lends a view copy of a sealed file to the closure and takes it away again.
-    let withViewCopy:
-        @Sendable (_ sealed: FilePath, _ use: @Sendable (FilePath) async throws(CofferError) -> Void)
-            async throws(CofferError) -> Void
+    /// Gives a view copy of a sealed file, which is there until it is told to end.
+    let view: @Sendable (_ sealed: FilePath) async throws(CofferError) -> LentView
 
     /// Gives so many bytes at an offset.
     typealias Reader = @Sendable (_ offset: Int64, _ count: Int) async throws(CofferError) -> [UInt8]
@@ -77,14 +75,8 @@ struct FileStoreCalls: Sendable {
                 let reader = try await files.reader(for: names.id(of: name))
                 return { (offset, count) throws(CofferError) in try reader.read(at: offset, count: count) }
             },
-            withViewCopy: { (name, use) async throws(CofferError) in
-                do {
-                    try await files.withViewCopy(of: names.id(of: name)) { path in try await use(path) }
-                } catch let error as CofferError {
-                    throw error
-                } catch {
-                    throw CofferError(.internalFailure, "Viewing failed.")
-                }
+            view: { (name) async throws(CofferError) in
+                try await LentView(of: names.id(of: name), in: files)
             })
     }
 }

@@ -89,14 +89,16 @@ public final class FileStore: Sendable {
             let found = try index.records(of: present, in: vault) { (protection) throws(CofferError) in
                 try core.keys.key(protection)
             }
-            let sorted = found.sorted {
-                $0.record.name == $1.record.name
-                    ? $0.record.id.uuid.bytes.lexicographicallyPrecedes($1.record.id.uuid.bytes)
-                    : $0.record.name.lexicographicallyPrecedes($1.record.name)
+            // Their places are sorted: a record is much to move.
+            let order = found.indices.sorted {
+                let (one, other) = (found[$0].record, found[$1].record)
+                return one.name == other.name
+                    ? one.id.uuid.bytes.lexicographicallyPrecedes(other.id.uuid.bytes)
+                    : one.name.lexicographicallyPrecedes(other.name)
             }
             var infos: [FileInfo] = []
-            infos.reserveCapacity(sorted.count)
-            for entry in sorted { infos.append(try entry.record.info(entry.protection)) }
+            infos.reserveCapacity(order.count)
+            for place in order { infos.append(try found[place].record.info(found[place].protection)) }
             return infos
         }
     }

@@ -9,6 +9,7 @@ extension FixedWidthInteger where Self: Sendable {
 
 extension Span<UInt8> {
     /// The big-endian number at `offset`; traps when it does not fit.
+    @inlinable
     package func bigEndian<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int) -> Number {
         var value: Number = 0
         for index in offset..<offset + Number.bitWidth / 8 {

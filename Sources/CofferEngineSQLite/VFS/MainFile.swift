@@ -12,6 +12,16 @@ final class MainFile: ShimFile {
     var hasOverwrittenFrames = false
     /// Counts how often this connection has taken the WAL's write lock or let go of it.
     private(set) var writeLockPeriod = 0
+    /// How far the WAL was valid when this connection last let go of the write lock.
+    struct ValidWAL {
+        let frames: UInt32
+        let salts: UInt64
+        /// The ``writeLockPeriod`` that ended then.
+        let lockPeriod: Int
+    }
+    private(set) var validWAL: ValidWAL?
+    /// The header of the WAL's index, in memory that is shared with other connections.
+    private var indexHeader: Region?
 
     private let scratch: Scratch
     /// The end of page 1 as it was when ``header`` was decrypted.
@@ -212,12 +222,36 @@ final class MainFile: ShimFile {
     }
 
     /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
+    override func shmMap(
+        _ region: Int32, _ size: Int32, _ extend: Int32,
+        _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> Int32 {
+        let status = unsafe lower.shmMap(region, size, extend, result)
+        if region == 0 { indexHeader = unsafe (result?.pointee).map { unsafe Region($0, count: 48) } }
+        return status
+    }
+
+    override func shmUnmap(_ delete: Int32) -> Int32 {
+        indexHeader = nil
+        return lower.shmUnmap(delete)
+    }
+
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
         if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_IOERR_AUTH_CODE }
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
-            if flags & SQLITE_SHM_UNLOCK != 0 { hasOverwrittenFrames = false }
+            if flags & SQLITE_SHM_UNLOCK != 0 {
+                hasOverwrittenFrames = false
+                noteValidWAL()
+            }
             writeLockPeriod += 1
         }
         return lower.shmLock(offset, count, flags)
+    }
+
+    /// While the write lock is still held, so that nobody else writes the header (SQLite, walformat, 2.2.1).
+    private func noteValidWAL() {
+        validWAL = indexHeader.map {
+            ValidWAL(frames: $0.word32(16), salts: $0.word64(32), lockPeriod: writeLockPeriod)
+        }
     }
 }

@@ -43,6 +43,16 @@ import Glibc
         unsafe UInt32(littleEndian: UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self))
     }
 
+    /// Four bytes as they are in memory.
+    func word32(_ offset: Int) -> UInt32 {
+        unsafe UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self)
+    }
+
+    /// Eight bytes as they are in memory.
+    func word64(_ offset: Int) -> UInt64 {
+        unsafe UnsafeRawPointer(address(offset, 8)).loadUnaligned(as: UInt64.self)
+    }
+
     func setBigEndian32(_ value: UInt32, at offset: Int) {
         unsafe UnsafeMutableRawPointer(address(offset, 4)).storeBytes(of: value.bigEndian, as: UInt32.self)
     }
@@ -96,26 +106,6 @@ import Glibc
             offset += 1
         }
         return true
-    }
-
-    /// SQLite's checksum of a WAL, which goes on from `sums`, over words of 32 bits in pairs.
-    func addingChecksum(
-        to sums: (first: UInt32, second: UInt32), isBigEndian: Bool
-    ) -> (first: UInt32, second: UInt32) {
-        precondition(count % 8 == 0)
-        let words = unsafe UnsafeRawPointer(start)
-        // In locals, which stay in registers: each step waits for the one before.
-        var (first, second) = sums
-        var offset = 0
-        let swaps = isBigEndian != (1.bigEndian == 1)
-        while offset < count {
-            let left = unsafe words.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
-            let right = unsafe words.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
-            first = (first &+ (swaps ? left.byteSwapped : left)) &+ second
-            second = (second &+ (swaps ? right.byteSwapped : right)) &+ first
-            offset += 8
-        }
-        return (first, second)
     }
 
     /// A copy, for what is not secret.

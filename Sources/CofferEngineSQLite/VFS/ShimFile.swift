@@ -22,6 +22,15 @@ class ShimFile {
 
     func lock(_ level: Int32) -> Int32 { lower.lock(level) }
 
+    func shmMap(
+        _ region: Int32, _ size: Int32, _ extend: Int32,
+        _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> Int32 {
+        unsafe lower.shmMap(region, size, extend, result)
+    }
+
+    func shmUnmap(_ delete: Int32) -> Int32 { lower.shmUnmap(delete) }
+
     func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
         lower.shmLock(offset, count, flags)
     }

@@ -101,14 +101,14 @@ import CSQLite
             unsafe ShimMethods.with(file) { unsafe $0.lower.checkReservedLock(result) }
         }
         unsafe methods.xShmMap = { file, region, size, extend, result in
-            unsafe ShimMethods.with(file) { unsafe $0.lower.shmMap(region, size, extend, result) }
+            unsafe ShimMethods.with(file) { unsafe $0.shmMap(region, size, extend, result) }
         }
         unsafe methods.xShmLock = { file, offset, count, flags in
             unsafe ShimMethods.with(file) { $0.shmLock(offset, count, flags) }
         }
         unsafe methods.xShmBarrier = { file in unsafe ShimMethods.with(file) { $0.lower.shmBarrier() } }
         unsafe methods.xShmUnmap = { file, delete in
-            unsafe ShimMethods.with(file) { $0.lower.shmUnmap(delete) }
+            unsafe ShimMethods.with(file) { $0.shmUnmap(delete) }
         }
     }
 }

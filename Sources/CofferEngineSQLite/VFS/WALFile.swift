@@ -21,10 +21,12 @@ final class WALFile: ShimFile {
     /// Where a whole frame was read in the access before this one.
     private var rawFrame: Int64?
     /// The checksum of the frame that ends at ``end``, which was written here last: the next one continues
-    /// it, while this connection keeps the write lock. Afterwards others may have written there.
+    /// it, while this connection keeps the write lock. Afterwards others may have written there, unless the
+    /// frame was the last valid one when the lock was let go of: then it stays while the salts are the same.
     private struct Link {
         let end: Int64
-        let sums: (first: UInt32, second: UInt32)
+        let salts: UInt64
+        let sums: WALChecksum
         let lockPeriod: Int
     }
     private var link: Link?
@@ -167,22 +169,32 @@ final class WALFile: ShimFile {
     /// Puts the checksum into `header` that continues the chain on the disk.
     private func computeChecksum(_ header: Region, _ body: Region, at offset: Int64) -> Int32 {
         let previous = small.region.part(24, 8)
-        var sums: (first: UInt32, second: UInt32)
-        if let link, link.end == offset, link.lockPeriod == main.writeLockPeriod {
+        var sums: WALChecksum
+        let salts = header.word64(8)
+        if let link, link.end == offset, link.lockPeriod == main.writeLockPeriod || isValid(link, salts) {
             sums = link.sums
         } else {
             let result = readPrevious(at: offset)
             guard result == SQLITE_OK else { return result }
-            sums = (previous.bigEndian32(0), previous.bigEndian32(4))
+            sums = WALChecksum(first: previous.bigEndian32(0), second: previous.bigEndian32(4))
         }
         let isBigEndian = isBigEndian == true
-        sums = header.part(0, 8).addingChecksum(to: sums, isBigEndian: isBigEndian)
-        sums = body.addingChecksum(to: sums, isBigEndian: isBigEndian)
+        sums.add(header.part(0, 8).span, isBigEndian: isBigEndian)
+        sums.add(body.span, isBigEndian: isBigEndian)
         header.setBigEndian32(sums.first, at: 16)
         header.setBigEndian32(sums.second, at: 20)
         link = Link(
-            end: offset + Int64(frame.region.count), sums: sums, lockPeriod: main.writeLockPeriod)
+            end: offset + Int64(frame.region.count), salts: salts, sums: sums,
+            lockPeriod: main.writeLockPeriod)
         return SQLITE_OK
+    }
+
+    /// Whether the frame of `link` was the last one of the WAL with these salts when the write lock was let go
+    /// of.
+    private func isValid(_ link: Link, _ salts: UInt64) -> Bool {
+        guard let valid = main.validWAL, valid.lockPeriod == link.lockPeriod else { return false }
+        let frames = (link.end - Int64(Self.headerSize)) / Int64(frame.region.count)
+        return frames == Int64(valid.frames) && link.salts == salts && valid.salts == salts
     }
 
     /// Reads into the end of ``small`` what the checksum at `offset` continues, from the frame before or from

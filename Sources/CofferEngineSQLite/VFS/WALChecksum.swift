@@ -1,0 +1,70 @@
+/// SQLite's checksum of a write-ahead log: two sums over words of 32 bits in pairs (SQLite file format, 4.2).
+///
+/// A step is `first += left + second; second += right + first`, so that each waits for the one before. It is
+/// linear modulo 2^32: four parts of a page are summed at the same time and joined afterwards. What stood
+/// before a part of `n` pairs goes through it times the step's matrix to the power of `n`.
+package struct WALChecksum: Equatable, Sendable {
+    package var first: UInt32 = 0
+    package var second: UInt32 = 0
+
+    package init() {}
+
+    package init(first: UInt32, second: UInt32) { (self.first, self.second) = (first, second) }
+
+    /// Goes on over `bytes`, whose count is a multiple of 8.
+    package mutating func add(_ bytes: Span<UInt8>, isBigEndian: Bool) {
+        precondition(bytes.count % 8 == 0)
+        let swaps = isBigEndian != (1.bigEndian == 1)
+        let part = bytes.count / 4
+        guard !swaps, part >= 64, part.nonzeroBitCount == 1 else {
+            return unsafe addPairs(bytes.bytes, swaps: swaps)
+        }
+        unsafe addFourParts(bytes.bytes, of: part)
+    }
+
+    private mutating func addPairs(_ words: RawSpan, swaps: Bool) {
+        // In locals, which stay in registers.
+        var (first, second) = (first, second)
+        var offset = 0
+        while offset < words.byteCount {
+            let left = unsafe words.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self)
+            let right = unsafe words.unsafeLoadUnaligned(fromUncheckedByteOffset: offset + 4, as: UInt32.self)
+            first = (first &+ (swaps ? left.byteSwapped : left)) &+ second
+            second = (second &+ (swaps ? right.byteSwapped : right)) &+ first
+            offset += 8
+        }
+        (self.first, self.second) = (first, second)
+    }
+
+    /// The parts are `size` bytes each, a power of two; a lane of the vectors for each of them.
+    private mutating func addFourParts(_ words: RawSpan, of size: Int) {
+        func load(_ offset: Int) -> SIMD4<UInt32> {
+            unsafe words.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD4<UInt32>.self)
+        }
+        var firsts = SIMD4<UInt32>(first, 0, 0, 0)
+        var seconds = SIMD4<UInt32>(second, 0, 0, 0)
+        var offset = 0
+        while offset < size {
+            let low = SIMD8(lowHalf: load(offset), highHalf: load(size + offset))
+            let high = SIMD8(lowHalf: load(2 * size + offset), highHalf: load(3 * size + offset))
+            let lefts = SIMD8(lowHalf: low.evenHalf, highHalf: high.evenHalf)
+            let rights = SIMD8(lowHalf: low.oddHalf, highHalf: high.oddHalf)
+            firsts = (firsts &+ lefts.evenHalf) &+ seconds
+            seconds = (seconds &+ rights.evenHalf) &+ firsts
+            firsts = (firsts &+ lefts.oddHalf) &+ seconds
+            seconds = (seconds &+ rights.oddHalf) &+ firsts
+            offset += 16
+        }
+        // The step's matrix is (1 1; 1 2), symmetric as all its powers.
+        var (a, b, c): (UInt32, UInt32, UInt32) = (1, 1, 2)
+        for _ in 0..<(size / 8).trailingZeroBitCount {
+            (a, b, c) = (a &* a &+ b &* b, b &* (a &+ c), b &* b &+ c &* c)
+        }
+        (first, second) = (firsts[0], seconds[0])
+        for lane in 1..<4 {
+            (first, second) = (
+                a &* first &+ b &* second &+ firsts[lane], b &* first &+ c &* second &+ seconds[lane]
+            )
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// The checkout that these tests were compiled from.
 enum Repository {
@@ -64,7 +65,6 @@ enum Repository {
         process.standardError = output
         try process.run()
         let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: text, as: UTF8.self))
+        return (process.ended(), String(decoding: text, as: UTF8.self))
     }
 }

@@ -5,8 +5,8 @@ import SystemPackage
 /// Whether a home is alive, being wiped, wholly or of its tokens, or wiped: one sector, written in place,
 /// reserved when the home is made, so that wiping needs no space on the disk.
 ///
-/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded),
-/// zeros.
+/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded), in a
+/// tombstone its cause (296), zeros.
 struct HomeState: Equatable {
     enum Word: String, CaseIterable {
         case live = "LIVE"
@@ -24,6 +24,8 @@ struct HomeState: Equatable {
 
     let word: Word
     let vaultID: VaultID
+    /// Of a tombstone, as far as it is there.
+    var cause: WipeCause?
 
     /// Whether there is a vault to use.
     var isAlive: Bool { word == .live || word == .wipingTokens }
@@ -41,8 +43,9 @@ struct HomeState: Equatable {
         guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }
         let text = try reader.take(8)
         guard let word = Word.allCases.first(where: { $0.bytes == text }) else { throw reader.damaged }
+        let cause = try reader.take(WipeCause.size)
         try reader.expectPadding()
-        return HomeState(word: word, vaultID: vaultID)
+        return HomeState(word: word, vaultID: vaultID, cause: WipeCause(cause))
     }
 
     /// Makes this the state of `home` and flushes it: the first time by rename, from then on in place.
@@ -53,6 +56,7 @@ struct HomeState: Equatable {
         writer.pad(to: 16)
         writer.append(vaultID.bytes)
         writer.append(word.bytes)
+        writer.append(cause?.bytes ?? [])
         writer.pad(to: Self.size)
         let record = writer.bytes
         guard try home.status(of: Self.fileName) != nil else {

@@ -5,8 +5,8 @@ import SystemPackage
 /// The namespaces of users, homes of their own that go with the home around them.
 extension Wiper {
     /// Writes every namespace's tombstone and destroys its keys.
-    func destroyKeysOfNamespaces() throws(CofferError) {
-        for wiper in try namespaces() { try wiper.destroyOwnKeys() }
+    func destroyKeysOfNamespaces(reason: String) throws(CofferError) {
+        for wiper in try namespaces() { try wiper.destroyOwnKeys(reason: reason) }
     }
 
     /// Erases every namespace, and what lies beside them.
@@ -18,12 +18,12 @@ extension Wiper {
     }
 
     /// Its tombstone and its keys, where it has a vault.
-    private func destroyOwnKeys() throws(CofferError) {
+    private func destroyOwnKeys(reason: String) throws(CofferError) {
         try home.exclusively { () throws(CofferError) in
             guard let state = try home.state(), state.word != .wiped,
                 try home.directory.status(of: Home.vaultName) != nil
             else { return }
-            try HomeState(word: .wiping, vaultID: state.vaultID).write(in: home.directory)
+            try markWiped(.wiping, state.vaultID, reason: reason)
             _ = try destroyKeys(in: home.directory.open(Home.vaultName, [.read, .directory]))
         }
     }
@@ -34,7 +34,7 @@ extension Wiper {
             guard let state = try home.state() else { return false }
             let isBegun = try isInterrupted()
             guard state.word != .wiped || isBegun else { return false }
-            try HomeState(word: .wiping, vaultID: state.vaultID).write(in: home.directory)
+            try markWiped(.wiping, state.vaultID, reason: reason)
             let scope = WipeScope.user("")
             _ = try finish(state.vaultID, reason: reason, scope: scope, completes: false)
             return true
@@ -49,7 +49,8 @@ extension Wiper {
             let path = home.path.pushing(Home.usersName).pushing(name)
             let location = HomeLocation(path: path, sessionBus: home.service.address)
             guard try users.status(of: name)?.kind == .directory else { continue }
-            wipers.append(Wiper(home: try Home.openDirectory(location), time: time))
+            let namespace = try Home.openDirectory(location)
+            wipers.append(Wiper(home: namespace, time: time, orderDigest: orderDigest))
         }
         return wipers
     }

@@ -30,11 +30,12 @@ struct Wiper {
             guard error.code == .notInitialised else { throw error }
             return
         }
-        let wiper = Wiper(home: home, time: time)
+        var wiper = Wiper(home: home, time: time)
         if try wiper.isInterrupted() {
             try home.exclusively { () throws(CofferError) in
                 guard try wiper.isInterrupted(), let state = try home.state() else { return }
-                let reason = "an interrupted wipe"
+                wiper.orderDigest = state.cause?.orderDigest
+                let reason = state.cause?.reason ?? "an interrupted wipe"
                 if state.word == .wipingTokens {
                     _ = try wiper.finishTokens(state.vaultID, reason: reason, completes: true, device: nil)
                 } else {
@@ -91,7 +92,7 @@ struct Wiper {
                     throw CofferError.wiped
                 }
                 let isResumed = state.word == word
-                if !isResumed { try HomeState(word: word, vaultID: state.vaultID).write(in: home.directory) }
+                if !isResumed { try markWiped(word, state.vaultID, reason: reason) }
                 report(WipeProgress(.tombstone))
                 guard word == .wiping else {
                     return try finishTokens(
@@ -103,6 +104,12 @@ struct Wiper {
             guard error.code == .readOnly, scope != .tokens else { throw error }
             throw dropWithoutTheDisk(error)
         }
+    }
+
+    /// Writes the tombstone.
+    func markWiped(_ word: HomeState.Word, _ vaultID: VaultID, reason: String) throws(CofferError) {
+        let cause = WipeCause(reason: reason, orderDigest: orderDigest)
+        try HomeState(word: word, vaultID: vaultID, cause: cause).write(in: home.directory)
     }
 
     /// Everything after the tombstone.
@@ -119,7 +126,7 @@ struct Wiper {
         if try home.directory.status(of: Home.vaultName) != nil {
             let vault = try home.directory.open(Home.vaultName, [.read, .directory])
             removed["keys"] = try destroyKeys(in: vault)
-            try destroyKeysOfNamespaces()
+            try destroyKeysOfNamespaces(reason: reason)
             keysGone = Clock.sinceBoot
             report(WipeProgress(.keys))
             try removeData(of: vaultID, in: vault, &removed)

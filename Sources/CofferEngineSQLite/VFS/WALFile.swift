@@ -189,8 +189,8 @@ final class WALFile: ShimFile {
         return SQLITE_OK
     }
 
-    /// Whether the frame of `link` was the last one of the WAL with these salts when the write lock was let go
-    /// of.
+    /// Whether the frame of `link` was the last valid one of the WAL with these salts when the write lock was
+    /// let go of.
     private func isValid(_ link: Link, _ salts: UInt64) -> Bool {
         guard let valid = main.validWAL, valid.lockPeriod == link.lockPeriod else { return false }
         let frames = (link.end - Int64(Self.headerSize)) / Int64(frame.region.count)

@@ -67,3 +67,6 @@ func fill(_ db: Database, count: Int, text: String = "plain text canary") throws
 func integrity(_ db: Database) throws -> String {
     try String.fetchOne(db, sql: "PRAGMA integrity_check") ?? "no answer"
 }
+
+/// The big-endian number of these bytes.
+func number(_ bytes: ArraySlice<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }

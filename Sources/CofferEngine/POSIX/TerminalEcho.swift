@@ -7,7 +7,10 @@ struct TerminalEcho {
     /// The terminal that a signal handler has to restore; there is at most one.
     // nonisolated(unsafe): written before the handlers that read it are in place, by the one thread that asks
     // for a passcode; a handler can wait for no lock.
-    nonisolated(unsafe) private static var silenced: (terminal: CInt, settings: termios) = (-1, termios())
+    //
+    // The settings lie on the heap: Swift 6.3 reserves three bytes too few for a static variable of this tuple
+    // with a termios in it, as the address sanitizer shows.
+    nonisolated(unsafe) private static var silenced: (terminal: CInt, settings: UnsafeMutablePointer<termios>)?
 
     private let handlers: SignalHandlers
 
@@ -16,7 +19,9 @@ struct TerminalEcho {
     static func off(_ descriptor: borrowing Descriptor) -> TerminalEcho? {
         var settings = termios()
         guard descriptor.isTerminal, unsafe tcgetattr(descriptor.raw, &settings) == 0 else { return nil }
-        unsafe silenced = (descriptor.raw, settings)
+        let saved = unsafe silenced?.settings ?? .allocate(capacity: 1)
+        unsafe saved.initialize(to: settings)
+        unsafe silenced = (descriptor.raw, saved)
         let handlers = unsafe SignalHandlers.install([SIGHUP, SIGINT, SIGQUIT, SIGTERM]) { number, _, _ in
             TerminalEcho.end(by: number)
         }
@@ -29,14 +34,19 @@ struct TerminalEcho {
     }
 
     private static func end(by number: Int32) {
-        unsafe tcsetattr(silenced.terminal, TCSANOW, &silenced.settings)
+        setBack(TCSANOW)
         clinux_default_signal(number)
         kill(getpid(), number)
     }
 
     /// Makes the terminal what it was.
     func restore() {
-        unsafe tcsetattr(Self.silenced.terminal, TCSAFLUSH, &Self.silenced.settings)
+        Self.setBack(TCSAFLUSH)
         handlers.restore()
+    }
+
+    private static func setBack(_ when: CInt) {
+        guard let silenced = unsafe silenced else { return }
+        unsafe tcsetattr(silenced.terminal, when, silenced.settings)
     }
 }

@@ -4,13 +4,15 @@ import CLinux
 /// A terminal that does not show what is typed, until it is told to again: also when a signal ends the
 /// process meanwhile.
 struct TerminalEcho {
+    private typealias Silenced = (terminal: CInt, settings: UnsafeMutablePointer<termios>)
+
     /// The terminal that a signal handler has to restore; there is at most one.
     // nonisolated(unsafe): written before the handlers that read it are in place, by the one thread that asks
     // for a passcode; a handler can wait for no lock.
     //
-    // The settings lie on the heap: Swift 6.3 reserves three bytes too few for a static variable of this tuple
-    // with a termios in it, as the address sanitizer shows.
-    nonisolated(unsafe) private static var silenced: (terminal: CInt, settings: UnsafeMutablePointer<termios>)?
+    // The settings lie on the heap: for a static tuple with a termios, Swift 6.3 reserves three bytes too
+    // few, as the address sanitizer shows.
+    nonisolated(unsafe) private static var silenced: Silenced?
 
     private let handlers: SignalHandlers
 

@@ -48,13 +48,11 @@ package struct Descriptor: ~Copyable, Sendable {
     private static func open(
         _ name: FilePath, _ mode: Mode, base: CInt, shown: FilePath
     ) throws(CofferError) -> Descriptor {
-        while true {
-            let raw = unsafe name.withPlatformString {
-                unsafe clinux_openat(base, $0, mode.rawValue | O_CLOEXEC, 0o600)
-            }
-            if raw >= 0 { return Descriptor(raw: raw, path: shown) }
-            guard Errno.current == EINTR else { throw Errno.failure("open", shown) }
+        let raw = unsafe name.withPlatformString { name in
+            Errno.uninterrupted { unsafe clinux_openat(base, name, mode.rawValue | O_CLOEXEC, 0o600) }
         }
+        guard raw >= 0 else { throw Errno.failure("open", shown) }
+        return Descriptor(raw: raw, path: shown)
     }
 
     /// Takes over a descriptor that this process was given by number.
@@ -162,16 +160,14 @@ extension Descriptor {
         try flush { fdatasync(raw) }
     }
 
-    /// Interrupted is not failed: the flush is asked for again.
     private func flush(_ call: () -> CInt) throws(CofferError) {
-        while call() != 0 {
-            guard Errno.current == EINTR else { throw Errno.failure("flush", path) }
-        }
+        guard Errno.uninterrupted(call) == 0 else { throw Errno.failure("flush", path) }
     }
 
     /// Sets the size.
     package func truncate(to size: Int64) throws(CofferError) {
-        guard ftruncate(raw, off_t(size)) == 0 else { throw Errno.failure("resize", path) }
+        let result = Errno.uninterrupted { ftruncate(raw, off_t(size)) }
+        guard result == 0 else { throw Errno.failure("resize", path) }
     }
 
     /// Makes a full disk show early: reserves space where the file system can. In memory, where reserving

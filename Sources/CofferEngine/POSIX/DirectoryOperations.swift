@@ -41,7 +41,9 @@ extension Descriptor {
     /// where the file system has no such files.
     package func openUnnamed() throws(CofferError) -> Descriptor? {
         // O_TMPFILE hides behind _GNU_SOURCE.
-        let raw = unsafe clinux_openat(self.raw, ".", 0o20_000_000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)
+        let raw = Errno.uninterrupted {
+            unsafe clinux_openat(self.raw, ".", 0o20_000_000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)
+        }
         if raw >= 0 { return Descriptor(raw: raw, path: path) }
         switch Errno.current {
         case EOPNOTSUPP, EISDIR, ENOENT, EINVAL: return nil
@@ -78,8 +80,8 @@ extension Descriptor {
 
     /// The names in this directory, without `.` and `..`, in no order.
     package func names() throws(CofferError) -> [FilePath] {
-        let own = unsafe ".".withCString {
-            unsafe clinux_openat(raw, $0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        let own = Errno.uninterrupted {
+            unsafe clinux_openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         }
         guard own >= 0 else { throw Errno.failure("list", path) }
         guard let stream = unsafe fdopendir(own) else {

@@ -8,6 +8,14 @@ package enum Errno {
     /// The calling thread's `errno`.
     package static var current: Int32 { clinux_errno() }
 
+    /// What `call` gives when no signal interrupts it: an interrupted call is made again.
+    static func uninterrupted(_ call: () -> CInt) -> CInt {
+        while true {
+            let result = call()
+            guard result < 0, current == EINTR else { return result }
+        }
+    }
+
     /// The error for `errno` after `action` on `path` failed.
     package static func failure(_ action: String, _ path: FilePath?, errno number: Int32 = current)
         -> CofferError

@@ -160,6 +160,7 @@ extension Descriptor {
         try flush { fdatasync(raw) }
     }
 
+    /// Interrupted is not failed: the flush is asked for again.
     private func flush(_ call: () -> CInt) throws(CofferError) {
         guard Errno.uninterrupted(call) == 0 else { throw Errno.failure("flush", path) }
     }

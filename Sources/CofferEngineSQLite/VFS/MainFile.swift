@@ -221,13 +221,15 @@ final class MainFile: ShimFile {
         entry.isRevoked ? SQLITE_IOERR_AUTH_CODE : lower.lock(level)
     }
 
-    /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
     override func shmMap(
         _ region: Int32, _ size: Int32, _ extend: Int32,
         _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
     ) -> Int32 {
         let status = unsafe lower.shmMap(region, size, extend, result)
-        if region == 0 { indexHeader = unsafe (result?.pointee).map { unsafe Region($0, count: 48) } }
+        if region == 0 {
+            let start = unsafe status == SQLITE_OK ? result?.pointee : nil
+            indexHeader = unsafe start.map { unsafe Region($0, count: 48) }
+        }
         return status
     }
 
@@ -236,6 +238,7 @@ final class MainFile: ShimFile {
         return lower.shmUnmap(delete)
     }
 
+    /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
         if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_IOERR_AUTH_CODE }
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
@@ -248,7 +251,8 @@ final class MainFile: ShimFile {
         return lower.shmLock(offset, count, flags)
     }
 
-    /// While the write lock is still held, so that nobody else writes the header (SQLite, walformat, 2.2.1).
+    /// While the write lock is still held, so that nobody else writes the header (SQLite, WAL-mode file
+    /// format).
     private func noteValidWAL() {
         validWAL = indexHeader.map {
             ValidWAL(frames: $0.word32(16), salts: $0.word64(32), lockPeriod: writeLockPeriod)

@@ -106,6 +106,24 @@ public enum EncryptedDatabase {
         return configuration
     }
 
+    /// Ends a database whose queue or pool others may go on holding, after what runs on it: all that they do
+    /// with it afterwards fails with `locked`.
+    ///
+    /// Closing it would be GRDB's way, but a closed queue or pool ends the process when it is used. What
+    /// remains is a connection without key, without codec and without pages, until they let go of it.
+    static func retire(_ writer: any DatabaseWriter, _ lease: DatabaseLease) {
+        if !lease.isRevoked {
+            _ = try? writer.barrierWriteWithoutTransaction { try $0.checkpoint(.truncate) }
+            lease.revoke()
+        }
+        try? writer.barrierWriteWithoutTransaction { db in
+            if db.isInsideTransaction { try? db.rollback() }
+            try? db.execute(sql: "PRAGMA \(DatabaseLease.forgetPragma)")
+            db.releaseMemory()
+        }
+        (writer as? DatabasePool)?.invalidateReadOnlyConnections()
+    }
+
     /// A typed error for what a GRDB call threw: `corrupt` for a damaged page, `noSpace`, `busy` and so on.
     ///
     /// - Parameter error: What was thrown.

@@ -13,8 +13,9 @@ public import GRDB
 /// ```
 ///
 /// The class says when a database can be opened. A lock that drops the class takes the key back at once and
-/// closes the database: what runs on it fails, and what was committed stays. Ask for it again after the next
-/// unlock. Wiping the vault destroys every database; removing the passcode destroys those of the class
+/// closes the database: what runs on it fails, and so does all that is done with the queue or pool afterwards
+/// (``EncryptedDatabase/failure(_:)`` makes `locked` of it); what was committed stays. Ask for it again after
+/// the next unlock. Wiping the vault destroys every database; removing the passcode destroys those of the class
 /// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A wipe of the tokens alone leaves them.
 public actor VaultDatabases {
     /// What the files of these databases begin with.
@@ -119,7 +120,7 @@ public actor VaultDatabases {
             let writer = try await BlockingWork.run { _ throws(CofferError) in try make(lent) }
             let made = Open(writer: writer, lease: lent.lease)
             guard !lent.lease.isRevoked else {
-                await Self.close(writer)
+                await Self.retire(made)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
             }
             open[name] = made
@@ -156,10 +157,10 @@ public actor VaultDatabases {
     /// Closes every database that is open.
     public func close() async { await close { _ in true } }
 
-    /// Closes a database, if it is open, after what runs on it.
+    /// Closes a database, if it is open, after what runs on it. Its queue or pool fails from then on.
     public func close(_ name: String) async {
         if let opening = openings[name] { _ = await opening.value }
-        if let open = open.removeValue(forKey: name) { await Self.close(open.writer) }
+        if let open = open.removeValue(forKey: name) { await Self.retire(open) }
     }
 
     private func close(where isDoomed: @Sendable (DatabaseLease) -> Bool) async {
@@ -167,12 +168,12 @@ public actor VaultDatabases {
         // Taken out before the first of them is waited for: afterwards there may be others of their names.
         let doomed = open.filter { isDoomed($0.value.lease) }
         for name in doomed.keys { open[name] = nil }
-        for database in doomed.values { await Self.close(database.writer) }
+        for database in doomed.values { await Self.retire(database) }
     }
 
-    private static func close(_ writer: any DatabaseWriter) async {
+    private static func retire(_ open: Open) async {
         _ = try? await BlockingWork.run { _ throws(CofferError) in
-            do { try writer.close() } catch { throw EncryptedDatabase.failure(error) }
+            EncryptedDatabase.retire(open.writer, open.lease)
         }
     }
 }

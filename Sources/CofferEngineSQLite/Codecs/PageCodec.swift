@@ -1,8 +1,8 @@
 import CofferEngine
 
-/// What turns one page into its form on the disk and back, with contexts of its own: one for each open file.
+/// What turns one page into its form on the disk and back, with contexts of its own: one for each connection.
 ///
-/// Not thread-safe, as a `sqlite3_file` is not either.
+/// Not thread-safe, as a `sqlite3_file` is not either. This class itself opens and seals nothing.
 class PageCodec {
     /// The size of a page.
     final let pageSize: Int

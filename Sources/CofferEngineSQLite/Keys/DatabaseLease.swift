@@ -67,9 +67,11 @@ package final class DatabaseLease: Sendable {
     /// How the pages are encrypted.
     package var format: CodecFormat { entry.format }
 
-    /// The pragmas that only the shim answers: with the format's name, and by guarding the connection.
+    /// The pragmas that only the shim answers: with the format's name, by guarding the connection, and by
+    /// forgetting what came of a key that was taken back.
     package static let proofPragma = ShimVFS.proofPragma
     package static let guardPragma = ShimVFS.guardPragma
+    package static let forgetPragma = ShimVFS.forgetPragma
 
     /// Whether the key was taken back.
     package var isRevoked: Bool { entry.isRevoked }

@@ -6,8 +6,6 @@ import CSQLite
 /// the ciphertext, as in SQLCipher's journals, so it is shifted by the difference.
 final class JournalFile: ShimFile {
     private let main: MainFile
-    private var codec: PageCodec
-    private var codecVersion: Int
     private let scratch: Scratch
     private let small = Scratch(count: 8)
 
@@ -32,25 +30,15 @@ final class JournalFile: ShimFile {
     private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
     private static let sampleStep = 200
 
-    init?(lower: LowerFile, main: MainFile) {
-        guard let codec = main.entry.codec(first: main.codec.identity) else { return nil }
+    init(lower: LowerFile, main: MainFile) {
         self.main = main
-        self.codec = codec
-        codecVersion = main.codecVersion
-        scratch = Scratch(count: codec.pageSize)
+        scratch = Scratch(count: main.codec.pageSize)
         super.init(lower: lower)
     }
 
+    private var codec: PageCodec { main.codec }
     private var page: Int { codec.pageSize }
     private func note(_ shape: String) { main.entry.trace?.note(.journal, shape) }
-
-    private func follow() -> Bool {
-        guard codecVersion != main.codecVersion else { return true }
-        guard let other = main.entry.codec(first: main.codec.identity) else { return false }
-        codec = other
-        codecVersion = main.codecVersion
-        return true
-    }
 
     /// The sum over every 200th byte that SQLite's checksum is made of.
     private func samples(_ page: Region) -> UInt32 {
@@ -66,7 +54,7 @@ final class JournalFile: ShimFile {
     // MARK: Reading
 
     override func read(_ region: Region, at offset: Int64) -> Int32 {
-        guard !main.entry.isRevoked, follow() else { return SQLITE_IOERR_AUTH_CODE }
+        guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         if region.count == page { return readPage(region, at: offset) }
         guard region.count < page else {
             note("refused read")
@@ -121,7 +109,7 @@ final class JournalFile: ShimFile {
     // MARK: Writing
 
     override func write(_ region: Region, at offset: Int64) -> Int32 {
-        guard !main.entry.isRevoked, follow() else { return SQLITE_IOERR_AUTH_CODE }
+        guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         hasWritten = true
         if region.count == page { return writePage(region, at: offset) }
         guard region.count < page else {

@@ -3,9 +3,8 @@ import CSQLite
 /// The database file: whole pages, each encrypted for itself.
 final class MainFile: ShimFile {
     let entry: KeyEntry
+    /// Also what the journal and the WAL go through.
     private(set) var codec: PageCodec
-    /// Counts changes of the codec, for the journal and the WAL to follow.
-    private(set) var codecVersion = 0
     /// While a checkpoint runs, pages go from the WAL to here as they are.
     private(set) var isCheckpointing = false
     /// Whether this connection has overwritten a WAL frame in place since it last let go of the write lock.
@@ -95,7 +94,6 @@ final class MainFile: ShimFile {
         let first = clear.bytes
         if first != codec.identity, let other = entry.codec(first: first), other.identity == first {
             codec = other
-            codecVersion += 1
         }
         if first == codec.identity, codec.open(page, number: 1) { return true }
         page.zero()
@@ -206,8 +204,19 @@ final class MainFile: ShimFile {
             return SQLITE_OK
         case (ShimVFS.guardPragma, false):
             return guardian.install() ? SQLITE_OK : SQLITE_ERROR
+        case (ShimVFS.forgetPragma, false):
+            forget()
+            return SQLITE_OK
         default: return SQLITE_NOTFOUND
         }
+    }
+
+    /// Once the key was taken back: gives up what was derived from it, and what was decrypted.
+    private func forget() {
+        guard entry.isRevoked else { return }
+        codec = PageCodec(pageSize: codec.pageSize, reserve: codec.reserve, identity: codec.identity)
+        knowsHeader = false
+        for kept in [scratch, header, headerTail] { kept.region.zero() }
     }
 
     /// Whether what lies on the disk is no plain database; a file without pages is not one either.

@@ -9,6 +9,8 @@ import Glibc
     static let proofPragma = "coffer_codec"
     /// Puts the connection under the rules of ``ConnectionGuard``.
     static let guardPragma = "coffer_guard"
+    /// Has a connection whose key was taken back forget what it made of it.
+    static let forgetPragma = "coffer_forget"
 
     /// The memory that a registered VFS must keep, which is for ever.
     ///

@@ -11,8 +11,6 @@ final class WALFile: ShimFile {
     private static let frameHeader = 24
 
     private let main: MainFile
-    private var codec: PageCodec
-    private var codecVersion: Int
     /// A frame: its header, then the page.
     private let frame: Scratch
     private let small = Scratch(count: 32)
@@ -33,29 +31,19 @@ final class WALFile: ShimFile {
     /// Whether the words of the checksum are big-endian; `nil` until the header was seen.
     private var isBigEndian: Bool?
 
-    init?(lower: LowerFile, main: MainFile) {
-        guard let codec = main.entry.codec(first: main.codec.identity) else { return nil }
+    init(lower: LowerFile, main: MainFile) {
         self.main = main
-        self.codec = codec
-        codecVersion = main.codecVersion
-        frame = Scratch(count: Self.frameHeader + codec.pageSize)
+        frame = Scratch(count: Self.frameHeader + main.codec.pageSize)
         super.init(lower: lower)
     }
 
+    private var codec: PageCodec { main.codec }
     private var page: Int { codec.pageSize }
     private func note(_ shape: String) { main.entry.trace?.note(.wal, shape) }
 
     private func refused(_ shape: String) -> Int32 {
         note("refused " + shape)
         return SQLITE_IOERR
-    }
-
-    private func follow() -> Bool {
-        guard codecVersion != main.codecVersion else { return true }
-        guard let other = main.entry.codec(first: main.codec.identity) else { return false }
-        codec = other
-        codecVersion = main.codecVersion
-        return true
     }
 
     /// Whether `offset` is where a frame begins.
@@ -67,7 +55,7 @@ final class WALFile: ShimFile {
     // MARK: Reading
 
     override func read(_ region: Region, at offset: Int64) -> Int32 {
-        guard !main.entry.isRevoked, follow() else { return SQLITE_IOERR_AUTH_CODE }
+        guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         guard pending == nil else { return refused("read before a page") }
         rawFrame = nil
         let header = Int64(Self.frameHeader)
@@ -105,7 +93,7 @@ final class WALFile: ShimFile {
     // MARK: Writing
 
     override func write(_ region: Region, at offset: Int64) -> Int32 {
-        guard !main.entry.isRevoked, follow() else { return SQLITE_IOERR_AUTH_CODE }
+        guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         guard !main.entry.format.isReadOnly else { return SQLITE_READONLY }
         let raw = rawFrame
         rawFrame = nil

@@ -50,6 +50,75 @@ struct VaultDatabasesTests {
         }
     }
 
+    /// What ends a database that others hold.
+    enum End: CaseIterable {
+        case lock, close, closeAll, remove, closingTheSession, wipe
+
+        func of(_ name: String, _ databases: VaultDatabases, _ session: Session) async throws {
+            switch self {
+            case .lock: session.lock()
+            case .close: await databases.close(name)
+            case .closeAll: await databases.close()
+            case .remove: #expect(try await databases.remove(name))
+            case .closingTheSession: session.close()
+            case .wipe: _ = try await session.wipe()
+            }
+            // Also what the session's end sets going is over then.
+            await databases.close()
+        }
+    }
+
+    @Test("Whoever still holds an ended database gets an error from all of it", arguments: End.allCases)
+    func afterwards(_ end: End) async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let pool = try await databases.pool("pool")
+            let queue = try await databases.queue("queue")
+            try await fill(pool)
+            try await fill(queue)
+            try await end.of("pool", databases, vault.session)
+            if [.close, .remove].contains(end) { try await end.of("queue", databases, vault.session) }
+            await expectLocked(pool)
+            await expectLocked(queue)
+        }
+    }
+
+    private func expectLocked(_ writer: some DatabaseWriter) async {
+        #expect(await code { _ = try await count(writer) } == .locked)
+        let uses: [@Sendable (Database) throws -> Void] = [
+            { try $0.execute(sql: "INSERT INTO t VALUES (1)") },
+            { try $0.execute(sql: "CREATE TABLE u (x)") },
+            { _ = try Int.fetchOne($0, sql: "SELECT count(*) FROM t") },
+            { _ = try $0.tableExists("t") },
+        ]
+        for use in uses {
+            #expect(await code { try await mapped { try await writer.write(use) } } == .locked)
+            #expect(
+                await code { try await mapped { try await writer.writeWithoutTransaction(use) } } == .locked)
+        }
+    }
+
+    private func mapped(_ body: () async throws -> Void) async throws(CofferError) {
+        do { try await body() } catch { throw EncryptedDatabase.failure(error) }
+    }
+
+    @Test("A database that is closed is whole without its write-ahead log")
+    func closedIsWhole() async throws {
+        try await TemporaryVault.with { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let pool = try await databases.pool("notes")
+            try await fill(pool)
+            await databases.close("notes")
+            let folder = vault.location.path.string
+            let log = try #require(
+                try FileManager.default.subpathsOfDirectory(atPath: folder).first { $0.hasSuffix("-wal") })
+            let size = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(log)")[.size] as? Int
+            #expect(size == 0)
+            #expect(try await count(await databases.pool("notes")) == 1)
+            withExtendedLifetime(pool) {}
+        }
+    }
+
     @Test("A write that a lock meets fails, and what was committed stays")
     func lockDuringWrite() async throws {
         try await TemporaryVault.with { vault in

@@ -1,15 +1,14 @@
 import CofferEngine
-import TestSupport
 
 /// A scan of this process's own writable memory.
-enum OwnMemory {
+package enum OwnMemory {
     /// Whether it can be; a kernel may forbid it, and with a sanitizer there would be no end to it.
-    static let isReadable =
+    package static let isReadable =
         !Sanitizer.isOn && (try? ProcessMemory.forEachPiece(overlap: 0) { _ in }) != nil
 
     /// How often the bytes whose complements are `needles`, all of one size, occur. They are never formed
     /// here, so that the scan does not find itself.
-    static func count(complementsOf needles: [[UInt8]]) throws -> Int {
+    package static func count(complementsOf needles: [[UInt8]]) throws -> Int {
         var hits = 0
         try ProcessMemory.forEachPiece(overlap: needles.first?.count ?? 0) { piece in
             for needle in needles { hits += occurrences(of: needle, in: piece) }

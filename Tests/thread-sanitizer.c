@@ -1,8 +1,10 @@
-// What the thread sanitizer has to be told; Scripts/sanitize links it into every program that it builds for it.
+// What the thread sanitizer has to be told; Scripts/sanitize links it into every program that it builds for
+// it.
 //
-// Synchronization.Mutex is a word that is exchanged atomically, which the sanitizer sees, and, when two threads meet,
-// a call into the toolchain's library and the kernel, which it does not see. Here those two functions of the library
-// say what they order: all that came before an unlock has happened before whatever follows the next lock.
+// Synchronization.Mutex is a word that is exchanged atomically, which the sanitizer sees, and, when two
+// threads meet, a call into the toolchain's library and the kernel, which it does not see. Here those two
+// functions of the library say what they order: all that came before an unlock has happened before whatever
+// follows the next lock.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -55,16 +55,6 @@ enum Repository {
 
     /// Runs a program at the root; gives its exit code and what it printed on both streams.
     static func run(_ arguments: [String]) throws -> (code: Int32, output: String) {
-        let output = Pipe()
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = arguments
-        process.currentDirectoryURL = root
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        return (process.ended(), String(decoding: text, as: UTF8.self))
+        try Helper.run(["-C", root.path(percentEncoded: false)] + arguments)
     }
 }

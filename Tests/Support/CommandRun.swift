@@ -1,5 +1,5 @@
+import CofferEngine
 import Foundation
-import Glibc
 
 /// Another program that ran to its end, and what it left.
 package struct CommandRun: Sendable {
@@ -31,7 +31,7 @@ package struct CommandRun: Sendable {
     ///   - environment: What is set beside the environment of the tests.
     ///   - seconds: The deadline.
     /// - Returns: What it left; the code is 137 when it did not keep the deadline.
-    /// - Throws: What Foundation throws when the program cannot be run.
+    /// - Throws: `invalidInput` for an argument with a NUL; what hinders starting it.
     package static func run(
         _ program: String, _ arguments: [String], input: [UInt8] = [], descriptors: [Int: [UInt8]] = [:],
         environment: [String: String] = [:], seconds: Double = 180
@@ -42,21 +42,23 @@ package struct CommandRun: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         var redirections = "<\"$0/0\" >\"$0/1\" 2>\"$0/2\""
         try Data(input).write(to: folder.appending(path: "0"))
-        for (number, bytes) in descriptors {
+        for number in 3...9 {
+            // These tests may have been given some that would go on to the program.
+            guard let bytes = descriptors[number] else {
+                redirections += " \(number)<&-"
+                continue
+            }
             try Data(bytes).write(to: folder.appending(path: "\(number)"))
             redirections += " \(number)<\"$0/\(number)\""
         }
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments =
-            ["-c", "exec \"$@\" \(redirections)", folder.path(percentEncoded: false), program] + arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        try process.run()
-        let identifier = process.processIdentifier
-        let watchdog = DispatchWorkItem { _ = kill(identifier, SIGKILL) }
-        DispatchQueue(label: "coffer.watchdog").asyncAfter(deadline: .now() + seconds, execute: watchdog)
-        let code = process.ended()
-        watchdog.cancel()
+        let process = try CompanionProcess.start(
+            (["/usr/bin/env"] + environment.map { "\($0)=\($1)" }
+                + [
+                    "/bin/sh", "-c", "exec \"$@\" \(redirections)", folder.path(percentEncoded: false),
+                    program,
+                ]
+                + arguments).map { Array($0.utf8) })
+        let code = process.ended(within: seconds)
         return CommandRun(
             code: code, output: [UInt8](try Data(contentsOf: folder.appending(path: "1"))),
             errors: [UInt8](try Data(contentsOf: folder.appending(path: "2"))))
@@ -71,7 +73,7 @@ package struct CommandRun: Sendable {
     ///   - environment: What is set beside the environment of the tests.
     ///   - seconds: The deadline.
     /// - Returns: What it left.
-    /// - Throws: What Foundation throws when it cannot be run.
+    /// - Throws: As ``run(_:_:input:descriptors:environment:seconds:)``.
     package static func coffer(
         _ arguments: String..., input: [UInt8] = [], descriptors: [Int: [UInt8]] = [:],
         environment: [String: String] = [:], seconds: Double = 180

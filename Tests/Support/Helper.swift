@@ -1,75 +1,67 @@
+import CofferEngine
 import Foundation
-import Glibc
 
 /// Another program that a test talks to through its standard input and output.
 package final class Helper {
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    private let process: CompanionProcess
 
-    /// Starts `arguments[0]`, looked up in PATH, and waits for the line `ready`; `nil` when it ends without
-    /// one.
+    /// Starts `arguments[0]`, looked up in PATH by `env`, whose options may stand before it, and waits for
+    /// the line `ready`; `nil` when it ends without one.
     package init?(_ arguments: [String]) {
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = arguments
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return nil }
-        try? output.fileHandleForWriting.close()
+        guard let process = try? Self.start(arguments) else { return nil }
+        self.process = process
         guard line() == "ready" else {
-            _ = process.ended()
+            process.ended()
             return nil
         }
     }
 
     deinit { kill() }
 
+    // Foundation's Process looks at every open descriptor of these tests, which have thousands, and reads
+    // past its buffer over some hundreds.
+    private static func start(_ arguments: [String]) throws -> CompanionProcess {
+        try CompanionProcess.start((["/usr/bin/env"] + arguments).map { Array($0.utf8) }, readsOutput: true)
+    }
+
     /// The process's number.
-    package var identifier: Int32 { process.processIdentifier }
+    package var identifier: Int32 { process.identifier }
 
     /// Writes a line to its standard input.
-    package func send(_ line: String) {
-        try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
-    }
+    package func send(_ line: String) { try? process.write(Array((line + "\n").utf8).span) }
 
     /// The next line that it prints; `nil` at the end.
     package func line() -> String? {
         var bytes: [UInt8] = []
-        while let next = try? output.fileHandleForReading.read(upToCount: 1), let byte = next.first {
-            if byte == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
-            bytes.append(byte)
+        var next: [UInt8] = [0]
+        while true {
+            var span = next.mutableSpan
+            guard let count = try? process.read(into: &span), count == 1 else { return nil }
+            if next[0] == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
+            bytes.append(next[0])
         }
-        return nil
     }
 
     /// Kills it as a crash would and waits until it is gone.
-    package func kill() {
-        guard process.isRunning else { return }
-        _ = Glibc.kill(process.processIdentifier, SIGKILL)
-        _ = process.ended()
-    }
+    package func kill() { process.end() }
 
     /// Waits until it ends, or kills it at the deadline; gives the exit code, 128 and more for a signal.
-    package func end(seconds: Double = 120) -> Int32 {
-        let watchdog = DispatchWorkItem { [identifier] in _ = Glibc.kill(identifier, SIGKILL) }
-        DispatchQueue(label: "coffer.watchdog").asyncAfter(deadline: .now() + seconds, execute: watchdog)
-        let code = process.ended()
-        watchdog.cancel()
-        return code
-    }
+    package func end(seconds: Double = 120) -> Int32 { process.ended(within: seconds) }
 
     /// Runs `arguments` to their end; gives the exit code and what they printed.
     package static func run(_ arguments: [String]) throws -> (code: Int32, output: String) {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        let text = try output.fileHandleForReading.readToEnd() ?? Data()
-        return (process.ended(), String(decoding: text, as: UTF8.self))
+        let run = try CommandRun.run("/bin/sh", ["-c", "exec /usr/bin/env \"$@\" 2>&1", "sh"] + arguments)
+        return (run.code, run.text)
+    }
+}
+
+extension CompanionProcess {
+    /// Waits until it ends, or kills it at the deadline; gives the exit code, 128 and more for a signal.
+    package func ended(within seconds: Double) -> Int32 {
+        // The queue keeps it until its time comes, cancelled or not.
+        let watchdog = DispatchWorkItem { [weak self] in self?.end() }
+        DispatchQueue(label: "coffer.watchdog").asyncAfter(deadline: .now() + seconds, execute: watchdog)
+        defer { watchdog.cancel() }
+        return ended()
     }
 }

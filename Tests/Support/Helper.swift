@@ -11,7 +11,7 @@ package final class Helper {
         guard let process = try? Self.start(arguments) else { return nil }
         self.process = process
         guard line() == "ready" else {
-            process.ended()
+            process.end()
             return nil
         }
     }

@@ -88,7 +88,8 @@ package final class CompanionProcess: Sendable {
         _ = ended()
     }
 
-    /// Waits until it ends; gives the exit code, 128 + number when a signal ended it.
+    /// Waits until it ends; gives the exit code, 128 + number when a signal ended it, -1 when the system does
+    /// not know.
     @discardableResult
     package func ended() -> Int32 {
         // Without the lock, so that others can end it meanwhile.
@@ -100,8 +101,11 @@ package final class CompanionProcess: Sendable {
         return code.withLock { code in
             if let code { return code }
             var status: CInt = 0
-            while unsafe waitpid(identifier, &status, 0) < 0, Errno.current == EINTR {}
-            let found = clinux_exit_code(status)
+            var result: pid_t = -1
+            repeat {
+                result = unsafe waitpid(identifier, &status, 0)
+            } while result < 0 && Errno.current == EINTR
+            let found = result < 0 ? -1 : clinux_exit_code(status)
             code = found
             return found
         }

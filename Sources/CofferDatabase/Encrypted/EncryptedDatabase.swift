@@ -112,15 +112,17 @@ public enum EncryptedDatabase {
     /// Closing it would be GRDB's way, but a closed queue or pool ends the process when it is used. What
     /// remains is a connection without key, without codec and without pages, until they let go of it.
     static func retire(_ writer: any DatabaseWriter, _ lease: DatabaseLease) {
-        if !lease.isRevoked {
-            _ = try? writer.barrierWriteWithoutTransaction { try $0.checkpoint(.truncate) }
-            lease.revoke()
-        }
+        let forget = "PRAGMA \(DatabaseLease.forgetPragma)"
         try? writer.barrierWriteWithoutTransaction { db in
+            // Throws where the program closed it itself: a checkpoint there would end the process too.
+            try db.execute(sql: forget)
             if db.isInsideTransaction { try? db.rollback() }
-            try? db.execute(sql: "PRAGMA \(DatabaseLease.forgetPragma)")
+            if !lease.isRevoked { _ = try? db.checkpoint(.truncate) }
+            lease.revoke()
+            try db.execute(sql: forget)
             db.releaseMemory()
         }
+        lease.revoke()
         (writer as? DatabasePool)?.invalidateReadOnlyConnections()
     }
 

@@ -15,8 +15,10 @@ public import GRDB
 /// The class says when a database can be opened. A lock that drops the class takes the key back at once and
 /// closes the database: what runs on it fails, and so does all that is done with the queue or pool afterwards
 /// (``EncryptedDatabase/failure(_:)`` makes `locked` of it); what was committed stays. Ask for it again after
-/// the next unlock. Wiping the vault destroys every database; removing the passcode destroys those of the
-/// class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A wipe of the tokens alone leaves them.
+/// the next unlock. To close one yourself, call ``close(_:)``: after GRDB's own `close()` it counts as open
+/// still, and reading through the closed queue ends the process. Wiping the vault destroys every database;
+/// removing the passcode destroys those of the class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A
+/// wipe of the tokens alone leaves them.
 public actor VaultDatabases {
     /// What the files of these databases begin with.
     private static let scope = "database"

@@ -102,6 +102,24 @@ struct VaultDatabasesTests {
         do { try await body() } catch { throw EncryptedDatabase.failure(error) }
     }
 
+    @Test("What a program closed itself is ended like the rest", arguments: End.allCases)
+    func closedByTheProgram(_ end: End) async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let pool = try await databases.pool("pool")
+            let queue = try await databases.queue("queue")
+            try await fill(pool)
+            try await fill(queue)
+            try pool.close()
+            try queue.close()
+            try await end.of("pool", databases, vault.session)
+            if [.close, .remove].contains(end) { try await end.of("queue", databases, vault.session) }
+            guard [.close, .closeAll].contains(end) else { return }
+            #expect(try await count(await databases.pool("pool")) == 1)
+            #expect(try await count(await databases.queue("queue")) == 1)
+        }
+    }
+
     @Test("A database that is closed is whole without its write-ahead log")
     func closedIsWhole() async throws {
         try await TemporaryVault.with { vault in

@@ -42,7 +42,7 @@ enum ViewRoots {
     }
 
     static var hasRuntimeDirectory: Bool {
-        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.hasPrefix("/"),
+        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.utf8.hasPrefix("/"),
             let directory = try? Descriptor.open(FilePath(path), [.read, .directory])
         else { return false }
         do throws(CofferError) {
@@ -105,12 +105,12 @@ enum ViewRoots {
         guard let status, status.kind == .directory else { return false }
         let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
         // Just being made: trying its lock could be in its owner's way.
-        if name.string.hasPrefix(newPrefix), !isOld { return false }
+        if name.string.utf8.hasPrefix(newPrefix), !isOld { return false }
         guard let view = try? root.open(name, [.read, .directory]),
             let lease = try? view.open(leaseName, .readWrite)
         else {
             // Without a lease there is only one that is being made, or one whose removal was cut short.
-            return isOld || !name.string.hasPrefix(newPrefix)
+            return isOld || !name.string.utf8.hasPrefix(newPrefix)
         }
         return try FileLock.tryAcquire(lease) != nil
     }
@@ -161,7 +161,7 @@ enum ViewRoots {
     }
 
     private static func runtimeRoot(creating: Bool) throws(CofferError) -> Descriptor {
-        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.hasPrefix("/") else {
+        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.utf8.hasPrefix("/") else {
             throw CofferError(.absent, "There is no runtime directory.")
         }
         var directory = try Descriptor.open(FilePath(path), [.read, .directory])
@@ -195,7 +195,11 @@ enum ViewRoots {
     static func recordedName(_ vault: borrowing Descriptor) throws(CofferError) -> String {
         let file = try vault.open(recordName, .read)
         let name = String(decoding: try file.readAll(limit: 64), as: UTF8.self)
-        guard name.hasPrefix("coffer-"), name.count == 39, !name.contains("/") else {
+        let isHexadecimal = name.utf8.dropFirst(7).allSatisfy {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+        }
+        guard name.utf8.hasPrefix("coffer-"), name.utf8.count == 39, isHexadecimal else {
             throw CofferError(.corrupt, "The record of the view directory is damaged.")
         }
         return name

@@ -244,7 +244,7 @@ struct Wiper {
     private static let filesPerReport = 64
 
     private func removeUnfinishedHomes() throws(CofferError) {
-        for name in try home.directory.names() where name.string.hasPrefix(Home.buildPrefix) {
+        for name in try home.directory.names() where name.string.utf8.hasPrefix(Home.buildPrefix) {
             try home.directory.removeTree(name)
         }
     }

@@ -83,6 +83,13 @@ struct PasscodeTests {
         return run.json
     }
 
+    @Test("The least length counts characters, not bytes")
+    func characters() throws {
+        let home = try CommandHome(passcode: "ööö12", "--policy", "alphanumeric")
+        #expect(try home.run(["passcode", "change"], new: "öö12").code == 11)
+        #expect(try home.run(["passcode", "change"], new: "äää34").code == 0)
+    }
+
     @Test("Prompts on a terminal: no echo, a new passcode twice, and the echo is back after an interrupt")
     func prompts() throws {
         let folder = try ScratchDirectory.make()

@@ -1,5 +1,6 @@
 @testable import Coffer
 import CofferBase
+import CofferEngine
 import Foundation
 import SystemPackage
 import TestSupport
@@ -162,6 +163,43 @@ import Testing
         #expect(await refusal(of: "correct horse", by: session)?.code == .attemptDelayed)
         clock.advance(.seconds(1))
         try await session.unlock(with: Passcode(copying: "correct horse"))
+    }
+
+    /// The clock on the wall has no say, wherever it stands.
+    @Test(arguments: [Duration.zero, .seconds(1_800_000_000 + 10 * 365 * 86_400)])
+    func theClockOnTheWallHasNoSay(wall: Duration) async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        _ = try await home.create("correct horse", options: delaying, time: clock.source)
+        let session = try await home.open(time: clock.source)
+        for number in 1...5 {
+            #expect(await refusal(of: "wrong \(number)", by: session)?.attemptsLeft == 10 - number)
+        }
+        clock.setWall(wall)
+        #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(1))
+        clock.advance(.seconds(1))
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+    }
+
+    /// Every user can make a time namespace in which the machine has been up for longer.
+    @Test func aTimeNamespaceShortensNoDelay() throws {
+        let here = try #require(Helper([Agent.path, "clock", "-"])?.line().flatMap { Double($0) })
+        let options = ["--user", "--map-root-user", "--time", "--boottime", "100000"]
+        guard let shifted = Helper(["unshare"] + options + [Agent.path, "clock", "-"]) else {
+            // This machine lets nobody make one, or has none.
+            return
+        }
+        let there = try #require(shifted.line().flatMap { Double($0) })
+        #expect((here...here + 1000).contains(there))
+    }
+
+    @Test func offsetsOfTimeNamespaces() {
+        let text = "monotonic          -7         1\nboottime      100000       500\n"
+        #expect(Clock.bootOffset(in: text) == .seconds(100_000) + .nanoseconds(500))
+        #expect(Clock.bootOffset(in: "boottime -3 0") == .seconds(-3))
+        for text in ["", "boottime", "boottime x 0", "monotonic 1 2\n", "boottime 1 2 3"] {
+            #expect(Clock.bootOffset(in: text) == nil, "\(text)")
+        }
     }
 
     @Test func aCounterThatCannotBeReadRefuses() async throws {

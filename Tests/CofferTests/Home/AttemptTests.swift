@@ -71,40 +71,16 @@ import Testing
         #expect(try await Session.status(at: home.location).state == .wiped)
     }
 
-    /// Killed between counting and judging, an attempt counts; and when the count is full, the next one
-    /// erases.
-    @Test func anAttemptIsCountedBeforeItIsJudged() async throws {
+    @Test func beforeTheLastAttemptTheMessageSaysWhatTheNextDoes() async throws {
         let home = try TestHome()
-        let session = try await home.create("correct horse")
-        let core = session.core
-        let key = try core.device.key(Label.attemptsMAC)
-        let vault = try core.home.openVault()
-        let contents = try Attempts.record.read(vaultID: core.device.vaultID, key: key, in: vault)
-        var counted = Attempts()
-        counted.failures = 10
-        try Attempts.record.update(
-            contents, to: counted.encoded, vaultID: core.device.vaultID, key: key, in: vault)
-        #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
-    }
-
-    @Test func theCountIsWrittenEvenWhenJudgingFails() async throws {
-        let home = try TestHome()
-        let session = try await home.create("correct horse")
-        let before = try home.read("attempts")
-        var keybag = try session.core.readKeybag()
-        let parameters = try #require(keybag.passcode)
-        // A salt of a wrong size makes the derivation fail after the count.
-        keybag.passcode = Keybag.PasscodeParameters(cost: parameters.cost, salt: [])
-        let counter = AttemptCounter(device: session.core.device, time: .system, delays: false)
-        let vault = try session.core.home.openVault()
-        let damaged = try #require(keybag.passcode)
-        let passcode = try Passcode(copying: "correct horse")
-        let code = failure {
-            _ = try counter.attempt(passcode, parameters: damaged, keybag: keybag, in: vault)
+        _ = try await home.create("correct horse")
+        let session = try await home.open()
+        for number in 1...9 {
+            let message = await refusal(of: "wrong \(number)", by: session)?.message ?? ""
+            #expect(
+                message.contains("one attempt left: the next wrong passcode erases this vault")
+                    == (number == 9))
         }
-        #expect(code == .invalidInput)
-        #expect(try home.read("attempts") != before)
-        #expect(try await session.status().attemptsLeft == 9)
     }
 
     @Test func fromTheFifthFailureOnThereAreDelays() async throws {

@@ -144,7 +144,9 @@ import Testing
     @Test func aShorterKeybagHasThePolicyOfItsCharacters() async throws {
         let home = try TestHome()
         let session = try await home.create("1234", options: TestHome.options { $0.policy = .digits })
-        let encoded = try session.core.readKeybag().encoded
+        // The tag of the passcode comes after it.
+        let encoded = Array(try session.core.readKeybag().encoded.dropLast(32))
+        #expect(try Keybag.decode(encoded).passcodeTag == nil)
         #expect(try Keybag.decode(Array(encoded.dropLast(4))).policy == .digits)
         for damage in [[0, 0, 0, 0], [200, 0, 0, 0], [4, 2, 0, 0], [4, 0, 2, 0], [4, 0, 0, 1]] {
             let bytes = Array(encoded.dropLast(4)) + damage.map { UInt8($0) }

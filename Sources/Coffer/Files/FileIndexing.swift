@@ -177,7 +177,7 @@ extension FileStore {
             if let id = FileID(temporaryName: name) {
                 try settle(id, directory, in: vault)
             } else {
-                try directory.remove(name)
+                try Self.removeContainer(name, in: directory)
             }
         }
     }
@@ -192,7 +192,7 @@ extension FileStore {
         } catch {
             // A vault that was wiped in the meantime has no index; the unfinished file may still be there.
             guard error.code == .wiped else { return }
-            _ = try? directory.remove(id.temporaryName)
+            _ = try? Self.removeContainer(id.temporaryName, in: directory)
         }
     }
 }

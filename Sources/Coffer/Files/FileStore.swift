@@ -180,7 +180,7 @@ public final class FileStore: Sendable {
         let doomed = id.temporaryName
         try directory.rename(id.fileName, to: doomed)
         try directory.sync()
-        try destroyHeader(of: doomed, in: directory)
+        try destroyHeader(of: directory.open(doomed, .readWrite))
         if try FileKeysRecord(device: device).read(in: vault).keys.hasIndex {
             try index.strike(id, in: vault)
         }

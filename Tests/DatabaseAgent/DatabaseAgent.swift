@@ -150,6 +150,19 @@ struct DatabaseAgent {
         Self.say("done")
     }
 
+    /// Says what the rows of ``leaveHot(rows:)`` are, and whether the database holds together.
+    func rows() throws {
+        try EncryptedDatabase.queue(at: path, key: key(keyHex)).read { db in
+            Self.say("integrity \(try String.fetchOne(db, sql: "PRAGMA integrity_check") ?? "none")")
+            guard try db.tableExists("t") else { return Self.say("rows none") }
+            let rows = try String.fetchAll(db, sql: "SELECT body FROM t ORDER BY id")
+            let right = rows.indices.allSatisfy {
+                rows[$0].hasPrefix("row \($0) y") && rows[$0].utf8.count < 920
+            }
+            Self.say("rows \(rows.count) \(right ? "right" : "wrong")")
+        }
+    }
+
     /// Leaves work that is not in the database file, and waits to be killed: with a WAL committed rows, with
     /// a journal a change that is to be rolled back.
     func leaveHot(rows: Int) throws {

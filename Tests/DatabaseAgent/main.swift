@@ -27,6 +27,7 @@ do {
     case "soup-make": try SoupAgent(queue: agent.open()).make()
     case "soup-alter": try SoupAgent(queue: agent.open()).alter()
     case "soup-check": try SoupAgent(queue: agent.open()).check()
+    case "rows": try agent.rows()
     case "hot": try agent.leaveHot(rows: number)
     default: throw CofferError(.invalidInput, "no such mode")
     }

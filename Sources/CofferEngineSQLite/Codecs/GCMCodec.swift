@@ -29,13 +29,16 @@ final class GCMCodec: PageCodec {
     private let associated: Scratch
 
     init?(reserve: Int, keys: DerivedKeys) {
-        guard let derivation = keys.withEncryptionKey({ ExtendedNonceKeys(key: $0) }) else { return nil }
+        guard let derivation = keys.withEncryptionKey({ ExtendedNonceKeys(key: $0) }),
+            let seal = JournalSeal(keys: keys)
+        else { return nil }
         self.derivation = derivation
         associated = Scratch(count: 4 + 16 + 1 + Self.clearSize)
         associated.region.copy(keys.databaseID, at: 4)
         associated.region[20] = Self.version
         associated.region.copy(keys.identity, at: 21)
-        super.init(pageSize: CodecFormat.gcm1.pageSize, reserve: reserve, identity: keys.identity)
+        super.init(
+            pageSize: CodecFormat.gcm1.pageSize, reserve: reserve, identity: keys.identity, journalSeal: seal)
         cache.reserveCapacity(Self.cacheSize)
     }
 

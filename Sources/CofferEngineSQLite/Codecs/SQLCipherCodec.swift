@@ -16,13 +16,15 @@ final class SQLCipherCodec: PageCodec {
         let digest = format == .sqlcipher3 ? "SHA1" : "SHA512"
         guard let encryption = keys.withEncryptionKey({ BlockCipher(.cbcEncryption, key: $0) }),
             let decryption = keys.withEncryptionKey({ BlockCipher(.cbcDecryption, key: $0) }),
-            let mac = keys.withAuthenticationKey({ PageMAC(digest, size: format.macSize, key: $0) })
+            let mac = keys.withAuthenticationKey({ PageMAC(digest, size: format.macSize, key: $0) }),
+            let seal = JournalSeal(keys: keys)
         else { return nil }
         self.encryption = encryption
         self.decryption = decryption
         self.mac = mac
         macSize = format.macSize
-        super.init(pageSize: format.pageSize, reserve: format.reserve, identity: keys.identity)
+        super.init(
+            pageSize: format.pageSize, reserve: format.reserve, identity: keys.identity, journalSeal: seal)
     }
 
     private var tailOffset: Int { pageSize - reserve }

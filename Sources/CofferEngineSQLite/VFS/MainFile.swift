@@ -19,6 +19,10 @@ final class MainFile: ShimFile {
         let lockPeriod: Int
     }
     private(set) var validWAL: ValidWAL?
+    /// Whether a page of this database, of its journal or of its WAL has opened here under the key.
+    var isProven = false
+    /// Whether this connection has the WAL open.
+    var hasWAL = false
     /// The header of the WAL's index, in memory that is shared with other connections.
     private var indexHeader: Region?
 
@@ -85,7 +89,9 @@ final class MainFile: ShimFile {
             return result
         }
         if number == 1 { return openFirst(page) ? SQLITE_OK : SQLITE_NOTADB }
-        return codec.open(page, number: number) ? SQLITE_OK : SQLITE_IOERR_DATA_CODE
+        guard codec.open(page, number: number) else { return SQLITE_IOERR_DATA_CODE }
+        isProven = true
+        return SQLITE_OK
     }
 
     /// Opens page 1, whose clear bytes may have changed since this file was opened.
@@ -95,7 +101,10 @@ final class MainFile: ShimFile {
         if first != codec.identity, let other = entry.codec(first: first), other.identity == first {
             codec = other
         }
-        if first == codec.identity, codec.open(page, number: 1) { return true }
+        if first == codec.identity, codec.open(page, number: 1) {
+            isProven = true
+            return true
+        }
         page.zero()
         entry.diagnosis = entry.diagnose(first: first, opensAnother: opensAnotherPage())
         return false
@@ -108,6 +117,22 @@ final class MainFile: ShimFile {
             lower.read(other.region, at: Int64(number - 1) * Int64(codec.pageSize)) == SQLITE_OK
                 && codec.open(other.region, number: UInt32(number))
         }
+    }
+
+    /// Whether page 1 opens as it is on the disk; notes why, when it does not.
+    var opensFirstPage: Bool {
+        let page = Scratch(count: codec.pageSize)
+        return lower.read(page.region, at: 0) == SQLITE_OK && openFirst(page.region)
+    }
+
+    /// Whether page 1, and with it the salt, never came to the disk.
+    var hasNoFirstPage: Bool { Self.clearBytes(lower)?.allSatisfy { $0 == 0 } ?? true }
+
+    /// Whether the page of this number has these contents.
+    func has(_ page: Region, as number: UInt32) -> Bool {
+        let result = lower.read(scratch.region, at: Int64(number - 1) * Int64(codec.pageSize))
+        return result == SQLITE_OK && codec.open(scratch.region, number: number)
+            && scratch.region.equals(page)
     }
 
     /// SQLite's first look, before any lock: it must not fail, or a database whose first page is torn could
@@ -170,6 +195,7 @@ final class MainFile: ShimFile {
         let number = UInt32(offset / size) + 1
         if number == 1, !codec.accepts(firstPage: region), !region.isZero { return SQLITE_READONLY }
         guard codec.seal(region, number: number, into: scratch.region) else { return SQLITE_IOERR }
+        isProven = true
         return lower.write(scratch.region, at: offset)
     }
 
@@ -227,7 +253,11 @@ final class MainFile: ShimFile {
 
     /// Without its key a connection begins nothing more, not even on pages that it has in memory.
     override func lock(_ level: Int32) -> Int32 {
-        entry.isRevoked ? SQLITE_IOERR_AUTH_CODE : lower.lock(level)
+        guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+        // The last to close copies the WAL into the database and deletes it: not under a key that opened
+        // nothing.
+        if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }
+        return lower.lock(level)
     }
 
     override func shmMap(

@@ -3,7 +3,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 import CofferEngineSQLite
-import Synchronization
+import GRDB
 import SystemPackage
 
 /// The databases in the directory of a vault, each with a random key that the vault keeps among its tokens.
@@ -22,26 +22,35 @@ final class VaultDatabaseFiles: Sendable {
         let path: FilePath
     }
 
-    private struct Loan {
-        weak var lease: DatabaseLease?
-        let protection: ProtectionClass
-    }
-
     let session: Session
-    private let loans = Mutex<[Loan]>([])
 
-    init(_ session: Session) {
-        self.session = session
-        session.observeLosses { [weak self] loss in self?.takeBack(loss.contains) }
+    init(_ session: Session) { self.session = session }
+
+    /// Has the session take the key back when it loses it, whatever the program keeps besides the database.
+    private func takeBack(_ lease: DatabaseLease, with protection: ProtectionClass) {
+        session.observeLosses(while: lease) { [weak lease] lost in
+            if lost.contains(protection) { lease?.revoke() }
+        }
     }
 
-    private func takeBack(_ isLost: (ProtectionClass) -> Bool) {
-        let lost = loans.withLock { loans in
-            let lost = loans.filter { isLost($0.protection) }.compactMap(\.lease)
-            loans.removeAll { $0.lease == nil || isLost($0.protection) }
-            return lost
+    /// Has the session end a database that lost its key, when nobody else does.
+    func retire(_ writer: any DatabaseWriter, of lent: Lent, unless owner: (any AnyObject & Sendable)?) {
+        let (lease, protection, isOwned) = (lent.lease, lent.protection, owner != nil)
+        session.observeLosses(while: writer) { [weak writer, weak lease, weak owner] lost in
+            guard lost.contains(protection), !isOwned || owner == nil, let writer, let lease else { return }
+            Task {
+                _ = try? await BlockingWork.run { _ throws(CofferError) in
+                    EncryptedDatabase.retire(writer, lease)
+                }
+            }
         }
-        for lease in lost { lease.revoke() }
+    }
+
+    /// The configuration of a database that keeps its vault's session, which ends it with its locks.
+    func keepingSession(_ configuration: Configuration) -> Configuration {
+        var configuration = configuration
+        configuration.prepareDatabase { [session] _ in withExtendedLifetime(session) {} }
+        return configuration
     }
 
     /// Lends the key of a database, made where there is neither key nor database.
@@ -57,10 +66,7 @@ final class VaultDatabaseFiles: Sendable {
             try SecretBytes.copying(bytes)
         }
         let lease = try DatabaseKey.raw(secret).lease()
-        loans.withLock { loans in
-            loans.removeAll { $0.lease == nil }
-            loans.append(Loan(lease: lease, protection: found.protection))
-        }
+        takeBack(lease, with: found.protection)
         // The lock may have come between reading the key and lending it.
         guard session.holdsKey(of: found.protection) else {
             lease.revoke()

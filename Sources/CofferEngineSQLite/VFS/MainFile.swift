@@ -253,7 +253,7 @@ final class MainFile: ShimFile {
 
     /// Without its key a connection begins nothing more, not even on pages that it has in memory.
     override func lock(_ level: Int32) -> Int32 {
-        guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+        guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
         // The last to close copies the WAL into the database and deletes it: not under a key that opened
         // nothing.
         if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }
@@ -279,7 +279,7 @@ final class MainFile: ShimFile {
 
     /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
-        if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_IOERR_AUTH_CODE }
+        if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_AUTH_USER_CODE }
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
             if flags & SQLITE_SHM_UNLOCK != 0 {
                 hasOverwrittenFrames = false

@@ -8,7 +8,6 @@ final class SQLCipherCodec: PageCodec {
     private let decryption: BlockCipher
     private let mac: PageMAC
     private let macSize: Int
-    private let random = RandomPool()
     /// The page number, then a computed tag.
     private let work = Scratch(count: 4 + 64)
 
@@ -49,7 +48,7 @@ final class SQLCipherCodec: PageCodec {
     override func sealed(_ page: Region, from first: Int, number: UInt32, into output: Region) -> Bool {
         let tail = output.part(tailOffset, reserve)
         let size = tailOffset - first
-        guard random.fill(tail), encryption.start(iv: tail.part(0, Self.ivSize)),
+        guard SystemRandom.fill(tail.part(0, Self.ivSize)), encryption.start(iv: tail.part(0, Self.ivSize)),
             encryption.run(page.part(first, size), into: output.part(first, size)),
             let tag = tag(of: output, from: first, number: number)
         else { return false }

@@ -223,16 +223,16 @@ final class MainFile: ShimFile {
         guard let words = unsafe PragmaWords(argument) else { return SQLITE_ERROR }
         switch (words.name, words.hasValue) {
         // SQLite would change its own idea of the geometry, and leave the codec behind.
-        case ("page_size", true): return entry.isUnpinned ? SQLITE_NOTFOUND : SQLITE_OK
-        case ("mmap_size", _): return SQLITE_OK
+        case ("page_size", true):
+            return entry.isUnpinned ? SQLITE_NOTFOUND : words.answer("\(codec.pageSize)")
+        case ("mmap_size", _): return words.answer("0")
         case (ShimVFS.proofPragma, false):
-            words.answer(isEncryptedOnDisk ? entry.format.rawValue : "plain")
-            return SQLITE_OK
+            return words.answer(isEncryptedOnDisk ? entry.format.rawValue : "plain")
         case (ShimVFS.guardPragma, false):
-            return guardian.install() ? SQLITE_OK : SQLITE_ERROR
+            return guardian.install() ? words.answer("on") : SQLITE_ERROR
         case (ShimVFS.forgetPragma, false):
             forget()
-            return SQLITE_OK
+            return words.answer(entry.isRevoked ? "forgotten" : "kept")
         default: return SQLITE_NOTFOUND
         }
     }

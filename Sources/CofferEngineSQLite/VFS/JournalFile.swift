@@ -82,6 +82,7 @@ final class JournalFile: ShimFile {
     private func look() -> Int32 {
         guard !hasWritten else { return SQLITE_OK }
         if verdict == nil {
+            _ = main.adoptIdentity()
             var check = JournalCheck(lower: lower, main: main)
             verdict = check.run()
         }

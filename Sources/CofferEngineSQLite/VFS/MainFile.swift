@@ -98,9 +98,7 @@ final class MainFile: ShimFile {
     private func openFirst(_ page: Region) -> Bool {
         let clear = page.part(0, PageCodec.clearSize)
         let first = clear.bytes
-        if first != codec.identity, let other = entry.codec(first: first), other.identity == first {
-            codec = other
-        }
+        adopt(first)
         if first == codec.identity, codec.open(page, number: 1) {
             isProven = true
             return true
@@ -108,6 +106,22 @@ final class MainFile: ShimFile {
         page.zero()
         entry.diagnosis = entry.diagnose(first: first, opensAnother: opensAnotherPage())
         return false
+    }
+
+    /// Goes over to the identity that a database has which another connection made since this file was opened.
+    private func adopt(_ first: [UInt8]) {
+        guard first != codec.identity, let other = entry.codec(first: first), other.identity == first else {
+            return
+        }
+        codec = other
+    }
+
+    /// The same with the identity that is on the disk; gives whether it is another.
+    func adoptIdentity() -> Bool {
+        guard let first = Self.clearBytes(lower) else { return false }
+        let former = codec.identity
+        adopt(first)
+        return codec.identity != former
     }
 
     /// Whether some other page opens under the key.

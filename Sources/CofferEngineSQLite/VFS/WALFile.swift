@@ -90,18 +90,25 @@ final class WALFile: ShimFile {
             return result
         }
         let number = frame.region.bigEndian32(0)
-        region.copy(frame.region.part(Self.frameHeader, page))
-        guard codec.open(region, number: number) else {
+        guard open(into: region, number) || (main.adoptIdentity() && open(into: region, number)) else {
             return number == 1 ? SQLITE_NOTADB : SQLITE_IOERR_DATA_CODE
         }
         main.isProven = true
         return SQLITE_OK
     }
 
+    /// Opens the page of ``frame``, which stays as it is.
+    private func open(into region: Region, _ number: UInt32) -> Bool {
+        region.copy(frame.region.part(Self.frameHeader, page))
+        return codec.open(region, number: number)
+    }
+
     /// Sees to it that the WAL is this database's, before its first byte is handed to SQLite: recovery and
     /// checkpoints take frames as they are.
     private func look() -> Int32 {
         guard !isKnown else { return SQLITE_OK }
+        // Another connection may have made the database since this one opened it.
+        _ = main.adoptIdentity()
         guard beginsWithForeignFrame() else {
             isKnown = true
             return SQLITE_OK

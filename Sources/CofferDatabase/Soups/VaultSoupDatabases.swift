@@ -39,6 +39,7 @@ public struct VaultSoupDatabases: SoupDatabases {
             try EncryptedDatabase.pool(at: lent.path, lease: lent.lease, configuration: configuration)
         }
         files.retire(pool, of: lent, unless: nil)
+        await files.noteCreation(of: lent)
         return pool
     }
 

@@ -26,7 +26,8 @@ public actor VaultDatabases {
 
     private struct Open {
         let writer: any DatabaseWriter
-        let lease: DatabaseLease
+        let lent: VaultDatabaseFiles.Lent
+        var lease: DatabaseLease { lent.lease }
     }
 
     private let files: VaultDatabaseFiles
@@ -124,7 +125,8 @@ public actor VaultDatabases {
             let lent = try await files.lend(Self.scope, name, class: protection)
             let writer = try await BlockingWork.run { _ throws(CofferError) in try make(lent) }
             files.retire(writer, of: lent, unless: self)
-            let made = Open(writer: writer, lease: lent.lease)
+            await files.noteCreation(of: lent)
+            let made = Open(writer: writer, lent: lent)
             guard !lent.lease.isRevoked else {
                 await Self.retire(made)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
@@ -166,7 +168,10 @@ public actor VaultDatabases {
     /// Closes a database, if it is open, after what runs on it. Its queue or pool fails from then on.
     public func close(_ name: String) async {
         if let opening = openings[name] { _ = await opening.value }
-        if let open = open.removeValue(forKey: name) { await Self.retire(open) }
+        guard let open = open.removeValue(forKey: name) else { return }
+        // A queue has its first page with its first write.
+        if !open.lease.isRevoked { await files.noteCreation(of: open.lent) }
+        await Self.retire(open)
     }
 
     private func close(where isDoomed: @Sendable (DatabaseLease) -> Bool) async {

@@ -54,13 +54,21 @@ struct KeyringRemains {
         }
     }
 
-    private func stale() throws(CofferError) -> [VaultID] {
+    /// The vaults that are noted; none where the home cannot be listed.
+    var noted: [VaultID] { (try? notes()) ?? [] }
+
+    private func notes() throws(CofferError) -> [VaultID] {
         var noted: [VaultID] = []
         for name in try home.directory.names() where name.string.utf8.hasPrefix(Self.prefix) {
             let rest = Substring(name.string.utf8.dropFirst(Self.prefix.utf8.count))
             guard let uuid = UUID(uuidString: String(rest)) else { continue }
             noted.append(VaultID(uuid: uuid))
         }
+        return noted
+    }
+
+    private func stale() throws(CofferError) -> [VaultID] {
+        let noted = try notes()
         guard !noted.isEmpty else { return [] }
         let live = try liveInService()
         return noted.filter { $0 != live }

@@ -213,15 +213,16 @@ public final class FakeSecretService: Sendable {
         try await tell("default \(exists ? "yes" : "no")")
     }
 
-    /// Lets the next call of a method go wrong, once.
+    /// Lets a call of a method go wrong, once: the next, or one after it.
     ///
     /// - Parameters:
     ///   - method: The method.
     ///   - moment: When in the call.
     ///   - mishap: What goes wrong.
+    ///   - calls: So many calls are let through first.
     /// - Throws: `timedOut` while the service stands still.
     public func upset(
-        _ method: Method, _ moment: Moment, _ mishap: Mishap
+        _ method: Method, _ moment: Moment, _ mishap: Mishap, afterCalls calls: Int = 0
     ) async throws(CofferError) {
         let word =
             switch mishap {
@@ -229,7 +230,7 @@ public final class FakeSecretService: Sendable {
             case .dies: "die"
             case .fails(let name): name
             }
-        try await tell("on \(method.rawValue) \(moment.rawValue) \(word)")
+        try await tell("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")
     }
 
     /// How many items there are.

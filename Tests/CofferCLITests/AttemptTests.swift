@@ -16,6 +16,8 @@ struct AttemptTests {
             #expect(try wrong(home, number) == 5)
             #expect(try home.status()["attemptsLeft"] as? Int == 10 - number)
         }
+        let warning = "one attempt left: the next wrong passcode erases this vault."
+        #expect(try home.run(["unlock"], passcode: "wrong-9").errorText.hasSuffix(warning + "\n"))
         #expect(try wrong(home, 10) == 6)
         // Too late.
         for command in [["token", "list"], ["unlock"], ["file", "list"]] {
@@ -38,6 +40,28 @@ struct AttemptTests {
         let home = try CommandHome("--attempt-delays", "off")
         for _ in 1...12 { #expect(try wrong(home, 1) == 5) }
         #expect(try home.status()["attemptsLeft"] as? Int == 9)
+    }
+
+    @Test("Right passcodes for which memory is short never erase")
+    func shortMemory() throws {
+        let home = try CommandHome("--attempt-delays", "off", "--kdf-memory", "256")
+        let limit = ["/bin/sh", "-c", "ulimit -d 200000; exec \"$@\"", "sh"]
+        for number in 1...12 {
+            let run = try home.run(["unlock", "--json"], before: limit)
+            #expect(run.code == 1 && run.errorCode == "outOfMemory", "\(number): \(run.errorText)")
+            #expect(try home.status()["attemptsLeft"] as? Int == 10)
+        }
+        #expect(try home("token", "list").code == 0)
+    }
+
+    @Test("Interrupts and kills in the derivation cost nothing")
+    func killedWhileDeriving() throws {
+        let home = try CommandHome("--attempt-delays", "off", "--kdf-memory", "256", "--kdf-passes", "64")
+        for signal in ["KILL", "INT", "TERM"] {
+            let run = try home.run(["unlock"], before: ["timeout", "--signal=\(signal)", "1"])
+            #expect(run.code != 0)
+            #expect(try home.status()["attemptsLeft"] as? Int == 10, "\(signal)")
+        }
     }
 
     @Test("Two processes guessing at once get ten guesses together")

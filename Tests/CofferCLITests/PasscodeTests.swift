@@ -83,6 +83,30 @@ struct PasscodeTests {
         return run.json
     }
 
+    @Test("Before the last attempt the prompt says what a wrong passcode does")
+    func lastAttempt() throws {
+        let home = try CommandHome("--attempt-delays", "off")
+        let warning = "one attempt left: the next wrong passcode erases this vault."
+        func shown() throws -> String {
+            try terminal(["2468"], ["passcode", "remove", "--home", home.path])["shown"] as? String ?? ""
+        }
+        func wrong(_ numbers: ClosedRange<Int>) throws {
+            for number in numbers { _ = try home.run(["unlock"], passcode: "wrong-\(number)") }
+        }
+        try wrong(1...9)
+        #expect(try shown().contains(warning))
+        _ = try home.run(["passcode", "set"], passcode: "", new: "2468")
+        try wrong(1...8)
+        #expect(try !shown().contains(warning))
+    }
+
+    @Test("The least length counts characters, not bytes")
+    func characters() throws {
+        let home = try CommandHome(passcode: "ööö12", "--policy", "alphanumeric")
+        #expect(try home.run(["passcode", "change"], new: "öö12").code == 11)
+        #expect(try home.run(["passcode", "change"], new: "äää34").code == 0)
+    }
+
     @Test("Prompts on a terminal: no echo, a new passcode twice, and the echo is back after an interrupt")
     func prompts() throws {
         let folder = try ScratchDirectory.make()

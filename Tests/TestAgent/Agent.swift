@@ -16,6 +16,9 @@ enum Agent {
         case "refresh": try await refresh(location)
         case "view-and-wait": try await viewAndWait(location, FileID(arguments[2]))
         case "guess-read-only": try await guessReadOnly(location)
+        case "clock":
+            say("ready")
+            say(String(Clock.sinceBoot.components.seconds))
         case "follow":
             try await LockScene.play(location, systemBus: arguments[2], sessionBus: arguments[3])
         case "memory": try await MemoryScene.play(location)

@@ -2,7 +2,12 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Evaluates passcodes, counting first. Everything here happens under the home's lock.
+/// Evaluates passcodes, counting first. Everything here but ``refuseTooSoon(_:)`` happens under the home's
+/// lock.
+///
+/// A passcode comes here derived: what fails or is killed before, costs no attempt. What is killed between
+/// the count and its record leaves the passcode pending, and the next attempt compares it, so that every
+/// attempt that counts was compared.
 struct AttemptCounter {
     let device: DeviceRecord
     let time: TimeSource
@@ -10,55 +15,54 @@ struct AttemptCounter {
     /// What remembers the counter elsewhere; `nil` where nothing does.
     var witness: AttemptWitness?
 
-    /// The class keys when the passcode is right; `nil` when it was the last failure and everything is to be
-    /// erased.
-    func attempt(
-        _ passcode: Passcode, parameters: Keybag.PasscodeParameters, keybag: Keybag,
-        in vault: borrowing Descriptor
-    ) throws(CofferError) -> [ProtectionClass: ClassKey]? {
-        let key = try device.key(Label.attemptsMAC)
-        let record = try read(key: key, in: vault)
-        try witness?.check(record.generation)
-        var before = try Attempts.decode(record.payload)
-        guard before.left > 0 else { return nil }
-        let now = time.sinceBoot()
-        let boot = time.bootIdentifier()
-        if before.isAhead(of: now, bootIdentifier: boot) {
-            before.lastFailure = now
-            try write(before, key: key, in: vault)
-        }
-        if delays { try refuseTooSoon(before, now: now, boot: boot) }
-
-        var counted = before
-        counted.failures += 1
-        counted.lastFailure = now
-        counted.bootIdentifier = boot
-        try write(counted, key: key, in: vault)
-        if let witness { try witness.remember(read(key: key, in: vault).generation) }
-
-        let derived = try Argon2id.deriveKey(
-            secret: passcode.secret, salt: parameters.salt.span, cost: parameters.cost)
-        let kek = try Keybag.wrappingKey(passcode: derived, device: device)
-        do throws(CofferError) {
-            let keys = try keybag.unwrap(under: kek, vaultID: device.vaultID)
-            try write(Attempts(), key: key, in: vault)
-            return keys
-        } catch {
-            guard error.code == .notAuthentic else { throw error }
-        }
-        let tag = try Attempts.tag(of: derived, device: device)
-        if let last = before.lastWrongTag, ConstantTime.equal(last.span, tag.span) { counted.failures -= 1 }
-        counted.lastWrongTag = tag
-        try write(counted, key: key, in: vault)
-        guard counted.left > 0 else { return nil }
-        throw CofferError(
-            .wrongPasscode,
-            "Wrong passcode; \(counted.left) \(counted.left == 1 ? "attempt" : "attempts") left before "
-                + "everything is erased.",
-            attemptsLeft: counted.left)
+    /// The counter as it lies on the disk, and what it says.
+    private struct State {
+        var record: SlotRecord.Contents
+        var attempts: Attempts
     }
 
-    private func refuseTooSoon(_ attempts: Attempts, now: Duration, boot: String) throws(CofferError) {
+    /// Whether everything is to be erased, since ten were wrong; what comes back with `false` is right, and
+    /// the count is back at none.
+    func mustErase(
+        after passcode: DerivedPasscode, keybag: Keybag, in vault: borrowing Descriptor
+    ) throws(CofferError) -> Bool {
+        let key = try device.key(Label.attemptsMAC)
+        let state = try prepare(keybag, key: key, in: vault)
+        let before = state.attempts
+        let isAgain = before.isLast(passcode.tag)
+        guard before.left > 0 || (isAgain && before.isPending) else { return true }
+        guard before.isPending || !isAgain else {
+            _ = try write(before, over: state.record, key: key, in: vault)
+            throw wrong(before)
+        }
+        var attempts = before.counting(passcode.tag)
+        let counted = try write(attempts, over: state.record, key: key, in: vault)
+        try witness?.remember(counted.generation)
+        let isRight: Bool
+        do throws(CofferError) {
+            isRight = try keybag.isRight(passcode, vaultID: device.vaultID)
+        } catch {
+            // It was not compared: the attempt does not count.
+            _ = try? write(before, over: counted, key: key, in: vault)
+            throw error
+        }
+        guard isRight else {
+            attempts.isPending = false
+            // What cannot be recorded stays pending: the next attempt compares it again.
+            _ = try? write(attempts, over: counted, key: key, in: vault)
+            guard attempts.left > 0 else { return true }
+            throw wrong(attempts)
+        }
+        _ = try write(Attempts(), over: counted, key: key, in: vault)
+        return false
+    }
+
+    /// Refuses an attempt that comes too soon after a wrong one. A clock that was set back is for
+    /// ``mustErase(after:keybag:in:)``, which takes note of it.
+    func refuseTooSoon(_ attempts: Attempts) throws(CofferError) {
+        let now = time.sinceBoot()
+        let boot = time.bootIdentifier()
+        guard delays, !attempts.isAhead(of: now, bootIdentifier: boot) else { return }
         let wait = attempts.remainingDelay(now: now, bootIdentifier: boot)
         guard wait <= .zero else {
             throw CofferError(
@@ -68,17 +72,44 @@ struct AttemptCounter {
         }
     }
 
-    private func read(
-        key: borrowing SymmetricKey, in vault: borrowing Descriptor
-    ) throws(CofferError) -> SlotRecord.Contents {
-        try Attempts.record.read(vaultID: device.vaultID, key: key, in: vault, repairing: true)
+    /// The counter with nothing pending that can be compared, after the delay, at the time of this attempt.
+    private func prepare(
+        _ keybag: Keybag, key: borrowing SymmetricKey, in vault: borrowing Descriptor
+    ) throws(CofferError) -> State {
+        var record = try Attempts.record.read(vaultID: device.vaultID, key: key, in: vault, repairing: true)
+        try witness?.check(record.generation)
+        var attempts = try Attempts.decode(record.payload)
+        let now = time.sinceBoot()
+        let boot = time.bootIdentifier()
+        if attempts.isAhead(of: now, bootIdentifier: boot) {
+            attempts.lastFailure = now
+            record = try write(attempts, over: record, key: key, in: vault)
+        }
+        // Ten wrong ones wait for nothing any more.
+        if attempts.left > 0 || attempts.isPending { try refuseTooSoon(attempts) }
+        // Shows, before anything is counted, that the service takes what it is told; and it must know of a
+        // count that a kill left pending before that is compared.
+        try witness?.remember(record.generation)
+        attempts = attempts.settled(by: keybag.passcodeTag)
+        attempts.lastFailure = now
+        attempts.bootIdentifier = boot
+        return State(record: record, attempts: attempts)
+    }
+
+    private func wrong(_ attempts: Attempts) -> CofferError {
+        let consequence =
+            attempts.left == 1
+            ? "one attempt left: the next wrong passcode erases this vault."
+            : "\(attempts.left) attempts left before everything is erased."
+        return CofferError(
+            .wrongPasscode, "Wrong passcode; \(consequence)", attemptsLeft: attempts.left)
     }
 
     private func write(
-        _ attempts: Attempts, key: borrowing SymmetricKey, in vault: borrowing Descriptor
-    ) throws(CofferError) {
-        let current = try read(key: key, in: vault)
+        _ attempts: Attempts, over record: SlotRecord.Contents, key: borrowing SymmetricKey,
+        in vault: borrowing Descriptor
+    ) throws(CofferError) -> SlotRecord.Contents {
         try Attempts.record.update(
-            current, to: attempts.encoded, vaultID: device.vaultID, key: key, in: vault)
+            record, to: attempts.encoded, vaultID: device.vaultID, key: key, in: vault)
     }
 }

@@ -5,21 +5,26 @@ import SystemPackage
 
 /// The count of wrong passcodes, in two slots updated in place and authenticated under the device key.
 ///
-/// It goes up, flushed, **before** a passcode is evaluated, so that no crash and no kill gives a free guess.
-/// The tag of the last wrong passcode (an HMAC under a key derived from it by the full Argon2id, so it is no
-/// shortcut) lets the same mistake made twice count once. A copy of the file put back resets the count: files
-/// alone cannot prevent that.
+/// It goes up, flushed, **before** a passcode is compared with the keybag's, so that no crash and no kill
+/// makes a guess free; and with the tag of that passcode, which the next attempt compares when a kill left it
+/// pending, so that none counts that was never compared. The same passcode twice in a row counts once. A copy
+/// of the file put back resets the count: files alone cannot prevent that.
 ///
-/// Payload: failures (4), whether there is a tag (1), 3 zero, tag (32), time of the last failure since boot
-/// in nanoseconds (8), boot identifier (36 bytes).
+/// Payload: failures (4), what the tag is (1: 0 none, 1 of a wrong passcode, 2 of one that was counted and
+/// whose comparison is not recorded), 3 zero, tag (32), time of the last failure since boot in nanoseconds
+/// (8), boot identifier (36 bytes).
 struct Attempts: Equatable {
     static let record = SlotRecord(
         name: "attempts", magic: Magic.attempts, slotSize: 512, what: "attempt counter")
     /// The failure that erases everything.
     static let limit = 10
 
+    /// The wrong ones, with one that is pending.
     var failures = 0
-    var lastWrongTag: [UInt8]?
+    /// The tag of the passcode that was counted last: see ``DerivedPasscode``.
+    var lastTag: [UInt8]?
+    /// Whether that one was counted and its comparison is not recorded.
+    var isPending = false
     var lastFailure = Duration.zero
     var bootIdentifier = ""
 
@@ -43,11 +48,36 @@ struct Attempts: Equatable {
 
     var left: Int { max(0, Self.limit - failures) }
 
+    /// Whether the passcode of this tag was the last that was counted.
+    func isLast(_ tag: [UInt8]) -> Bool {
+        guard let lastTag else { return false }
+        return ConstantTime.equal(lastTag.span, tag.span)
+    }
+
+    /// With the passcode of this tag counted and not yet compared.
+    func counting(_ tag: [UInt8]) -> Attempts {
+        var counted = self
+        if !isLast(tag) { counted.failures += 1 }
+        counted.lastTag = tag
+        counted.isPending = true
+        return counted
+    }
+
+    /// With the pending passcode compared with the keybag's. Where an earlier release wrote the keybag, there
+    /// is nothing to compare with, and it stays counted: it may have been evaluated.
+    func settled(by passcodeTag: [UInt8]?) -> Attempts {
+        guard isPending, let passcodeTag else { return self }
+        guard !isLast(passcodeTag) else { return Attempts() }
+        var settled = self
+        settled.isPending = false
+        return settled
+    }
+
     var encoded: [UInt8] {
         var writer = ByteWriter()
         writer.append(UInt32(failures))
-        writer.append([lastWrongTag == nil ? 0 : 1, 0, 0, 0])
-        writer.append(lastWrongTag ?? [UInt8](repeating: 0, count: 32))
+        writer.append([lastTag == nil ? 0 : isPending ? 2 : 1, 0, 0, 0])
+        writer.append(lastTag ?? [UInt8](repeating: 0, count: 32))
         writer.append(UInt64(clamping: lastFailure.nanoseconds))
         writer.appendText(bootIdentifier)
         return writer.bytes
@@ -57,20 +87,14 @@ struct Attempts: Equatable {
         var reader = ByteReader(payload, what: record.what)
         var attempts = Attempts()
         attempts.failures = Int(try reader.number(UInt32.self))
-        let hasTag = try reader.take(4)[0] == 1
+        let kind = try reader.take(4)[0]
+        guard kind <= 2 else { throw reader.damaged }
         let tag = try reader.take(32)
-        attempts.lastWrongTag = hasTag ? tag : nil
+        attempts.lastTag = kind > 0 ? tag : nil
+        attempts.isPending = kind == 2
         attempts.lastFailure = .nanoseconds(Int64(clamping: try reader.number(UInt64.self)))
         attempts.bootIdentifier = try reader.text()
         return attempts
-    }
-
-    /// The tag of a passcode, from what Argon2id made of it.
-    static func tag(of derived: borrowing SymmetricKey, device: DeviceRecord) throws(CofferError) -> [UInt8] {
-        let context = device.vaultID.bytes
-        let key = try HKDF.deriveKey(
-            from: derived, and: device.deviceKey().key, info: Label.attemptTag, context: context.span)
-        return try HMAC.authenticate(context.span, key: key)
     }
 }
 

@@ -51,18 +51,11 @@ enum DeniedPasscodes {
         return tag.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Whether a passcode is one character repeated, one after the other in the order of ASCII, up or down,
+    /// Whether a passcode is one character repeated, one after the other in the order of Unicode, up or down,
     /// or in the list.
     static func isCommon(_ bytes: Span<UInt8>) throws(CofferError) -> Bool {
-        var steps: Set<Int> = []
-        for index in bytes.indices.dropFirst() {
-            var step = Int(bytes[index]) - Int(bytes[index - 1])
-            // A keypad ends with 0.
-            if bytes[index] == UInt8(ascii: "0"), bytes[index - 1] == UInt8(ascii: "9") { step = 1 }
-            if bytes[index] == UInt8(ascii: "9"), bytes[index - 1] == UInt8(ascii: "0") { step = -1 }
-            steps.insert(step)
-        }
-        if steps.isSubset(of: [0]) || steps == [1] || steps == [-1] { return true }
+        let found = PasscodeCharacters(bytes)
+        if found.isOneRepeated || found.isAscending || found.isDescending { return true }
         return try tags(of: listed).contains(tag(of: bytes))
     }
 }

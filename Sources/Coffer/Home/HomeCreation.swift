@@ -149,11 +149,12 @@ extension Keybag {
         for (protection, key) in keys { publicKeys[protection] = try key.publicKey(vaultID: device.vaultID) }
         guard let passcode else {
             self.passcode = nil
+            passcodeTag = nil
             return try wrap(keys, under: Keybag.wrappingKey(device: device), vaultID: device.vaultID)
         }
-        let parameters = try PasscodeParameters.new(cost)
-        let derived = try Argon2id.deriveKey(secret: passcode.secret, salt: parameters.salt.span, cost: cost)
-        self.passcode = parameters
-        try wrap(keys, under: Keybag.wrappingKey(passcode: derived, device: device), vaultID: device.vaultID)
+        let derived = try DerivedPasscode(passcode, PasscodeParameters.new(cost), device: device)
+        self.passcode = derived.parameters
+        passcodeTag = derived.tag
+        try wrap(keys, under: derived.wrappingKey, vaultID: device.vaultID)
     }
 }

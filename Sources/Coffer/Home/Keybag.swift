@@ -12,7 +12,8 @@ import SystemPackage
 /// and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2), for each
 /// class (2) and X25519 key (32); number of recovery slots (2), for each class (2) and a ``WrappedKey``.
 /// Then, unless an earlier release wrote it, the rest of the passcode policy: least length (1), whether
-/// common passcodes are refused (1, 0 or 1), number of tags of denied ones (2), each tag (8), in order.
+/// common passcodes are refused (1, 0 or 1), number of tags of denied ones (2), each tag (8), in order. Then,
+/// unless an earlier release wrote it and where a passcode is set: the tag of the passcode (32).
 struct Keybag {
     static let record = SlotRecord(name: "keybag", magic: Magic.keybag, slotSize: 4096, what: "keybag")
 
@@ -26,6 +27,9 @@ struct Keybag {
     }
 
     var passcode: PasscodeParameters?
+    /// What the tag of an attempt's passcode is compared with: see ``DerivedPasscode``. `nil` without a
+    /// passcode, and where an earlier release wrote the keybag.
+    var passcodeTag: [UInt8]?
     var policy: PasscodePolicy
     var delaysAttempts: Bool
     /// Seconds without use until the vault locks; `nil`: only a reboot locks.
@@ -42,12 +46,14 @@ struct Keybag {
 
     /// More of anything is no keybag.
     private static let mostKeys = 16
+    private static let passcodeTagSize = 32
 
     /// Whether every class that the vault should have is there. A keybag of an earlier release has fewer.
     var isComplete: Bool {
-        ProtectionClass.all(hasPasscode: passcode != nil).allSatisfy {
-            keys[$0] != nil && publicKeys[$0] != nil
-        }
+        (passcode == nil) == (passcodeTag == nil)
+            && ProtectionClass.all(hasPasscode: passcode != nil).allSatisfy {
+                keys[$0] != nil && publicKeys[$0] != nil
+            }
     }
 
     /// The key that wraps the class keys: from the passcode and the device key, or the device key alone.
@@ -78,6 +84,24 @@ struct Keybag {
                 key.key, under: kek, id: key.id, generation: key.generation, context: context.span)
         }
         self.keys = wrapped
+    }
+
+    /// Whether a passcode is that of the vault. What throws did not compare it.
+    func isRight(_ passcode: DerivedPasscode, vaultID: VaultID) throws(CofferError) -> Bool {
+        let tag = passcode.tag
+        if let passcodeTag { return ConstantTime.equal(passcodeTag.span, tag.span) }
+        // Of an earlier release: one class key stands for all.
+        guard let (protection, wrapped) = keys.first else {
+            throw CofferError(.corrupt, "The keybag has no class key.")
+        }
+        let context = Self.context(protection, vaultID: vaultID)
+        do throws(CofferError) {
+            _ = try wrapped.unwrap(under: passcode.wrappingKey, context: context.span)
+            return true
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            return false
+        }
     }
 
     /// Unwraps every class key. A wrong wrapping key, that is a wrong passcode, is `notAuthentic`.
@@ -115,6 +139,7 @@ struct Keybag {
         writer.append([UInt8(policy.minimumLength), policy.deniesCommon ? 1 : 0])
         writer.append(UInt16(policy.denied.count))
         for tag in policy.denied.sorted() { writer.append(tag) }
+        if let passcodeTag { writer.append(passcodeTag) }
         return writer.bytes
     }
 
@@ -189,6 +214,11 @@ struct Keybag {
         keybag.recovery = try wrappedKeys(from: &reader)
         guard reader.remaining > 0 else { return keybag }
         keybag.policy = try .decode(characters, from: &reader)
+        guard passcode != nil, reader.remaining > 0 else {
+            guard reader.remaining == 0 else { throw reader.damaged }
+            return keybag
+        }
+        keybag.passcodeTag = try reader.take(passcodeTagSize)
         guard reader.remaining == 0 else { throw reader.damaged }
         return keybag
     }

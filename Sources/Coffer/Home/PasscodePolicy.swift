@@ -4,6 +4,10 @@ import CofferCrypto
 /// What a new passcode must look like: a value that is kept with the home and holds whenever a passcode is
 /// set or changed.
 ///
+/// Characters are counted as a reader counts them: extended grapheme clusters of Unicode, so that "é" is one
+/// however it is composed, and so is a family of emoji. What is no UTF-8 counts as one for each part. Letters
+/// and digits are those of any script; a keypad's digits are 0 to 9.
+///
 /// ```swift
 /// options.policy = .strictest(of: [.digits, .minimumLength(6), .denyingCommon])
 /// ```
@@ -12,9 +16,9 @@ public struct PasscodePolicy: Sendable, Hashable {
     public enum Characters: UInt8, Sendable, CaseIterable {
         /// Any.
         case any = 0
-        /// Digits and nothing else: a numeric keypad.
+        /// The digits 0 to 9 and nothing else: a numeric keypad.
         case digits = 1
-        /// A letter and a digit at least.
+        /// A letter and a digit at least, of any script.
         case lettersAndDigits = 2
     }
 
@@ -24,7 +28,7 @@ public struct PasscodePolicy: Sendable, Hashable {
 
     /// What passcodes are made of.
     public let characters: Characters
-    /// The least number of bytes in UTF-8.
+    /// The least number of characters.
     public let minimumLength: Int
     /// Whether those that are guessed first are refused: one character repeated, digits or letters in order,
     /// and a short list.
@@ -42,7 +46,7 @@ public struct PasscodePolicy: Sendable, Hashable {
         self.denied = denied
     }
 
-    /// The most bytes; `nil` for no limit. 8 for digits, unless more are asked for.
+    /// The most characters; `nil` for no limit. 8 for digits, unless more are asked for.
     public var maximumLength: Int? {
         characters == .digits ? max(Self.longestOfDigits, minimumLength) : nil
     }
@@ -56,7 +60,7 @@ public struct PasscodePolicy: Sendable, Hashable {
     /// Anything but what is guessed first.
     public static let denyingCommon = PasscodePolicy(.any, minimumLength: 1, deniesCommon: true)
 
-    /// At least so many bytes.
+    /// At least so many characters.
     ///
     /// - Throws: `invalidInput` outside of 1 to 128.
     public static func minimumLength(_ length: Int) throws(CofferError) -> PasscodePolicy {
@@ -66,7 +70,8 @@ public struct PasscodePolicy: Sendable, Hashable {
         return PasscodePolicy(.any, minimumLength: length)
     }
 
-    /// Anything but these, in upper or lower case. The home keeps tags of them, not the words.
+    /// Anything but these, with ASCII letters in upper or lower case. The home keeps tags of them, not the
+    /// words.
     ///
     /// - Throws: `invalidInput` for more than 256.
     public static func denying(_ passcodes: [String]) throws(CofferError) -> PasscodePolicy {
@@ -94,21 +99,12 @@ public struct PasscodePolicy: Sendable, Hashable {
     /// - Throws: `refused` with what is asked for.
     public func check(_ passcode: Passcode) throws(CofferError) {
         let isFit = passcode.secret.exposing { bytes in
-            var digits = 0
-            var letters = 0
-            for index in bytes.indices {
-                switch bytes[index] {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"): digits += 1
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"):
-                    letters += 1
-                default: break
-                }
-            }
-            guard (minimumLength...(maximumLength ?? .max)).contains(bytes.count) else { return false }
+            let found = PasscodeCharacters(bytes)
+            guard (minimumLength...(maximumLength ?? .max)).contains(found.count) else { return false }
             return switch characters {
             case .any: true
-            case .digits: digits == bytes.count
-            case .lettersAndDigits: digits > 0 && letters > 0
+            case .digits: found.isOfKeypad
+            case .lettersAndDigits: found.digits > 0 && found.letters > 0
             }
         }
         guard isFit else {

@@ -72,14 +72,17 @@ struct SlotRecord {
         return best
     }
 
-    /// Replaces `old` by `payload`, under the home's lock.
+    /// Replaces `old` by `payload`, under the home's lock; returns what the file has then.
+    @discardableResult
     func update(
         _ old: Contents, to payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey,
         in directory: borrowing Descriptor
-    ) throws(CofferError) {
-        let slot = try encode(payload, generation: old.generation + 1, vaultID: vaultID, key: key)
+    ) throws(CofferError) -> Contents {
+        let generation = old.generation + 1
+        let slot = try encode(payload, generation: generation, vaultID: vaultID, key: key)
         let file = try TwoSlotFile.open(name, in: directory, slotSize: slotSize, writable: true)
         try file.update(slot.span, current: old.slot)
+        return Contents(payload: payload, generation: generation, slot: 0, isHalfWritten: false)
     }
 
     private func encode(

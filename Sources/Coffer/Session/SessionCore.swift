@@ -170,6 +170,16 @@ final class SessionCore: Sendable {
         return key
     }
 
+    /// Derives from the passcode outside of the home's lock: that takes long, can fail, and says nothing of
+    /// right or wrong. `nil` where no passcode is set.
+    private func derive(_ passcode: Passcode) throws(CofferError) -> DerivedPasscode? {
+        let keybag = try readKeybag()
+        guard let parameters = keybag.passcode else { return nil }
+        try AttemptCounter(device: device, time: time, delays: keybag.delaysAttempts)
+            .refuseTooSoon(readAttempts())
+        return try DerivedPasscode(passcode, parameters, device: device)
+    }
+
     /// Unwraps the class keys with `passcode`, under the home's lock and the rules of ``Attempts``, and hands
     /// them on.
     private func evaluating(
@@ -178,6 +188,7 @@ final class SessionCore: Sendable {
             _ keys: [ProtectionClass: ClassKey], _ keybag: SlotRecord.Contents, _ vault: borrowing Descriptor
         ) throws(CofferError) -> [ProtectionClass: ClassKey]
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        let early = try passcode.flatMap { (given) throws(CofferError) in try derive(given) }
         let result: [ProtectionClass: ClassKey]? = try home.changingVault { (vault) throws(CofferError) in
             let contents = try Keybag.record.read(
                 vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault, repairing: true)
@@ -190,12 +201,15 @@ final class SessionCore: Sendable {
                 return try body(keys, contents, vault)
             }
             guard let passcode else { throw CofferError(.locked, "This vault needs its passcode.") }
-            _ = try readAttempts()
+            // The passcode can have been changed since.
+            let isCurrent = early?.parameters == parameters
+            let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
+            guard let derived = again ?? early else { throw CofferError.locked }
             let counter = AttemptCounter(
                 device: device, time: time, delays: keybag.delaysAttempts, witness: try witness(in: vault))
-            guard let keys = try counter.attempt(passcode, parameters: parameters, keybag: keybag, in: vault)
-            else {
-                return nil
+            guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else { return nil }
+            let keys = try asCorrupt { () throws(CofferError) in
+                try keybag.unwrap(under: derived.wrappingKey, vaultID: device.vaultID)
             }
             return try body(keys, contents, vault)
         }
@@ -212,7 +226,8 @@ final class SessionCore: Sendable {
         return try AttemptWitness(device: device, client: home.service)
     }
 
-    /// Under the device key alone nothing is typed wrong: what does not open is damaged.
+    /// Under the right key, and under the device key alone, nothing is typed wrong: what does not open is
+    /// damaged.
     private func asCorrupt<Result>(_ body: () throws(CofferError) -> Result) throws(CofferError) -> Result {
         do throws(CofferError) {
             return try body()

@@ -40,7 +40,10 @@ struct InitCommand: AsyncParsableCommand {
             """)
     var policy: [Policy] = []
 
-    @Option(help: ArgumentHelp("The least length of passcodes, 1 to 128.", valueName: "bytes"))
+    @Option(
+        help: ArgumentHelp(
+            "The least length of passcodes, 1 to 128, in characters as a reader counts them.",
+            valueName: "characters"))
     var minimumLength: Int?
 
     @Flag(help: "Refuse passcodes that are guessed first, such as 1234 or password1.")

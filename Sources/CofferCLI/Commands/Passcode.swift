@@ -39,7 +39,7 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() async throws {
             let session = try await PasscodeCommand.withPasscode(global)
-            let current = try Opening.currentPasscode(global)
+            let current = try await Opening.currentPasscode(global, of: session)
             let replacement = try Opening.newPasscode(onDescriptor: new.newPasscodeFd)
             try await Opening.waitingForDelay { () async throws(CofferError) in
                 try await session.changePasscode(to: replacement, current: current)
@@ -59,7 +59,7 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() async throws {
             let session = try await PasscodeCommand.withPasscode(global)
-            let current = try Opening.currentPasscode(global)
+            let current = try await Opening.currentPasscode(global, of: session)
             let doomed = try await session.passcodeBoundItems()
             if doomed.tokens + doomed.files + doomed.databases > 0 {
                 Output.message(

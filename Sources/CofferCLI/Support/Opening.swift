@@ -30,7 +30,7 @@ enum Opening {
             try await session.unlock()
         } catch {
             guard error.code == .locked else { throw error }
-            guard let typed = try typedPasscode("Passcode: ") else {
+            guard let typed = try await typedPasscode("Passcode: ", of: session) else {
                 guard session.holdsKeys else { throw error }
                 return session
             }
@@ -66,9 +66,11 @@ enum Opening {
     }
 
     /// The passcode now set: on `--passcode-fd`, or asked for on the terminal.
-    static func currentPasscode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
+    static func currentPasscode(
+        _ global: GlobalOptions, of session: Session
+    ) async throws(CofferError) -> Passcode? {
         if let passcode = try passcode(global) { return passcode }
-        return try typedPasscode("Current passcode: ")
+        return try await typedPasscode("Current passcode: ", of: session)
     }
 
     /// A new passcode: on the given descriptor, or asked for twice on the terminal.
@@ -107,6 +109,17 @@ enum Opening {
 
     /// More than this is an error instead of a wait.
     private static let longestWait = Duration.seconds(60)
+
+    /// The passcode of a vault; before the last attempt the person is told what it is.
+    private static func typedPasscode(
+        _ prompt: String, of session: Session
+    ) async throws(CofferError) -> Passcode? {
+        guard try Descriptor.standardInput().isTerminal else { return nil }
+        if let left = (try? await session.status())?.attemptsLeft, left <= 1 {
+            Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
+        }
+        return try Passcode.readFromTerminal(prompt: prompt)
+    }
 
     private static func typedPasscode(_ prompt: String) throws(CofferError) -> Passcode? {
         guard try Descriptor.standardInput().isTerminal else { return nil }

@@ -6,11 +6,37 @@ import SystemPackage
 
 /// Time that the user cannot set back: it counts from boot and goes on while the machine is suspended.
 package enum Clock {
-    /// CLOCK_BOOTTIME.
+    /// CLOCK_BOOTTIME, as it is outside of any time namespace.
     package static var sinceBoot: Duration {
         var time = timespec()
         unsafe clock_gettime(CLOCK_BOOTTIME, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec) - namespaceOffset
+    }
+
+    /// By how much a time namespace, which every user can make, sets this process's clock ahead.
+    private static let namespaceOffset: Duration = {
+        // The offsets are those of future children: of this process only when that is the same namespace.
+        guard let own = identity("/proc/self/ns/time"), own == identity("/proc/self/ns/time_for_children"),
+            let text = KernelText.read("/proc/self/timens_offsets")
+        else { return .zero }
+        return bootOffset(in: text) ?? .zero
+    }()
+
+    /// The seconds and nanoseconds after the word `boottime`.
+    package static func bootOffset(in text: String) -> Duration? {
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            let words = line.split(separator: UInt8(ascii: " ")).compactMap { String($0) }
+            guard words.count == 3, Array(words[0].utf8) == Array("boottime".utf8),
+                let seconds = Int64(words[1]), let nanoseconds = Int64(words[2])
+            else { continue }
+            return .seconds(seconds) + .nanoseconds(nanoseconds)
+        }
+        return nil
+    }
+
+    private static func identity(_ path: FilePath) -> [UInt64]? {
+        guard let status = try? Descriptor.open(path, .read).status() else { return nil }
+        return [status.device, status.inode]
     }
 
     /// Seconds and nanoseconds since 1970, as the user set it.

@@ -16,8 +16,9 @@ command in words and gives a text:
     asks CreateItem|Delete yes|no
                                 whether these ask before they do anything
     default yes|no              whether there is a default collection
-    on METHOD before|after stop|die|ERROR
-                                once, when METHOD is called, before or after it does its work
+    on METHOD before|after stop|die|ERROR [CALLS]
+                                once, when METHOD is called, before or after it does its work; so many calls are
+                                let through first
     count | copy | clear        how many items, make a copy of each, remove all of them
     prompts                     how many prompts were shown
 """
@@ -116,6 +117,10 @@ def run_service(directory):
         def spring(self, method, moment):
             trap = self.traps.get((method, moment))
             if trap is None:
+                return
+            trap, calls = trap
+            if calls > 0:
+                self.traps[(method, moment)] = trap, calls - 1
                 return
             del self.traps[(method, moment)]
             if trap == "stop":
@@ -364,7 +369,7 @@ def run_service(directory):
             elif verb == "default":
                 state.has_default = rest[0] == "yes"
             elif verb == "on":
-                state.traps[(rest[0], rest[1])] = rest[2]
+                state.traps[(rest[0], rest[1])] = rest[2], int(rest[3]) if len(rest) > 3 else 0
             elif verb == "copy":
                 for item in list(state.items.values()):
                     add(item["label"], item["attributes"], base64.b64decode(item["secret"]))

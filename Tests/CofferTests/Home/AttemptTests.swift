@@ -1,5 +1,6 @@
 @testable import Coffer
 import CofferBase
+import CofferEngine
 import Foundation
 import SystemPackage
 import TestSupport
@@ -70,40 +71,16 @@ import Testing
         #expect(try await Session.status(at: home.location).state == .wiped)
     }
 
-    /// Killed between counting and judging, an attempt counts; and when the count is full, the next one
-    /// erases.
-    @Test func anAttemptIsCountedBeforeItIsJudged() async throws {
+    @Test func beforeTheLastAttemptTheMessageSaysWhatTheNextDoes() async throws {
         let home = try TestHome()
-        let session = try await home.create("correct horse")
-        let core = session.core
-        let key = try core.device.key(Label.attemptsMAC)
-        let vault = try core.home.openVault()
-        let contents = try Attempts.record.read(vaultID: core.device.vaultID, key: key, in: vault)
-        var counted = Attempts()
-        counted.failures = 10
-        try Attempts.record.update(
-            contents, to: counted.encoded, vaultID: core.device.vaultID, key: key, in: vault)
-        #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
-    }
-
-    @Test func theCountIsWrittenEvenWhenJudgingFails() async throws {
-        let home = try TestHome()
-        let session = try await home.create("correct horse")
-        let before = try home.read("attempts")
-        var keybag = try session.core.readKeybag()
-        let parameters = try #require(keybag.passcode)
-        // A salt of a wrong size makes the derivation fail after the count.
-        keybag.passcode = Keybag.PasscodeParameters(cost: parameters.cost, salt: [])
-        let counter = AttemptCounter(device: session.core.device, time: .system, delays: false)
-        let vault = try session.core.home.openVault()
-        let damaged = try #require(keybag.passcode)
-        let passcode = try Passcode(copying: "correct horse")
-        let code = failure {
-            _ = try counter.attempt(passcode, parameters: damaged, keybag: keybag, in: vault)
+        _ = try await home.create("correct horse")
+        let session = try await home.open()
+        for number in 1...9 {
+            let message = await refusal(of: "wrong \(number)", by: session)?.message ?? ""
+            #expect(
+                message.contains("one attempt left: the next wrong passcode erases this vault")
+                    == (number == 9))
         }
-        #expect(code == .invalidInput)
-        #expect(try home.read("attempts") != before)
-        #expect(try await session.status().attemptsLeft == 9)
     }
 
     @Test func fromTheFifthFailureOnThereAreDelays() async throws {
@@ -162,6 +139,43 @@ import Testing
         #expect(await refusal(of: "correct horse", by: session)?.code == .attemptDelayed)
         clock.advance(.seconds(1))
         try await session.unlock(with: Passcode(copying: "correct horse"))
+    }
+
+    /// The clock on the wall has no say, wherever it stands.
+    @Test(arguments: [Duration.zero, .seconds(1_800_000_000 + 10 * 365 * 86_400)])
+    func theClockOnTheWallHasNoSay(wall: Duration) async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        _ = try await home.create("correct horse", options: delaying, time: clock.source)
+        let session = try await home.open(time: clock.source)
+        for number in 1...5 {
+            #expect(await refusal(of: "wrong \(number)", by: session)?.attemptsLeft == 10 - number)
+        }
+        clock.setWall(wall)
+        #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(1))
+        clock.advance(.seconds(1))
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+    }
+
+    /// Every user can make a time namespace in which the machine has been up for longer.
+    @Test func aTimeNamespaceShortensNoDelay() throws {
+        let here = try #require(Helper([Agent.path, "clock", "-"])?.line().flatMap { Double($0) })
+        let options = ["--user", "--map-root-user", "--time", "--boottime", "100000"]
+        guard let shifted = Helper(["unshare"] + options + [Agent.path, "clock", "-"]) else {
+            // This machine lets nobody make one, or has none.
+            return
+        }
+        let there = try #require(shifted.line().flatMap { Double($0) })
+        #expect((here...here + 1000).contains(there))
+    }
+
+    @Test func offsetsOfTimeNamespaces() {
+        let text = "monotonic          -7         1\nboottime      100000       500\n"
+        #expect(Clock.bootOffset(in: text) == .seconds(100_000) + .nanoseconds(500))
+        #expect(Clock.bootOffset(in: "boottime -3 0") == .seconds(-3))
+        for text in ["", "boottime", "boottime x 0", "monotonic 1 2\n", "boottime 1 2 3"] {
+            #expect(Clock.bootOffset(in: text) == nil, "\(text)")
+        }
     }
 
     @Test func aCounterThatCannotBeReadRefuses() async throws {

@@ -21,6 +21,59 @@ import Testing
         }
     }
 
+    /// A character is what a reader takes for one, however many bytes it has and however it is composed.
+    @Test func charactersAreCounted() throws {
+        let texts = [
+            "a", "\u{e9}", "e\u{301}", "ööö12", "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
+            "🇩🇪🇫🇷", "\r\n", "한국어", "\u{1112}\u{1161}\u{11ab}", "नमस्ते", "x\u{0}y", "\u{10ffff}",
+            "1\u{fe0f}\u{20e3}", "correct horse", "",
+        ]
+        for text in texts {
+            let bytes = Array(text.utf8)
+            #expect(PasscodeCharacters(bytes.span).count == text.count, "\(text)")
+        }
+    }
+
+    /// Each part that is no UTF-8 is one character, and neither a letter nor a digit.
+    @Test(
+        arguments: [
+            ([0xff], 1, 0, 0), ([0x61, 0xff, 0x31], 3, 1, 1), ([0xff, 0xfe, 0x80], 3, 0, 0),
+            ([0xe2, 0x82], 1, 0, 0), ([0xe2, 0x82, 0x61], 2, 1, 0), ([0xc3, 0xb6, 0xc3], 2, 1, 0),
+            ([0xed, 0xa0, 0x80], 3, 0, 0), ([0xf0, 0x9f, 0x98, 0x80, 0xf0, 0x9f], 2, 0, 0),
+            ([0xc0, 0x80], 2, 0, 0), ([0xff, 0xcc, 0x81], 2, 0, 0), ([0xf5, 0x31], 2, 0, 1),
+        ] as [([UInt8], Int, Int, Int)])
+    func whatIsNoTextIsCountedToo(bytes: [UInt8], count: Int, letters: Int, digits: Int) {
+        let found = PasscodeCharacters(bytes.span)
+        #expect(found.count == count && found.letters == letters && found.digits == digits)
+        #expect(!found.isOfKeypad)
+    }
+
+    @Test func lettersAndDigitsAreThoseOfAnyScript() throws {
+        for text in ["ööö12", "пароль7", "密碼密碼1", "abc٣٤", "e\u{301}e\u{301}e\u{301}12"] {
+            #expect(try isTaken(text, by: .alphanumeric), "\(text)")
+        }
+        // Marks and emoji are no letters, a fraction is no digit, and four characters are too few.
+        for text in ["😀😀😀12", "abcd½", "öö12", "e\u{301}e\u{301}12", "ööööö"] {
+            #expect(try !isTaken(text, by: .alphanumeric), "\(text)")
+        }
+        // A keypad has ten digits.
+        for text in ["１２３４", "٣٤٥٦", "1\u{fe0f}\u{20e3}234"] {
+            #expect(try !isTaken(text, by: .digits), "\(text)")
+        }
+        let policy = try PasscodePolicy.minimumLength(6)
+        #expect(try !isTaken("öäü", by: policy) && isTaken("öäüöäü", by: policy))
+        #expect(try !isTaken("👨‍👩‍👧👨‍👩‍👧", by: policy))
+    }
+
+    @Test func whatIsGuessedFirstInAnyScript() throws {
+        for text in ["ööö", "e\u{301}e\u{301}", "👨‍👩‍👧👨‍👩‍👧", "абвг", "гвба", "٣٤٥٦", "é"] {
+            #expect(try !isTaken(text, by: .denyingCommon), "\(text)")
+        }
+        for text in ["öäö", "éü", "авбг"] {
+            #expect(try isTaken(text, by: .denyingCommon), "\(text)")
+        }
+    }
+
     @Test func whatIsGuessedFirst() throws {
         let bad = [
             "0000", "11111111", "1234", "4321", "12345678", "7890", "0987", "abcdef", "fedcba", "2580",
@@ -91,7 +144,9 @@ import Testing
     @Test func aShorterKeybagHasThePolicyOfItsCharacters() async throws {
         let home = try TestHome()
         let session = try await home.create("1234", options: TestHome.options { $0.policy = .digits })
-        let encoded = try session.core.readKeybag().encoded
+        // The tag of the passcode comes after it.
+        let encoded = Array(try session.core.readKeybag().encoded.dropLast(32))
+        #expect(try Keybag.decode(encoded).passcodeTag == nil)
         #expect(try Keybag.decode(Array(encoded.dropLast(4))).policy == .digits)
         for damage in [[0, 0, 0, 0], [200, 0, 0, 0], [4, 2, 0, 0], [4, 0, 2, 0], [4, 0, 0, 1]] {
             let bytes = Array(encoded.dropLast(4)) + damage.map { UInt8($0) }

@@ -1,0 +1,85 @@
+/// What a passcode is made of, counted over its UTF-8 where it lies: no part of it is copied.
+///
+/// A character is what a reader takes for one, an extended grapheme cluster of Unicode (UAX 29). Each part
+/// that is no UTF-8 is one character, and neither a letter nor a digit.
+struct PasscodeCharacters {
+    private(set) var count = 0
+    /// Scalars of Unicode's general category L.
+    private(set) var letters = 0
+    /// Scalars of Unicode's general category Nd.
+    private(set) var digits = 0
+    /// Whether there are digits of a keypad, 0 to 9, alone.
+    private(set) var isOfKeypad = true
+    /// Whether every character is the same.
+    private(set) var isOneRepeated = true
+    /// Whether each scalar has the number after that of the one before; on a keypad 0 comes after 9.
+    private(set) var isAscending = true
+    /// The same the other way round.
+    private(set) var isDescending = true
+
+    private var first = 0..<0
+    private var previous: UInt32?
+
+    init(_ bytes: Span<UInt8>) {
+        var start = 0
+        while start < bytes.count {
+            let rest = bytes.extracting(start...)
+            do throws(Unicode.UTF8.ValidationError) {
+                add(try UTF8Span(validating: rest), of: bytes, at: start)
+                start = bytes.count
+            } catch {
+                let bad = start + error.byteOffsets.lowerBound..<start + error.byteOffsets.upperBound
+                // What comes before it is valid.
+                if let good = try? UTF8Span(validating: bytes.extracting(start..<bad.lowerBound)) {
+                    add(good, of: bytes, at: start)
+                }
+                addCharacter(bad, of: bytes)
+                isOfKeypad = false
+                isAscending = false
+                isDescending = false
+                start = bad.upperBound
+            }
+        }
+    }
+
+    private mutating func add(_ text: UTF8Span, of bytes: Span<UInt8>, at start: Int) {
+        var scalars = text.makeUnicodeScalarIterator()
+        while let scalar = scalars.next() { add(scalar) }
+        var characters = text.makeCharacterIterator()
+        var offset = 0
+        while characters.skipForward() > 0 {
+            addCharacter(start + offset..<start + characters.currentCodeUnitOffset, of: bytes)
+            offset = characters.currentCodeUnitOffset
+        }
+    }
+
+    private mutating func addCharacter(_ range: Range<Int>, of bytes: Span<UInt8>) {
+        if count == 0 { first = range }
+        count += 1
+        guard range.count == first.count else { return isOneRepeated = false }
+        for index in range where bytes[index] != bytes[first.lowerBound + index - range.lowerBound] {
+            isOneRepeated = false
+        }
+    }
+
+    private mutating func add(_ scalar: Unicode.Scalar) {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter:
+            letters += 1
+        case .decimalNumber: digits += 1
+        default: break
+        }
+        if !("0"..."9").contains(scalar) { isOfKeypad = false }
+        if let previous {
+            if !Self.isNext(scalar.value, after: previous) { isAscending = false }
+            if !Self.isNext(previous, after: scalar.value) { isDescending = false }
+        }
+        previous = scalar.value
+    }
+
+    private static func isNext(_ scalar: UInt32, after previous: UInt32) -> Bool {
+        let nine: Unicode.Scalar = "9"
+        let zero: Unicode.Scalar = "0"
+        return scalar == previous + 1 || (previous == nine.value && scalar == zero.value)
+    }
+}

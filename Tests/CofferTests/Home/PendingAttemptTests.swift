@@ -1,0 +1,143 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What is killed or fails between the count of an attempt and the comparison of its passcode, or before it
+/// can be recorded.
+@Suite struct PendingAttemptTests {
+    /// Writes a counter as a process with the device key would leave it.
+    private func leave(_ attempts: Attempts, in session: Session) throws {
+        let core = session.core
+        let key = try core.device.key(Label.attemptsMAC)
+        let vault = try core.home.openVault()
+        let contents = try Attempts.record.read(vaultID: core.device.vaultID, key: key, in: vault)
+        try Attempts.record.update(
+            contents, to: attempts.encoded, vaultID: core.device.vaultID, key: key, in: vault)
+    }
+
+    private func derived(_ passcode: String, _ session: Session) throws -> DerivedPasscode {
+        let parameters = try #require(try session.core.readKeybag().passcode)
+        return try DerivedPasscode(Passcode(copying: passcode), parameters, device: session.core.device)
+    }
+
+    /// As a kill between the count and its record leaves it.
+    private func leavePending(_ passcode: String, failures: Int, in session: Session) throws {
+        var attempts = Attempts()
+        attempts.failures = failures - 1
+        try leave(attempts.counting(derived(passcode, session).tag), in: session)
+    }
+
+    @Test func aFullCountErasesWhateverIsTriedNext() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        var counted = Attempts()
+        counted.failures = 10
+        try leave(counted, in: session)
+        #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
+    }
+
+    /// A right passcode that was killed before it was recorded is found right by the next attempt.
+    @Test(arguments: ["correct horse", "wrong"])
+    func aPendingRightPasscodeErasesNothing(next: String) async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        for _ in 0..<3 {
+            try leavePending("correct horse", failures: 10, in: session)
+            let error = await refusal(of: next, by: try home.open())
+            #expect(error?.code == (next == "wrong" ? .wrongPasscode : nil))
+            #expect(error == nil || error?.attemptsLeft == 9)
+        }
+        #expect(try await home.unlocked("correct horse").status().attemptsLeft == 10)
+    }
+
+    @Test func aPendingWrongPasscodeIsComparedByTheNextAttempt() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        try leavePending("wrong", failures: 9, in: session)
+        // It was the ninth, and the same again is no other.
+        #expect(await refusal(of: "wrong", by: try home.open())?.attemptsLeft == 1)
+        try leavePending("wrong", failures: 10, in: session)
+        #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
+    }
+
+    /// Ten right passcodes of which none could be recorded, each with a wrong one between them.
+    @Test func rightPasscodesNeverAddUp() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let tag = try derived("correct horse", session).tag
+        for number in 0..<12 {
+            try leave(session.core.readAttempts().counting(tag), in: session)
+            #expect(await refusal(of: "wrong \(number)", by: try home.open())?.attemptsLeft == 9)
+        }
+    }
+
+    @Test func aDerivationThatFailsCostsNothing() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let before = try home.read("attempts")
+        // A salt of a wrong size lets it fail, as short memory does.
+        let parameters = try #require(try session.core.readKeybag().passcode)
+        let damaged = Keybag.PasscodeParameters(cost: parameters.cost, salt: [])
+        let code = failure {
+            _ = try DerivedPasscode(
+                Passcode(copying: "correct horse"), damaged, device: session.core.device)
+        }
+        #expect(code == .invalidInput)
+        #expect(try home.read("attempts") == before)
+    }
+
+    /// What fails after the count and before the comparison is taken back.
+    @Test func anEvaluationThatFailsCostsNothing() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        var keybag = try session.core.readKeybag()
+        let passcode = try derived("correct horse", session)
+        keybag.passcodeTag = nil
+        keybag.keys = [:]
+        let counter = AttemptCounter(device: session.core.device, time: .system, delays: false)
+        let vault = try session.core.home.openVault()
+        for _ in 0..<12 {
+            let code = failure { _ = try counter.mustErase(after: passcode, keybag: keybag, in: vault) }
+            #expect(code == .corrupt)
+            #expect(try session.core.readAttempts().left == 10)
+        }
+    }
+
+    /// A keybag of an earlier release has no tag of the passcode; the next right one adds it.
+    @Test func aKeybagWithoutATag() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        func forgetTag() throws {
+            let vault = try session.core.home.openVault()
+            try session.core.updateKeybag(in: vault) { $0.passcodeTag = nil }
+        }
+        try forgetTag()
+        #expect(await refusal(of: "wrong", by: try home.open())?.attemptsLeft == 9)
+        #expect(await refusal(of: "wrong", by: try home.open())?.attemptsLeft == 9)
+        // Pending, it counts for every other passcode, and not for itself.
+        try leavePending("correct horse", failures: 10, in: session)
+        _ = try await home.unlocked("correct horse")
+        #expect(try session.core.readKeybag().passcodeTag != nil)
+        #expect(try await session.status().attemptsLeft == 10)
+        try forgetTag()
+        for number in 1...9 {
+            #expect(await refusal(of: "wrong \(number)", by: try home.open())?.attemptsLeft == 10 - number)
+        }
+        #expect(await refusal(of: "wrong 10", by: try home.open())?.code == .wiped)
+    }
+
+    /// A passcode that was changed by another process while this one derived.
+    @Test func aPasscodeChangedMeanwhileIsTheOneThatCounts() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let old = try derived("correct horse", session)
+        try await session.changePasscode(
+            to: Passcode(copying: "battery staple"), current: Passcode(copying: "correct horse"))
+        #expect(try derived("battery staple", session).parameters != old.parameters)
+        #expect(await refusal(of: "correct horse", by: session)?.attemptsLeft == 9)
+        try await session.unlock(with: Passcode(copying: "battery staple"))
+    }
+}

@@ -447,8 +447,8 @@ def listing(place):
 def surplus(found, references):
     """What there is more of than without a fault. One fixed name may come from either reference, as a lock file does."""
     allowed = {name for reference in references for name in reference}
-    # Where views lie when the runtime directory cannot be used is recorded, and stays.
-    allowed.add("/home/vault/viewroot")
+    # Where views lie when the usual runtime directory is not used is recorded, and stays.
+    allowed.update(("/home/vault/viewroot", "/home/vault/viewroots"))
     return sorted(
         "%s (%d)" % (name, count) for name, count in found.items()
         if ("<id>" in name and count > references[0][name]) or ("<id>" not in name and name not in allowed))

@@ -8,42 +8,84 @@ import SystemPackage
 /// that the vault keeps for itself. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. Whoever
 /// views holds a lock on `lease`, which the kernel drops when the process dies.
 enum ViewRoots {
-    private static let recordName: FilePath = "viewroot"
     private static let leaseName: FilePath = "lease"
     private static let sharedMemory: FilePath = "/dev/shm"
     /// A view directory that is being made; it has its lease before it loses the prefix.
     static let newPrefix = ".new-"
 
-    /// The root to make a view in.
+    /// The root to make a view in. Where it is one that nobody would look for, the vault notes it first.
     static func usable(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
-        if let runtime = try? runtimeRoot(creating: true) { return runtime }
-        if let name = try? recordedName(vault), let root = try? sharedMemoryRoot(name, creating: true) {
-            return root
+        var record = ViewRootRecord(in: vault)
+        if let path = runtimePath, let runtime = try? runtimeRoot(path, creating: true) {
+            if path != systemRuntime {
+                try record.note(runtime: path, in: vault) { (try? runtimeRoot($0, creating: false)) == nil }
+            }
+            return runtime
         }
+        if let name = record.shared, let root = try? sharedMemoryRoot(name, creating: true) { return root }
         let name = try "coffer-" + hexadecimal(SecureRandom.bytes(16))
-        let bytes = Array(name.utf8)
-        try vault.replace(recordName, with: bytes.span)
-        return try sharedMemoryRoot(name, creating: true)
+        try ViewRootRecord.note(shared: name, in: vault)
+        return try sharedMemoryRoot(FilePath(name), creating: true)
     }
 
-    /// Every root that may hold views of this vault.
-    private static func existing(recorded: String?) -> [Root] {
+    /// Every root that may hold views of a vault; and those that could not be looked at, with the reason.
+    static func existing(
+        _ record: ViewRootRecord, searchingSharedMemory: Bool = false
+    ) -> (roots: [Root], unseen: [(what: String, why: CofferError)]) {
         var roots: [Root] = []
-        if let root = try? runtimeRoot(creating: false) { roots.append(Root(root)) }
-        if let recorded, let root = try? sharedMemoryRoot(recorded, creating: false) {
-            roots.append(Root(root))
+        var unseen: [(what: String, why: CofferError)] = []
+        var paths = record.runtimes
+        for path in [runtimePath, systemRuntime].compactMap({ $0 }) where !paths.contains(path) {
+            paths.append(path)
         }
-        return roots
+        for path in paths {
+            do throws(CofferError) {
+                if let root = try runtimeRoot(path, creating: false) { roots.append(try Root(root)) }
+            } catch {
+                // Where no view was ever made there is nothing to miss.
+                if record.runtimes.contains(path) { unseen.append(("\(path)", error)) }
+            }
+        }
+        for name in sharedNames(record, all: searchingSharedMemory) {
+            if let root = try? sharedMemoryRoot(name, creating: false), let root = try? Root(root) {
+                roots.append(root)
+            }
+        }
+        return (roots.reduce(into: []) { all, root in if !all.contains(root) { all.append(root) } }, unseen)
     }
 
-    private final class Root: Sendable {
-        let directory: Descriptor
-        init(_ directory: consuming Descriptor) { self.directory = directory }
+    /// The vault's own name under /dev/shm; with `all`, every name of that form.
+    private static func sharedNames(_ record: ViewRootRecord, all: Bool) -> [FilePath] {
+        guard all, let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) else {
+            return record.shared.map { [$0] } ?? []
+        }
+        let names = (try? shared.names()) ?? []
+        return names.filter { ViewRootRecord.isShared(FileNameBytes.of($0)) }
     }
+
+    /// A root that is open.
+    final class Root: Sendable, Equatable {
+        let directory: Descriptor
+        private let status: FileStatus
+
+        init(_ directory: consuming Descriptor) throws(CofferError) {
+            status = try directory.status()
+            self.directory = directory
+        }
+
+        static func == (one: Root, other: Root) -> Bool { one.status.isSameFile(as: other.status) }
+    }
+
+    /// `$XDG_RUNTIME_DIR`, when it is an absolute path.
+    private static var runtimePath: FilePath? {
+        Environment.path("XDG_RUNTIME_DIR").flatMap { $0.isAbsolute ? $0 : nil }
+    }
+
+    /// Where logind makes it, whatever the environment says.
+    private static var systemRuntime: FilePath { FilePath("/run/user/\(Environment.userID)") }
 
     static var hasRuntimeDirectory: Bool {
-        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.hasPrefix("/"),
-            let directory = try? Descriptor.open(FilePath(path), [.read, .directory])
+        guard let path = runtimePath, let directory = try? Descriptor.open(path, [.read, .directory])
         else { return false }
         do throws(CofferError) {
             try check(directory)
@@ -61,7 +103,7 @@ enum ViewRoots {
     /// Removes views whose owner is dead; gives how many.
     static func reap(vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
-        for root in existing(recorded: try? recordedName(vault)) {
+        for root in existing(ViewRootRecord(in: vault)).roots {
             for name in try root.directory.names() where try isDead(name, in: root.directory) {
                 do throws(CofferError) {
                     try root.directory.removeTree(name, overwriting: true)
@@ -84,23 +126,7 @@ enum ViewRoots {
         _ = try? shared.removeDirectory(FilePath(root: nil, [name]))
     }
 
-    /// Removes every view of one vault, dead or alive, and the root that only this vault has; gives how many
-    /// views.
-    static func removeAll(of vaultID: VaultID, recorded: String?) throws(CofferError) -> Int {
-        var count = 0
-        for root in existing(recorded: recorded) {
-            for name in try root.directory.names() where try owner(of: name, in: root.directory) == vaultID {
-                try root.directory.removeTree(name, overwriting: true)
-                count += 1
-            }
-        }
-        if let recorded, let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) {
-            _ = try? shared.removeDirectory(FilePath(recorded))
-        }
-        return count
-    }
-
-    private static func isDead(_ name: FilePath, in root: borrowing Descriptor) throws(CofferError) -> Bool {
+    static func isDead(_ name: FilePath, in root: borrowing Descriptor) throws(CofferError) -> Bool {
         let status = try root.status(of: name)
         guard let status, status.kind == .directory else { return false }
         let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
@@ -115,7 +141,7 @@ enum ViewRoots {
         return try FileLock.tryAcquire(lease) != nil
     }
 
-    private static func owner(of name: FilePath, in root: borrowing Descriptor) throws(CofferError)
+    static func owner(of name: FilePath, in root: borrowing Descriptor) throws(CofferError)
         -> VaultID?
     {
         guard let view = try? root.open(name, [.read, .directory]),
@@ -160,21 +186,26 @@ enum ViewRoots {
         let view: NewView
     }
 
-    private static func runtimeRoot(creating: Bool) throws(CofferError) -> Descriptor {
-        guard let path = Environment.value("XDG_RUNTIME_DIR"), path.hasPrefix("/") else {
-            throw CofferError(.absent, "There is no runtime directory.")
-        }
-        var directory = try Descriptor.open(FilePath(path), [.read, .directory])
+    /// The root below a runtime directory; `nil` where there is none and none is to be made.
+    private static func runtimeRoot(
+        _ path: FilePath, creating: Bool
+    ) throws(CofferError) -> Descriptor? {
+        var directory = try Descriptor.open(path, [.read, .directory])
         try check(directory)
         for name: FilePath in ["coffer", "views"] {
-            if creating, try directory.status(of: name) == nil { try? directory.makeDirectory(name) }
+            if try directory.status(of: name) == nil {
+                guard creating else { return nil }
+                try? directory.makeDirectory(name)
+            }
             directory = try directory.open(name, [.read, .directory])
             try check(directory)
         }
         return directory
     }
 
-    private static func sharedMemoryRoot(_ name: String, creating: Bool) throws(CofferError) -> Descriptor {
+    private static func sharedMemoryRoot(
+        _ name: FilePath, creating: Bool
+    ) throws(CofferError) -> Descriptor {
         let shared: Descriptor
         do throws(CofferError) {
             shared = try Descriptor.open(sharedMemory, [.read, .directory])
@@ -182,23 +213,14 @@ enum ViewRoots {
             throw noMemory
         }
         guard try FileSystemInfo.of(shared).isMemory else { throw noMemory }
-        if creating, try shared.status(of: FilePath(name)) == nil { try shared.makeDirectory(FilePath(name)) }
-        let root = try shared.open(FilePath(name), [.read, .directory])
+        if creating, try shared.status(of: name) == nil { try shared.makeDirectory(name) }
+        let root = try shared.open(name, [.read, .directory])
         try check(root)
         return root
     }
 
     private static var noMemory: CofferError {
         CofferError(.unsupported, "There is no directory in memory for the copy: no /dev/shm on tmpfs.")
-    }
-
-    static func recordedName(_ vault: borrowing Descriptor) throws(CofferError) -> String {
-        let file = try vault.open(recordName, .read)
-        let name = String(decoding: try file.readAll(limit: 64), as: UTF8.self)
-        guard name.hasPrefix("coffer-"), name.count == 39, !name.contains("/") else {
-            throw CofferError(.corrupt, "The record of the view directory is damaged.")
-        }
-        return name
     }
 
     /// Of this user, for this user alone, in memory; anything else may be somebody's trap.

@@ -53,7 +53,9 @@ final class Home: Sendable {
     }
 
     /// Whether `state` is that of the vault that is meant.
-    func isOwn(_ state: HomeState) -> Bool { vaultID == nil || vaultID == state.vaultID }
+    func isOwn(_ state: HomeState) -> Bool { isOwn(state.vaultID) }
+
+    func isOwn(_ id: VaultID) -> Bool { vaultID == nil || vaultID == id }
 
     /// Opens the directory, whatever is in it; `notInitialised` when there is none.
     static func openDirectory(
@@ -64,7 +66,7 @@ final class Home: Sendable {
             directory = try Descriptor.open(location.path, [.read, .directory])
         } catch {
             guard error.code == .absent else { throw error }
-            throw CofferError(.notInitialised, "There is no vault at \(location.path): run init first.")
+            throw missing(location.path)
         }
         let status = try directory.status()
         guard status.isOwn, status.permissions & 0o022 == 0 else {
@@ -74,6 +76,51 @@ final class Home: Sendable {
         return Home(
             path: location.path, directory: directory, vaultID: nil,
             service: SecretServiceClient(address: location.sessionBus, interaction: interaction))
+    }
+
+    /// Opens a home for erasing it: whatever its mode says, if it belongs to this user.
+    static func openForWiping(_ location: HomeLocation) throws(CofferError) -> Home {
+        do throws(CofferError) {
+            return try forWiping(Descriptor.open(location.path, [.read, .directory]), location)
+        } catch {
+            guard error.code == .permissionDenied, let name = location.path.lastComponent else {
+                throw error.code == .absent ? missing(location.path) : error
+            }
+            let parent = location.path.removingLastComponent()
+            let base = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+            let entry = FilePath(root: nil, [name])
+            let old = try base.status(of: entry)?.permissions
+            let home = try forWiping(base.openClosed(entry), location)
+            // What turns out to be no home keeps its mode.
+            guard WipeTarget(home).isVault else {
+                if let old { try? home.directory.setPermissions(old) }
+                throw missing(location.path)
+            }
+            return home
+        }
+    }
+
+    /// The home of a namespace in this one, for erasing it.
+    func namespaceForWiping(_ name: FilePath) throws(CofferError) -> Home {
+        let users = try directory.openClosed(Self.usersName)
+        let location = HomeLocation(
+            path: path.pushing(Self.usersName).pushing(name), sessionBus: service.address)
+        return try Self.forWiping(users.openClosed(name), location)
+    }
+
+    private static func forWiping(
+        _ directory: consuming Descriptor, _ location: HomeLocation
+    ) throws(CofferError) -> Home {
+        guard try directory.status().isOwn else {
+            throw CofferError(.refused, "\(location.path) belongs to another user: not touched.")
+        }
+        return Home(
+            path: location.path, directory: directory, vaultID: nil,
+            service: SecretServiceClient(address: location.sessionBus, interaction: .forbidden))
+    }
+
+    static func missing(_ path: FilePath) -> CofferError {
+        CofferError(.notInitialised, "There is no vault at \(path): run init first.")
     }
 
     /// The state of the home; `nil` when none was ever made here.
@@ -88,7 +135,7 @@ final class Home: Sendable {
             guard try directory.status(of: Self.vaultName) == nil else {
                 throw CofferError(.corrupt, "The state record of the home is missing.")
             }
-            throw CofferError(.notInitialised, "There is no vault at \(path): run init first.")
+            throw Self.missing(path)
         case .wiping, .wiped: throw CofferError.wiped
         case .wipingTokens:
             guard !forTokens else {
@@ -101,7 +148,7 @@ final class Home: Sendable {
             return try directory.open(Self.vaultName, [.read, .directory])
         } catch {
             guard error.code == .absent else { throw error }
-            throw CofferError(.notInitialised, "There is no vault at \(path): run init first.")
+            throw Self.missing(path)
         }
     }
 
@@ -123,6 +170,23 @@ final class Home: Sendable {
         let lock = try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
         defer { extendLifetime(lock) }
         return try body()
+    }
+
+    /// As ``exclusively(_:)``; where the lock cannot be had in time, without it, and `body` is told why. For
+    /// what must not fail: nobody who holds the lock can keep a wipe from overwriting keys.
+    func insisting<Result: ~Copyable>(
+        within deadline: Duration = lockDeadline,
+        _ body: (_ hindrance: CofferError?) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        var lock: FileLock?
+        var hindrance: CofferError?
+        do throws(CofferError) {
+            lock = try FileLock.acquire(Self.lockName, in: directory, deadline: deadline)
+        } catch {
+            hindrance = error
+        }
+        defer { extendLifetime(lock) }
+        return try body(hindrance)
     }
 
     /// As ``exclusively(_:)``, with the vault's directory; a home wiped in the meantime is `wiped`.

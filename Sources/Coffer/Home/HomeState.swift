@@ -62,9 +62,28 @@ struct HomeState: Equatable {
         guard try home.status(of: Self.fileName) != nil else {
             return try home.replace(Self.fileName, with: record.span)
         }
-        let file = try home.open(Self.fileName, .readWrite)
+        let file = try home.openForOverwriting(Self.fileName)
         try file.write(record.span, at: 0)
         // Nothing but the bytes changes: no journal has to be waited for.
         try file.syncData()
+    }
+
+    /// The same for a tombstone: also over what is no file, cannot be written or is longer. A directory that
+    /// is not empty stays, and is the error.
+    func writeOverAnything(in home: borrowing Descriptor) throws(CofferError) {
+        do throws(CofferError) {
+            let status = try home.status(of: Self.fileName)
+            guard let status, status.kind != .regular || status.size > Int64(Self.size) else {
+                return try write(in: home)
+            }
+            if status.kind == .directory {
+                try home.removeDirectory(Self.fileName)
+                return try write(in: home)
+            }
+        } catch {
+            guard ![.readOnly, .noSpace, .alreadyExists].contains(error.code) else { throw error }
+        }
+        try home.remove(Self.fileName)
+        try write(in: home)
     }
 }

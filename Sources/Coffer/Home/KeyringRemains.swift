@@ -54,7 +54,10 @@ struct KeyringRemains {
         }
     }
 
-    private func stale() throws(CofferError) -> [VaultID] {
+    /// The vaults that are noted; none where the home cannot be listed.
+    var noted: [VaultID] { (try? notes()) ?? [] }
+
+    private func notes() throws(CofferError) -> [VaultID] {
         var noted: [VaultID] = []
         for name in try home.directory.names() where name.string.hasPrefix(Self.prefix) {
             guard let uuid = UUID(uuidString: String(name.string.dropFirst(Self.prefix.count))) else {
@@ -62,6 +65,11 @@ struct KeyringRemains {
             }
             noted.append(VaultID(uuid: uuid))
         }
+        return noted
+    }
+
+    private func stale() throws(CofferError) -> [VaultID] {
+        let noted = try notes()
         guard !noted.isEmpty else { return [] }
         let live = try liveInService()
         return noted.filter { $0 != live }

@@ -16,6 +16,8 @@ struct SlotRecord {
     let what: String
 
     private static let headerSize = 44
+    /// Where a slot has the vault's id.
+    static let idOffset: Int64 = 24
     private static let tagSize = 32
 
     struct Contents {

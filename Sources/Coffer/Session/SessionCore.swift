@@ -239,8 +239,8 @@ final class SessionCore: Sendable {
 }
 
 extension Home {
-    /// Files that vanish while they are read were wiped by somebody else, or are missing: which, the state
-    /// tells.
+    /// Files that vanish or are overwritten while they are read were wiped by somebody else, or are missing
+    /// or damaged: which, the state tells.
     func checkingState<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
@@ -249,8 +249,10 @@ extension Home {
         } catch {
             // What stands in a file's place and is none shows as the system's refusal to open it.
             let isNoFile = error.code == .refused && error.systemError != nil
-            guard error.code == .absent || isNoFile else { throw error }
+            let isGone = error.code == .absent || isNoFile
+            guard isGone || error.code == .corrupt else { throw error }
             guard let state = try state(), state.isAlive, isOwn(state) else { throw CofferError.wiped }
+            guard isGone else { throw error }
             throw CofferError(.corrupt, "A file of the vault is missing or no file: \(error.message)")
         }
     }

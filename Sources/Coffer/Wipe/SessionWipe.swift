@@ -2,7 +2,9 @@ public import CofferBase
 import Synchronization
 
 extension Session {
-    /// Erases the vault at `location` without opening it: also one whose files are damaged.
+    /// Erases the vault at `location` without opening it. Nothing in it has to be readable, nor its state.
+    ///
+    /// Refused is only what shows no sign of a vault, and what belongs to another user.
     ///
     /// - Parameters:
     ///   - scope: What of it is erased.
@@ -10,7 +12,7 @@ extension Session {
     ///   - reason: What the receipt says.
     ///   - time: The clocks to go by.
     /// - Returns: What was removed.
-    /// - Throws: `notInitialised`, `wiped`; otherwise as ``wipe(_:reason:)``.
+    /// - Throws: `notInitialised`, `wiped`, `refused`; otherwise as ``wipe(_:reason:)``.
     public static func wipe(
         _ scope: WipeScope = .all, at location: HomeLocation, reason: String = "asked for",
         time: TimeSource = .system
@@ -32,10 +34,14 @@ extension Session {
     ) -> WipeRun {
         WipeRun { report async throws(CofferError) in
             try await BlockingWork.run { _ throws(CofferError) in
-                try Wiper.finishInterrupted(at: location, time: time)
-                let home = try Home.openDirectory(location)
-                _ = try home.openVault()
-                return try Wiper(home: home, time: time, report: report).wipe(scope, reason: reason, by: nil)
+                if scope == .tokens {
+                    try Wiper.finishInterrupted(at: location, time: time)
+                } else if let enclosing = location.enclosing {
+                    try? Wiper.finishInterrupted(at: enclosing, time: time)
+                }
+                let home = try Home.openForWiping(location)
+                defer { try? KeyringRemains(home: home).tidy() }
+                return try Wiper(home: home, time: time, report: report).run(scope, reason: reason, by: nil)
             }
         }
     }
@@ -43,16 +49,18 @@ extension Session {
     /// Erases this vault, or a part of it: see ``WipeReceipt``. Works while locked and cannot be undone.
     /// Every session of this process on the vault forgets what it holds.
     ///
-    /// Where the disk takes no change, what is in memory and in keyrings goes all the same, and the error
-    /// says so.
+    /// What fails stops nothing else: the wipe goes on, and the error names what is provably still there.
+    /// Where the home's lock is held for ten seconds, it goes on without. Where the disk takes no change, what
+    /// is in memory and in keyrings goes all the same, and the error says so.
     ///
     /// - Parameters:
     ///   - scope: What of it is erased.
     ///   - reason: What the receipt says.
     /// - Returns: What was removed.
-    /// - Throws: `busy` when another process holds the home for long; `readOnly`; for a user's namespace
-    ///   `notInitialised` and `wiped`, as that is; otherwise what hinders it. After any error, opening the
-    ///   home means finishing the wipe, unless the error came before anything was touched.
+    /// - Throws: `readOnly`; `busy` for the tokens alone, when another process holds the home for long; for a
+    ///   user's namespace `notInitialised` and `wiped`, as that is; otherwise what kept the first thing that
+    ///   is still there. After any error, opening the home means finishing the wipe, unless the error came
+    ///   before anything was touched.
     public func wipe(
         _ scope: WipeScope = .all, reason: String = "asked for"
     ) async throws(CofferError) -> WipeReceipt {
@@ -68,14 +76,13 @@ extension Session {
     public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeRun {
         let core = core
         return WipeRun { report async throws(CofferError) in
-            let receipt = try await BlockingWork.run { _ throws(CofferError) in
-                try Wiper(home: core.home, time: core.time, report: report).wipe(
+            let end = try await BlockingWork.run { _ throws(CofferError) in
+                try Wiper(home: core.home, time: core.time, report: report).run(
                     scope, reason: reason, by: core)
             }
-            // The keys are gone; what is open is noise to whoever opens it anew. It closes before we say
-            // done.
+            // The keys are gone: what is open cannot be opened again. It closes before we say done.
             if scope == .all { for store in core.stores { await store.vaultWasWiped() } }
-            return receipt
+            return end
         }
     }
 

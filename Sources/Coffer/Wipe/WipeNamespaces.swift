@@ -2,56 +2,115 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The namespaces of users, homes of their own that go with the home around them.
+/// The namespaces of users, homes of their own that go with the home around them. One that cannot be erased
+/// keeps none of the others.
 extension Wiper {
-    /// Writes every namespace's tombstone and destroys its keys.
-    func destroyKeysOfNamespaces(reason: String) throws(CofferError) {
-        for wiper in try namespaces() { try wiper.destroyOwnKeys(reason: reason) }
+    /// How long a namespace's lock is waited for, where others wait for their turn.
+    private static let shortDeadline = Duration.seconds(1)
+
+    /// Writes every namespace's tombstone, drops its keys from memory and destroys them; gives the vaults'
+    /// ids by the names of the directories.
+    func destroyKeysOfNamespaces(
+        reason: String, _ findings: inout WipeFindings
+    ) -> [FilePath: [VaultID]] {
+        var known: [FilePath: [VaultID]] = [:]
+        for name in namespaceNames(&findings) {
+            // What cannot be opened is said when its data is to go.
+            guard let wiper = try? inside(name) else { continue }
+            known[name] = wiper.destroyOwnKeys(reason: reason, &findings)
+        }
+        return known
     }
 
     /// Erases every namespace, and what lies beside them.
-    func wipeNamespaces(reason: String, _ removed: inout [String: Int]) throws(CofferError) {
-        guard try home.directory.status(of: Home.usersName) != nil else { return }
-        for wiper in try namespaces() {
-            if try wiper.wipeIfAlive(reason: reason) { removed["namespaces", default: 0] += 1 }
+    func wipeNamespaces(
+        _ known: [FilePath: [VaultID]], reason: String, _ findings: inout WipeFindings
+    ) {
+        for name in namespaceNames(&findings) {
+            let what = "the namespace \(Home.usersName)/\(name)"
+            do throws(CofferError) {
+                let end = try inside(name).wipeIfAlive(known[name] ?? [], reason: reason)
+                if end != nil { findings.count("namespaces") }
+                if let error = end?.failure { findings.note(what, remainsBecause: error) }
+            } catch {
+                findings.note(what, remainsBecause: error)
+            }
+        }
+        guard (try? home.directory.status(of: Home.usersName))?.kind == .symbolicLink else { return }
+        findings.note(
+            "the users' namespaces",
+            remainsBecause: CofferError(
+                .refused, "\(home.path.pushing(Home.usersName)) is a link: not touched."))
+    }
+
+    /// The directories that may be namespaces.
+    func namespaceNames(_ findings: inout WipeFindings) -> [FilePath] {
+        guard (try? home.directory.status(of: Home.usersName))?.kind == .directory else { return [] }
+        do throws(CofferError) {
+            let users = try home.directory.openClosed(Home.usersName)
+            return try users.names().filter { (try? users.status(of: $0))?.kind == .directory }
+        } catch {
+            findings.note("the users' namespaces", remainsBecause: error)
+            return []
         }
     }
 
-    /// Its tombstone and its keys, where it has a vault.
-    private func destroyOwnKeys(reason: String) throws(CofferError) {
-        try home.exclusively { () throws(CofferError) in
-            guard let state = try home.state(), state.word != .wiped,
-                try home.directory.status(of: Home.vaultName) != nil
-            else { return }
-            try markWiped(.wiping, state.vaultID, reason: reason)
-            _ = try destroyKeys(in: home.directory.open(Home.vaultName, [.read, .directory]))
+    /// The home of a user's namespace, for erasing it. Where the state cannot be read, by what else tells the
+    /// vault's id.
+    func namespace(of user: String) throws(CofferError) -> Home {
+        let own = HomeLocation(path: home.path, sessionBus: home.service.address)
+        guard own.enclosing == nil else {
+            throw CofferError(.refused, "A user's namespace has no namespaces of its own.")
         }
+        let target = WipeTarget(home)
+        if let state = target.state {
+            guard state.isAlive, home.isOwn(state) else { throw CofferError.wiped }
+        }
+        var missing = target.damage ?? Home.missing(home.path)
+        for vaultID in target.ids {
+            let path = try own.namespace(of: user, in: vaultID).path
+            guard let name = path.lastComponent else { continue }
+            do throws(CofferError) {
+                return try home.namespaceForWiping(FilePath(root: nil, [name]))
+            } catch {
+                guard error.code == .absent else { throw error }
+                if target.damage == nil { missing = Home.missing(path) }
+            }
+        }
+        throw missing
     }
 
-    /// Wipes a namespace, unless it was wiped before; gives whether it did.
-    private func wipeIfAlive(reason: String) throws(CofferError) -> Bool {
-        try home.exclusively { () throws(CofferError) in
-            guard let state = try home.state() else { return false }
-            let isBegun = try isInterrupted()
-            guard state.word != .wiped || isBegun else { return false }
-            try markWiped(.wiping, state.vaultID, reason: reason)
-            let scope = WipeScope.user("")
-            _ = try finish(state.vaultID, reason: reason, scope: scope, completes: false)
-            return true
-        }
+    private func inside(_ name: FilePath) throws(CofferError) -> Wiper {
+        Wiper(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
     }
 
-    private func namespaces() throws(CofferError) -> [Wiper] {
-        guard try home.directory.status(of: Home.usersName)?.kind == .directory else { return [] }
-        let users = try home.directory.open(Home.usersName, [.read, .directory])
-        var wipers: [Wiper] = []
-        for name in try users.names() {
-            let path = home.path.pushing(Home.usersName).pushing(name)
-            let location = HomeLocation(path: path, sessionBus: home.service.address)
-            guard try users.status(of: name)?.kind == .directory else { continue }
-            let namespace = try Home.openDirectory(location)
-            wipers.append(Wiper(home: namespace, time: time, orderDigest: orderDigest))
+    /// Its tombstone and its keys, where it has a vault; gives what may be the vault's ids.
+    private func destroyOwnKeys(reason: String, _ findings: inout WipeFindings) -> [VaultID] {
+        let ids = try? home.insisting(within: Self.shortDeadline) { (_) throws(CofferError) in
+            let target = WipeTarget(home)
+            guard target.isVault, target.state?.word != .wiped else { return target.ids }
+            // Where there is no place for the mark, that of the home around it stands for it.
+            try? markWiped(.wiping, target.ids.first ?? .unknown, reason: reason)
+            forget(target.ids)
+            var own = WipeFindings()
+            destroyKeys(&own)
+            findings.unproved += own.unproved
+            return target.ids
         }
-        return wipers
+        return ids ?? []
+    }
+
+    /// Wipes a namespace, unless it was wiped before.
+    private func wipeIfAlive(_ known: [VaultID], reason: String) throws(CofferError) -> WipeEnd? {
+        try home.insisting(within: Self.shortDeadline) { (_) throws(CofferError) in
+            let target = WipeTarget(home)
+            let hasVault = try home.directory.status(of: Home.vaultName) != nil
+            guard target.isVault || !known.isEmpty, target.state?.word != .wiped || hasVault else {
+                return nil
+            }
+            let ids = known + target.ids.filter { !known.contains($0) }
+            try? markWiped(.wiping, ids.first ?? .unknown, reason: reason)
+            return finish(ids, reason: reason, scope: .user(""), completes: false)
+        }
     }
 }

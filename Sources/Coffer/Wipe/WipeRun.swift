@@ -16,13 +16,13 @@ public struct WipeRun: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     private let progress: AsyncStream<WipeProgress>
-    private let result: Task<Result<WipeReceipt, CofferError>, Never>
+    private let result: Task<Result<WipeEnd, CofferError>, Never>
 
     init(
         _ body:
             @escaping @Sendable (
                 _ report: @escaping @Sendable (WipeProgress) -> Void
-            ) async throws(CofferError) -> WipeReceipt
+            ) async throws(CofferError) -> WipeEnd
     ) {
         let (stream, continuation) = AsyncStream.makeStream(of: WipeProgress.self)
         progress = stream
@@ -36,9 +36,15 @@ public struct WipeRun: AsyncSequence, Sendable {
         }
     }
 
-    /// The receipt, when the wipe is done.
+    /// The receipt, when the wipe is done. Throws when anything is provably still there.
     public var receipt: WipeReceipt {
-        get async throws(CofferError) { try await result.value.get() }
+        get async throws(CofferError) { try await result.value.get().complete() }
+    }
+
+    /// The receipt also of a wipe that left something, which ``WipeReceipt/failures`` names; `nil` when it
+    /// ended before anything was touched.
+    public var partialReceipt: WipeReceipt? {
+        get async { try? await result.value.get().receipt }
     }
 
     /// The progress; one task may listen.

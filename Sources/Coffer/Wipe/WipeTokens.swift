@@ -16,8 +16,7 @@ extension Wiper {
         KernelTokenRing.remove(vaultID: vaultID)
         report(WipeProgress(.memory))
         let vault = try home.directory.open(Home.vaultName, [.read, .directory])
-        var removed: [String: Int] = [:]
-        var unproved = Self.unproved
+        var findings = WipeFindings(unproved: Self.unproved)
         do throws(CofferError) {
             let opened: DeviceRecord
             if let device {
@@ -25,11 +24,12 @@ extension Wiper {
             } else {
                 opened = try DeviceRecord.read(in: vault, service: home.service)
             }
-            removed["tokens"] = try eraseTokens(of: opened, in: vault)
+            findings.removed["tokens"] = try eraseTokens(of: opened, in: vault)
             report(WipeProgress(.keys))
         } catch {
             guard Self.isKeyringAway(error) else { throw error }
-            unproved.append("tokens in the Secret Service (\(error.code.name)): the next open tries again")
+            findings.unproved.append(
+                "tokens in the Secret Service (\(error.code.name)): the next open tries again")
         }
         let receipt = WipeReceipt(
             vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,
@@ -37,9 +37,9 @@ extension Wiper {
             started: Date(nanosecondsSince1970: started.nanoseconds),
             finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((Clock.sinceBoot - begin).nanoseconds) / 1e6,
-            completesInterrupted: completes, removed: removed, unproved: unproved)
+            completesInterrupted: completes, findings)
         keep(receipt)
-        if removed["tokens"] != nil {
+        if findings.removed["tokens"] != nil {
             report(WipeProgress(.data))
             try HomeState(word: .live, vaultID: vaultID).write(in: home.directory)
         }

@@ -10,8 +10,11 @@ struct WipeCommand: AsyncParsableCommand {
         commandName: "wipe",
         abstract: "Erase the vault: keys first, then everything. Cannot be undone.",
         discussion: """
-            Works while locked and needs no passcode. Prints a receipt. An interrupted wipe is finished by \
-            the next command on the home.
+            Works while locked, needs no passcode, and nothing in the home has to be readable: whatever is \
+            damaged, missing or held by another process, what can be erased is erased. Prints a receipt. \
+            Fails only when something is provably still there, and then says what. An interrupted wipe is \
+            finished by the next command on the home. Where nothing shows that there is a vault, nothing is \
+            touched.
 
             With --prove, canaries are planted in the vault where it can be unlocked: a token, a file, a \
             view copy, class keys in the kernel keyring. A search must find them before the wipe and must \
@@ -49,8 +52,7 @@ struct WipeCommand: AsyncParsableCommand {
         }
         let scope = try scope()
         guard prove else {
-            let wipe = Session.startWipe(scope, at: try Opening.location(global))
-            return try await tell(wipe.receipt, nil)
+            return try await end(Session.startWipe(scope, at: try Opening.location(global)))
         }
         guard scope == .all else { throw CofferError(.invalidInput, "--prove is for the whole vault.") }
         let session = try await Opening.session(global)
@@ -67,6 +69,24 @@ struct WipeCommand: AsyncParsableCommand {
         let hits = try proof.lookAfter()
         try tell(receipt, (proof, hits))
         guard hits.isEmpty else { throw ExitCode(1) }
+    }
+
+    /// Tells the receipt, also of a wipe that left something.
+    private func end(_ wipe: WipeRun) async throws {
+        let error: CofferError
+        do throws(CofferError) {
+            return try await tell(wipe.receipt, nil)
+        } catch let failure {
+            error = failure
+        }
+        guard let receipt = await wipe.partialReceipt else { throw error }
+        guard global.json else {
+            try tell(receipt, nil)
+            throw error
+        }
+        try Output.json(.object(receipt.members + [("error", Failure.document(error))]))
+        Output.message("coffer: \(error.message.printable)")
+        throw ExitCode(error.code.exitCode)
     }
 
     /// With the passcode that was given, with keys that were lent, or without where none is set.
@@ -101,8 +121,12 @@ struct WipeCommand: AsyncParsableCommand {
             try Output.line("  \(kind): \(count)")
         }
         if let (proof, hits) = proof { try proof.tell(hits) }
+        if !receipt.failures.isEmpty {
+            try Output.line("STILL THERE:")
+            for place in receipt.failures { try Output.line("  \(place.printable)") }
+        }
         try Output.line("Cannot be proved gone:")
-        for place in receipt.unproved { try Output.line("  \(place)") }
+        for place in receipt.unproved { try Output.line("  \(place.printable)") }
     }
 
     private func carryOut(_ order: String) async throws(CofferError) -> WipeReceipt {
@@ -135,6 +159,7 @@ extension WipeReceipt {
             ("completesInterrupted", .flag(completesInterrupted)),
             ("removed", .object(removed.sorted { $0.key < $1.key }.map { ($0.key, .number($0.value)) })),
             ("unproved", .list(unproved.map { .text($0) })),
+            ("failures", .list(failures.map { .text($0) })),
         ]
     }
 }

@@ -53,6 +53,13 @@ enum Failure {
     private static func tell(code: String, message: String, text: String, _ asJSON: Bool) {
         Output.message(text)
         guard asJSON else { return }
-        try? Output.json(.object([("error", .object([("code", .text(code)), ("message", .text(message))]))]))
+        try? Output.json(.object([("error", document(code, message))]))
+    }
+
+    /// An error as a program reads it.
+    static func document(_ error: CofferError) -> JSONDocument { document(error.code.name, error.message) }
+
+    private static func document(_ code: String, _ message: String) -> JSONDocument {
+        .object([("code", .text(code)), ("message", .text(message))])
     }
 }

@@ -22,6 +22,15 @@ package enum FileNameBytes {
         unsafe path.withPlatformString { unsafe copy($0) }
     }
 
+    /// The path of these bytes; `nil` for one with NUL.
+    package static func path(_ bytes: [UInt8]) -> FilePath? {
+        guard !bytes.contains(0) else { return nil }
+        let characters = bytes.map { CChar(bitPattern: $0) } + [0]
+        return unsafe characters.withUnsafeBufferPointer { buffer in
+            unsafe buffer.baseAddress.map { unsafe FilePath(platformString: $0) }
+        }
+    }
+
     private static func copy(_ text: UnsafePointer<CChar>) -> [UInt8] {
         let bytes = unsafe UnsafeBufferPointer(start: text, count: strlen(text))
         return unsafe bytes.map { UInt8(bitPattern: $0) }

@@ -96,14 +96,14 @@ extension SessionCore {
 
     /// Throws `absent` for a user who has no namespace: then no counter is taken.
     private func requireNamespace(of user: String) throws(CofferError) {
-        let own = HomeLocation(path: home.path, sessionBus: home.service.address)
-        let namespace = try own.namespace(of: user)
+        let absent = CofferError(.absent, "The user that the order names has no namespace here.")
+        let inside: WipeTarget
         do throws(CofferError) {
-            _ = try Home.openDirectory(namespace).openVault()
+            inside = WipeTarget(try Wiper(home: home, time: time).namespace(of: user))
         } catch {
-            guard [.notInitialised, .wiped].contains(error.code) else { throw error }
-            throw CofferError(.absent, "The user that the order names has no namespace here.")
+            throw error.code == .notInitialised ? absent : error
         }
+        guard inside.isVault, inside.state?.word != .wiped else { throw absent }
     }
 
     /// Erases what a verified order says, and no other; the receipt names it. May be repeated after a crash

@@ -1,0 +1,47 @@
+import CofferBase
+
+/// What a wipe has met so far: it goes on past what fails, and says all of it at the end.
+struct WipeFindings {
+    /// How much of each kind was removed.
+    var removed: [String: Int] = [:]
+    /// What cannot be proved to be gone.
+    var unproved: [String] = []
+    /// What is provably still there, and why.
+    private(set) var remaining: [(what: String, why: CofferError)] = []
+
+    /// Notes that something is provably still there.
+    mutating func note(_ what: String, remainsBecause why: CofferError) { remaining.append((what, why)) }
+
+    /// Notes what failed in an attempt and leaves nothing behind that can be found.
+    mutating func noteUnproved(_ what: String, because why: CofferError) {
+        unproved.append("\(what) (\(why.code.name): \(why.message))")
+    }
+
+    mutating func count(_ kind: String, _ number: Int = 1) {
+        if number > 0 { removed[kind, default: 0] += number }
+    }
+
+    var failures: [String] { remaining.map { "\($0.what): \($0.why.message)" } }
+
+    /// What the wipe ends with when anything is left; of several errors the first has the say.
+    var failure: CofferError? {
+        guard let first = remaining.first else { return nil }
+        return CofferError(
+            first.why.code,
+            "Not everything could be erased. Still there: \(failures.joined(separator: " ")) Mend that and "
+                + "wipe again: what could be erased is gone.", systemError: first.why.systemError)
+    }
+}
+
+/// How a wipe ended: what it did, and what is still there.
+struct WipeEnd: Sendable {
+    let receipt: WipeReceipt
+    /// `nil` when everything is gone.
+    let failure: CofferError?
+
+    /// The receipt of a wipe that left nothing.
+    func complete() throws(CofferError) -> WipeReceipt {
+        if let failure { throw failure }
+        return receipt
+    }
+}

@@ -1,0 +1,242 @@
+import CofferBase
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+
+/// What comes after the tombstone. Nothing here throws: what fails is noted, and the next thing is done.
+extension Wiper {
+    static let receiptName: FilePath = "receipt.json"
+    /// The files that hold keys or what opens them.
+    private static let keyFiles: [FilePath] = [
+        Keybag.record.name, FileKeys.record.name, DeviceFile.name, Attempts.record.name,
+    ]
+    private static let filesPerReport = 64
+    /// How often the vault's directory is emptied, while another process fills it.
+    private static let tries = 4
+
+    /// Everything after the tombstone.
+    func finish(
+        _ ids: [VaultID], reason: String, scope: WipeScope = .all, completes: Bool,
+        _ known: WipeFindings = WipeFindings(unproved: Self.unproved)
+    ) -> WipeEnd {
+        var findings = known
+        let started = time.wall()
+        let begin = Clock.sinceBoot
+        forget(ids)
+        report(WipeProgress(.memory))
+        destroyKeys(&findings)
+        let inside = destroyKeysOfNamespaces(reason: reason, &findings)
+        let keysGone = Clock.sinceBoot
+        report(WipeProgress(.keys))
+        removeViews(ids, &findings)
+        removeVault(&findings)
+        wipeNamespaces(inside, reason: reason, &findings)
+        removeUnfinishedHomes(&findings)
+        do throws(CofferError) {
+            try home.directory.sync()
+        } catch {
+            findings.noteUnproved("that the disk has it all", because: error)
+        }
+        prove(ids, &findings)
+        var receipt = WipeReceipt(
+            vaultID: (ids.first ?? .unknown).uuid, scope: scope.name, reason: reason,
+            orderDigest: orderDigest, started: Date(nanosecondsSince1970: started.nanoseconds),
+            finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
+            keysDestroyedAfterMilliseconds: Double((keysGone - begin).nanoseconds) / 1e6,
+            completesInterrupted: completes, findings)
+        keep(receipt)
+        if let error = finalMark(ids.first ?? .unknown, findings) {
+            findings.noteUnproved("the mark that the vault was wiped", because: error)
+            receipt = receipt.with(findings)
+        }
+        report(WipeProgress(.proof))
+        return WipeEnd(receipt: receipt, failure: findings.failure)
+    }
+
+    /// Says in the state that it is done. While anything is left, the next opening tries again.
+    private func finalMark(_ vaultID: VaultID, _ findings: WipeFindings) -> CofferError? {
+        guard findings.remaining.isEmpty else { return nil }
+        do throws(CofferError) {
+            try HomeState(word: .wiped, vaultID: vaultID).writeOverAnything(in: home.directory)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Drops the keys from the memory of this process and from the kernel keyring.
+    func forget(_ ids: [VaultID]) {
+        for vaultID in ids {
+            for core in OpenSessions.of(vaultID) { core.forget() }
+            HeldKeys.remove(vaultID: vaultID, all: true)
+        }
+    }
+
+    // MARK: Keys
+
+    /// Overwrites what opens everything else, in place, flushes, and only then removes it. From here the rest
+    /// cannot be read.
+    func destroyKeys(_ findings: inout WipeFindings) {
+        guard let vault = openedVault() else { return }
+        var keys: [FilePath] = []
+        for name in Self.keyFiles {
+            guard (try? vault.directory.status(of: name))??.kind == .regular else { continue }
+            keys.append(name)
+            do throws(CofferError) {
+                try vault.directory.overwrite(name, flushing: false)
+            } catch {
+                findings.noteUnproved("the old blocks of \(name), not overwritten", because: error)
+            }
+        }
+        // The blocks stay where they are, so that the bytes alone are flushed, and no journal is waited for.
+        for name in keys {
+            do throws(CofferError) {
+                try vault.directory.openForOverwriting(name).syncData()
+            } catch {
+                findings.noteUnproved("the old blocks of \(name), not flushed", because: error)
+            }
+        }
+        for name in keys where vault.directory.removeAll(of: name).isEmpty { findings.count("keys") }
+        try? vault.directory.sync()
+    }
+
+    /// The vault's directory, where it is one.
+    private func openedVault() -> OpenVault? {
+        guard let vault = try? home.directory.openClosed(Home.vaultName) else { return nil }
+        return OpenVault(vault)
+    }
+
+    // MARK: Data
+
+    /// View copies, under every root that this vault may have used.
+    func removeViews(_ ids: [VaultID], _ findings: inout WipeFindings) {
+        let removal = ViewRemoval(of: ids, vault: openedVault())
+        findings.count("viewCopies", removal.count)
+        for place in removal.unseen {
+            findings.noteUnproved("view copies in \(place.what)", because: place.why)
+        }
+        for left in removal.left { findings.note("view copies in \(left.what)", remainsBecause: left.why) }
+    }
+
+    /// Everything in the vault's directory, and the directory.
+    private func removeVault(_ findings: inout WipeFindings) {
+        var errors: [CofferError] = []
+        for _ in 0..<Self.tries {
+            errors = emptyVault(&findings)
+            // Whoever holds the lock may have put something in meanwhile.
+            guard errors.isEmpty, (try? home.directory.status(of: Home.vaultName)) != nil else { break }
+        }
+        guard let status = try? home.directory.status(of: Home.vaultName) else { return }
+        let path = home.path.pushing(Home.vaultName)
+        let unknown =
+            status.kind == .symbolicLink
+            ? CofferError(.refused, "\(path) is a link, and what it points to was not touched.")
+            : CofferError(.inputOutput, "\(path) is still there.")
+        findings.note("the vault's directory", remainsBecause: errors.first ?? unknown)
+    }
+
+    private func emptyVault(_ findings: inout WipeFindings) -> [CofferError] {
+        do throws(CofferError) {
+            guard let status = try home.directory.status(of: Home.vaultName),
+                status.kind != .symbolicLink
+            else { return [] }
+            guard status.kind == .directory else { return home.directory.removeAll(of: Home.vaultName) }
+            let vault = try home.directory.openClosed(Home.vaultName)
+            let errors = remove(try vault.names(), of: vault, &findings)
+            try vault.sync()
+            guard errors.isEmpty else { return errors }
+            do throws(CofferError) {
+                try home.directory.removeDirectory(Home.vaultName)
+            } catch {
+                return error.code == .alreadyExists ? [] : [error]
+            }
+            return []
+        } catch {
+            return [error]
+        }
+    }
+
+    private func remove(
+        _ names: [FilePath], of vault: borrowing Descriptor, _ findings: inout WipeFindings
+    ) -> [CofferError] {
+        var errors: [CofferError] = []
+        for (number, name) in names.enumerated() {
+            if name == Home.filesName { errors += removeFiles(in: vault, &findings) }
+            let failed = vault.removeAll(of: name)
+            errors += failed
+            report(WipeProgress(.data, number + 1, of: names.count))
+            guard failed.isEmpty, name != Home.filesName else { continue }
+            findings.count(name == TokenFile.fileName ? "tokenFiles" : "others")
+        }
+        return errors
+    }
+
+    /// The containers, of which there may be many.
+    private func removeFiles(
+        in vault: borrowing Descriptor, _ findings: inout WipeFindings
+    ) -> [CofferError] {
+        guard let files = try? vault.openClosed(Home.filesName), let names = try? files.names() else {
+            return []
+        }
+        var errors: [CofferError] = []
+        for (number, name) in names.enumerated() {
+            let failed = files.removeAll(of: name)
+            errors += failed
+            if failed.isEmpty { findings.count("files") }
+            if number % Self.filesPerReport == 0 { report(WipeProgress(.data, number, of: names.count)) }
+        }
+        return errors
+    }
+
+    private func removeUnfinishedHomes(_ findings: inout WipeFindings) {
+        let names = (try? home.directory.names()) ?? []
+        for name in names where name.string.utf8.starts(with: Home.buildPrefix.utf8) {
+            for error in home.directory.removeAll(of: name).prefix(1) {
+                findings.note("an unfinished vault", remainsBecause: error)
+            }
+        }
+    }
+
+    // MARK: Proof
+
+    /// What is in keyrings goes last, since the desktop's may not answer; nothing opens it any more.
+    private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
+        for vaultID in ids {
+            if let left = removeItems(of: vaultID, &findings) { findings.unproved.append(left) }
+            guard HeldKeys.isAnyLeft(vaultID: vaultID) else { continue }
+            let error = CofferError(.inputOutput, "The kernel still has a key of \(vaultID).")
+            findings.note("a key in the kernel keyring", remainsBecause: error)
+        }
+        guard ids.isEmpty else { return }
+        findings.unproved.append(
+            "keys in the kernel keyring and view copies: nothing in the home told the vault's id")
+    }
+
+    /// Removes what the vault has in the Secret Service; gives what to say when something remains there.
+    private func removeItems(of vaultID: VaultID, _ findings: inout WipeFindings) -> String? {
+        let remains = KeyringRemains(home: home)
+        let next = "the next command on the home tries again"
+        do throws(CofferError) {
+            guard try remains.isNoted(vaultID) else { return nil }
+            let (count, left) = try remains.remove(vaultID, CallDeadline(SecretServiceClient.deadline))
+            findings.removed["keyringItems", default: 0] += count
+            return left == 0 ? nil : "\(left) sealed items in the user's keyring, which is locked; \(next)"
+        } catch {
+            return "sealed items in the Secret Service (\(error.code.name)); \(next)"
+        }
+    }
+
+    /// Kept beside the tombstone for whoever asks later; a full disk does not stop the wipe.
+    func keep(_ receipt: WipeReceipt) {
+        guard let bytes = try? receipt.json else { return }
+        try? home.directory.removeTemporaries()
+        try? home.directory.replace(Self.receiptName, with: bytes.span)
+    }
+
+    static let unproved: [String] = [
+        "copies made before the wipe: backups, snapshots, images of the disk",
+        "old blocks kept by flash wear levelling or copy-on-write file systems",
+        "swap and hibernation images",
+        "what was exported, or copied by other programs from view copies",
+    ]
+}

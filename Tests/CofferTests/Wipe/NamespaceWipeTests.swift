@@ -1,0 +1,103 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// One namespace that cannot be erased keeps none of the others, nor the home around it.
+@Suite("Wipes of several namespaces") struct NamespaceWipeTests {
+    private let manager = FileManager.default
+
+    private func namespaces(of home: TestHome, _ users: [String]) async throws -> [String: VaultID] {
+        var made: [String: VaultID] = [:]
+        for user in users {
+            let session = try await Session.create(
+                at: home.location.namespace(of: user), options: TestHome.options { _ in }, passcode: nil)
+            if KernelKeyring.isAvailable { try await session.holdKeys() }
+            made[user] = session.vaultID
+        }
+        return made
+    }
+
+    private func path(_ user: String, of home: TestHome) throws -> String {
+        try home.location.namespace(of: user).path.string
+    }
+
+    private func keys(in home: TestHome) throws -> [String] {
+        try home.everything().keys.filter { $0.hasSuffix("/device") || $0.hasSuffix("/keybag") }.sorted()
+    }
+
+    @Test("A namespace of mode 0770 or 0777, or with a damaged state, goes like the others")
+    func modes() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let made = try await namespaces(of: home, ["ada", "bob", "eve", "kim"])
+        for (user, mode) in [("ada", 0o770), ("bob", 0o777)] {
+            try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: path(user, of: home))
+        }
+        try Data([1, 2, 3]).write(to: URL(filePath: path("eve", of: home) + "/state"))
+        let receipt = try await session.wipe()
+        #expect(receipt.removed["namespaces"] == 4 && receipt.failures.isEmpty)
+        #expect(try keys(in: home).isEmpty)
+        for id in made.values { #expect(!HeldKeys.isAnyLeft(vaultID: id)) }
+    }
+
+    @Test(
+        "What cannot be removed of one stops nothing else, is named, and is finished by the next opening",
+        .enabled(if: TestUser.isRoot, "only root can give a directory away"))
+    func stubborn() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let made = try await namespaces(of: home, ["ada", "bob", "eve"])
+        let stubborn = try path("bob", of: home)
+        try manager.setAttributes([.ownerAccountID: TestUser.nobody], ofItemAtPath: stubborn)
+        let wipe = session.startWipe()
+        let error = await refusal { _ = try await wipe.receipt }
+        #expect(error?.code == .refused && error?.message.contains("users/") == true)
+        let receipt = try #require(await wipe.partialReceipt)
+        #expect(receipt.failures.count == 1 && receipt.removed["namespaces"] == 2)
+        let left = try keys(in: home)
+        #expect(left.count == 2 && left.allSatisfy { $0.contains("/vault/") && !$0.hasPrefix("vault/") })
+        for user in ["ada", "eve"] { #expect(try !HeldKeys.isAnyLeft(vaultID: #require(made[user]))) }
+        try manager.setAttributes([.ownerAccountID: 0], ofItemAtPath: stubborn)
+        #expect(await refusal { _ = try await home.open() }?.code == .wiped)
+        #expect(try keys(in: home).isEmpty)
+        #expect(try !HeldKeys.isAnyLeft(vaultID: #require(made["bob"])))
+    }
+
+    @Test("One user's namespace is wiped where neither its state nor the home's can be read")
+    func user() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let made = try await namespaces(of: home, ["ada", "bob"])
+        let paths = [try path("ada", of: home), home.location.path.string]
+        for path in paths { try Data([1, 2, 3]).write(to: URL(filePath: path + "/state")) }
+        let receipt = try await Session.wipe(.user("ada"), at: home.location)
+        #expect(receipt.vaultID == made["ada"]?.uuid && receipt.failures.isEmpty)
+        #expect(try keys(in: home).count == 4)
+        #expect(
+            await refusal { _ = try await Session.wipe(.user("eve"), at: home.location) }?.code == .corrupt)
+        _ = try await Session.wipe(at: home.location)
+        #expect(try keys(in: home).isEmpty)
+        _ = session
+    }
+
+    @Test("A link among the namespaces is not followed")
+    func links() async throws {
+        let home = try TestHome()
+        _ = try await home.create("correct horse")
+        let other = try TestHome()
+        _ = try await other.create("other")
+        _ = try await namespaces(of: home, ["ada"])
+        let before = try other.everything()
+        try manager.createSymbolicLink(
+            atPath: home.location.path.string + "/users/" + String(repeating: "a", count: 32),
+            withDestinationPath: other.location.path.string)
+        let receipt = try await Session.wipe(at: home.location)
+        #expect(receipt.removed["namespaces"] == 1)
+        #expect(try other.everything() == before)
+        _ = try await Session.wipe(at: other.location)
+    }
+}

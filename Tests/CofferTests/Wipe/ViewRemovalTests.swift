@@ -1,0 +1,149 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// Views that a process left which was killed, under a runtime directory that this process does not have.
+@Suite(
+    "Views under other runtime directories", .enabled(if: ViewRoots.hasSharedMemory, "there is no /dev/shm"))
+struct ViewRemovalTests {
+    private let manager = FileManager.default
+
+    /// A directory in memory that looks like a runtime directory.
+    private func withRuntime(_ body: (String) async throws -> Void) async throws {
+        let runtime = "/dev/shm/coffer-test-\(UUID().uuidString)"
+        try manager.createDirectory(
+            atPath: runtime, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        defer { try? manager.removeItem(atPath: runtime) }
+        try await body(runtime)
+    }
+
+    /// A home with a file, of which a process that was killed left a view.
+    private func left(under runtime: String) async throws -> (home: TestHome, view: String) {
+        let (home, view, agent) = try await viewed(under: runtime)
+        agent.kill()
+        _ = agent.end()
+        #expect(manager.contents(atPath: view) == Data("a letter".utf8))
+        return (home, view)
+    }
+
+    /// A home with a file that a process views.
+    private func viewed(
+        under runtime: String
+    ) async throws -> (home: TestHome, view: String, agent: Helper) {
+        let home = try TestHome()
+        let session = try await home.create()
+        try home.scratch.write("letter.txt", Array("a letter".utf8))
+        let id = try await session.files.add(contentsOf: home.scratch.path.appending("letter.txt"))
+        let agent = try #require(
+            Agent.start(
+                ["view-and-wait", home.location.path.string, "\(id)"],
+                environment: ["XDG_RUNTIME_DIR=\(runtime)"]))
+        return (home, try #require(agent.line()), agent)
+    }
+
+    @Test("A wipe under another runtime directory takes them, and nobody else's")
+    func wiped() async throws {
+        try await withRuntime { runtime in
+            let (other, kept, agent) = try await viewed(under: runtime)
+            let (home, view) = try await left(under: runtime)
+            #expect(view.hasPrefix(runtime) && kept.hasPrefix(runtime))
+            let receipt = try await Session.wipe(at: home.location)
+            #expect(receipt.removed["viewCopies"] == 1)
+            #expect(!manager.fileExists(atPath: view) && manager.fileExists(atPath: kept))
+            // Also one that is in use.
+            _ = try await Session.wipe(at: other.location)
+            #expect(!manager.fileExists(atPath: kept))
+            agent.kill()
+        }
+    }
+
+    @Test("An opening under another runtime directory takes them, once their owner is dead")
+    func reaped() async throws {
+        try await withRuntime { runtime in
+            let (home, view) = try await left(under: runtime)
+            let session = try await home.open()
+            #expect(!manager.fileExists(atPath: view))
+            _ = try await session.wipe()
+        }
+    }
+
+    @Test("Views in /dev/shm are found without a record, and with one that is damaged")
+    func shared() async throws {
+        for damage in [Data?.none, Data("coffer-../../tmp".utf8), Data(count: 100)] {
+            let (home, view) = try await left(under: "")
+            #expect(view.hasPrefix("/dev/shm/coffer-"))
+            try home.remove("viewroot")
+            if let damage { try damage.write(to: URL(filePath: home.path("viewroot").string)) }
+            let receipt = try await Session.wipe(at: home.location)
+            #expect(receipt.removed["viewCopies"] == 1)
+            #expect(!manager.fileExists(atPath: view))
+        }
+    }
+
+    @Test("The receipt names a runtime directory that is not there any more")
+    func gone() async throws {
+        try await withRuntime { runtime in
+            let (home, _) = try await left(under: runtime)
+            try manager.moveItem(atPath: runtime, toPath: runtime + "-elsewhere")
+            defer { try? manager.removeItem(atPath: runtime + "-elsewhere") }
+            let receipt = try await Session.wipe(at: home.location)
+            #expect(receipt.unproved.contains { $0.contains(runtime) })
+            #expect(receipt.failures.isEmpty)
+        }
+    }
+
+    @Test("A record is a hint: what it names is touched only where views of this vault can be")
+    func hints() async throws {
+        try await withRuntime { trap in
+            let home = try TestHome()
+            let session = try await home.create()
+            let views = trap + "/coffer/views"
+            let letter = views + "/0123456789abcdef0123456789abcdef/letter"
+            try manager.createDirectory(
+                atPath: (letter as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try Data([1]).write(to: URL(filePath: letter))
+            // Of another vault, and in a directory that others may enter.
+            try Data(VaultID.random().bytes).write(
+                to: URL(filePath: views + "/0123456789abcdef0123456789abcdef/lease"))
+            let disk = try ScratchDirectory.make()
+            try home.write("viewroots", Array("\(trap)\0relative\0\(disk.path)\0\0/\0\(trap)/".utf8))
+            for mode in [0o700, 0o777] {
+                try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: trap + "/coffer")
+                try manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: views)
+                let record = try ViewRootRecord(in: session.core.home.openVault())
+                #expect(record.runtimes.count == 4)
+                let removal = ViewRemoval(
+                    of: [session.vaultID], vault: OpenVault(try session.core.home.openVault()))
+                #expect(removal.count == 0 && removal.left.isEmpty)
+                #expect(removal.unseen.isEmpty == (mode == 0o700 && disk.isInMemory))
+            }
+            _ = try await session.wipe()
+            #expect(manager.fileExists(atPath: letter))
+        }
+    }
+
+    @Test("Of many runtime directories those that are gone are forgotten, and no more than 32 are kept")
+    func many() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let vault = try session.core.home.openVault()
+        var record = ViewRootRecord(in: vault)
+        for number in 0..<32 {
+            try record.note(runtime: FilePath("/nowhere/\(number)"), in: vault) { _ in false }
+        }
+        try record.note(runtime: "/nowhere/7", in: vault) { _ in false }
+        #expect(ViewRootRecord(in: vault).runtimes.count == 32)
+        #expect(
+            failure { try record.note(runtime: "/nowhere/32", in: vault) { _ in false } } == .refused)
+        try record.note(runtime: "/nowhere/32", in: vault) { $0 != "/nowhere/7" }
+        #expect(ViewRootRecord(in: vault).runtimes == ["/nowhere/7", "/nowhere/32"])
+    }
+}
+
+extension ScratchDirectory {
+    fileprivate var isInMemory: Bool { (try? FileSystemInfo.of(descriptor).isMemory) == true }
+}

@@ -1,0 +1,215 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// A wipe needs nothing readable; and what cannot be told to be a vault is left alone.
+@Suite("A wipe in disturbed weather") struct WipeDisturbedTests {
+    private static let token = "a token nobody may find"
+    private let manager = FileManager.default
+
+    /// Ways in which one file can be damaged, gone or something else.
+    enum Damage: CaseIterable {
+        case missing, empty, truncated, magic, identity, longer, directory, fullDirectory, link, pipe
+
+        func apply(to path: String, outside: String) throws {
+            let manager = FileManager.default
+            var bytes = [UInt8](manager.contents(atPath: path) ?? Data(count: 64))
+            try? manager.removeItem(atPath: path)
+            switch self {
+            case .missing: return
+            case .empty: bytes = []
+            case .truncated: bytes.removeLast(min(bytes.count, 480))
+            case .magic: bytes[3] ^= 1
+            case .identity: bytes[20] ^= 1
+            case .longer: bytes += [1, 2, 3]
+            case .directory, .fullDirectory:
+                try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+                if self == .fullDirectory { try Data([1]).write(to: URL(filePath: path + "/in it")) }
+                return
+            case .link: return try manager.createSymbolicLink(atPath: path, withDestinationPath: outside)
+            case .pipe:
+                #expect(try Helper.run(["mkfifo", path]).code == 0)
+                return
+            }
+            try Data(bytes).write(to: URL(filePath: path))
+        }
+    }
+
+    /// A home with a token, and with its keys in the kernel keyring where there is one.
+    private func filled(_ passcode: String = "correct horse") async throws -> (TestHome, VaultID) {
+        let home = try TestHome()
+        let session = try await home.create(passcode)
+        try await session.tokens.put(
+            Token(copying: Self.token), for: TokenID(service: "api.example.org", account: "ada"))
+        if KernelKeyring.isAvailable {
+            try await session.holdKeys()
+            #expect(HeldKeys.isAnyLeft(vaultID: session.vaultID))
+        }
+        try home.scratch.write("outside", Array("somebody's letter".utf8))
+        return (home, session.vaultID)
+    }
+
+    private func isWhole(_ home: TestHome) throws -> Bool {
+        try home.scratch.read("outside") == Array("somebody's letter".utf8)
+    }
+
+    @Test(
+        "Whatever became of the state, an opening erases nothing and a wipe everything",
+        arguments: Damage.allCases)
+    func state(_ damage: Damage) async throws {
+        let (home, vaultID) = try await filled()
+        let state = home.homePath("state").string
+        try damage.apply(to: state, outside: home.scratch.path(of: "outside"))
+        let before = try home.everything()
+        let code = await refusal { _ = try await home.open() }?.code
+        #expect([.corrupt, .refused, .foreign, .inputOutput].contains(code), "\(code?.name ?? "opened")")
+        #expect(try home.everything() == before)
+
+        let receipt = try await Session.wipe(at: home.location, reason: "lost")
+        #expect(receipt.removed["keys"] == 4 && receipt.failures.isEmpty)
+        #expect(damage == .identity || receipt.vaultID == vaultID.uuid)
+        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        #expect(try isWhole(home))
+        #expect(!manager.fileExists(atPath: home.homePath("vault").string))
+        guard damage != .fullDirectory else {
+            // What somebody put there is none of the vault's.
+            #expect(manager.fileExists(atPath: state + "/in it"))
+            #expect(receipt.unproved.contains { $0.contains("mark") })
+            return
+        }
+        #expect(await refusal { _ = try await home.open() }?.code == .wiped)
+        #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+    }
+
+    @Test(
+        "Whatever became of a file of the vault, everything goes and no link is followed",
+        arguments: ["device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "files", "orders"])
+    func files(_ name: String) async throws {
+        for damage in Damage.allCases {
+            let (home, vaultID) = try await filled()
+            try damage.apply(to: home.path(name).string, outside: home.scratch.path(of: "outside"))
+            let receipt = try await Session.wipe(at: home.location)
+            #expect(receipt.failures.isEmpty && receipt.vaultID == vaultID.uuid)
+            #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+            #expect(try isWhole(home))
+            #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"], "\(damage)")
+        }
+    }
+
+    @Test("A session wipes its vault also without a state, and never another one in its place")
+    func session() async throws {
+        for damage in [Damage.missing, .magic, .pipe] {
+            let (home, _) = try await filled()
+            let session = try await home.open()
+            try damage.apply(to: home.homePath("state").string, outside: "/")
+            _ = try await session.wipe()
+            #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"], "\(damage)")
+            let other = try await home.create("anew")
+            try damage.apply(to: home.homePath("state").string, outside: "/")
+            let before = try home.everything()
+            #expect(await refusal { _ = try await session.wipe() }?.code == .wiped)
+            #expect(try home.everything() == before)
+            _ = try await other.wipe()
+        }
+    }
+
+    @Test("What shows no sign of a vault is refused and stays as it is")
+    func noVault() async throws {
+        let scratch = try ScratchDirectory.make()
+        let location = HomeLocation(path: scratch.path.appending("home"))
+        let home = location.path.string
+        let layouts: [[String: String]] = [
+            [:], ["letter": "a letter"], ["state": "of the union"], ["vault/": ""],
+            ["vault/gold": "bars", "state": "of the union"], ["vault/device": "a pump", "users/ada": "x"],
+            ["state/x": "y", "vault/files": "z"],
+        ]
+        for layout in layouts {
+            try? manager.removeItem(atPath: home)
+            try manager.createDirectory(atPath: home, withIntermediateDirectories: false)
+            for (name, text) in layout {
+                let path = home + "/" + name
+                let folder = name.hasSuffix("/") ? path : (path as NSString).deletingLastPathComponent
+                try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                if !name.hasSuffix("/") { try Data(text.utf8).write(to: URL(filePath: path)) }
+            }
+            let before = try manager.subpathsOfDirectory(atPath: home).sorted()
+            let code = await refusal { _ = try await Session.wipe(at: location) }?.code
+            #expect(
+                [.notInitialised, .corrupt, .refused].contains(code), "\(layout): \(code?.name ?? "wiped")")
+            let left = try manager.subpathsOfDirectory(atPath: home).sorted().filter { $0 != "lock" }
+            #expect(left == before, "\(layout)")
+            for (name, text) in layout where !name.hasSuffix("/") {
+                #expect(manager.contents(atPath: home + "/" + name) == Data(text.utf8))
+            }
+        }
+    }
+
+    @Test(
+        "A home of another user is not touched", .enabled(if: TestUser.isRoot, "only root can give one away"))
+    func foreign() async throws {
+        let (home, vaultID) = try await filled()
+        let path = home.location.path.string
+        try manager.setAttributes([.ownerAccountID: TestUser.nobody], ofItemAtPath: path)
+        let before = try home.everything()
+        #expect(await refusal { _ = try await Session.wipe(at: home.location) }?.code == .refused)
+        #expect(try home.everything() == before)
+        try manager.setAttributes([.ownerAccountID: 0], ofItemAtPath: path)
+        _ = try await Session.wipe(at: home.location)
+        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+    }
+
+    @Test("A vault that is a link stays where it is, and the error says so; its keys in memory go")
+    func linkedVault() async throws {
+        let (home, vaultID) = try await filled()
+        let aside = home.scratch.path(of: "aside")
+        try manager.moveItem(atPath: home.homePath("vault").string, toPath: aside)
+        try manager.createSymbolicLink(
+            atPath: home.homePath("vault").string, withDestinationPath: aside)
+        let wipe = Session.startWipe(at: home.location)
+        #expect(await refusal { _ = try await wipe.receipt }?.code == .refused)
+        #expect(await wipe.partialReceipt?.failures.count == 1)
+        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        #expect(manager.fileExists(atPath: aside + "/keybag"))
+        // Put back, the next opening finishes it.
+        try manager.removeItem(atPath: home.homePath("vault").string)
+        try manager.moveItem(atPath: aside, toPath: home.homePath("vault").string)
+        #expect(await refusal { _ = try await home.open() }?.code == .wiped)
+        #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+    }
+
+    @Test(
+        "A lock that is held, or no file, is gone past",
+        arguments: [nil, .missing, .fullDirectory, .link, .pipe] as [Damage?])
+    func lock(_ damage: Damage?) async throws {
+        let (home, vaultID) = try await filled()
+        let inside = try Home.openForWiping(home.location)
+        let held = try FileLock.tryAcquire("lock", in: inside.directory)
+        #expect(try FileLock.tryAcquire("lock", in: inside.directory).isAbsent)
+        try damage?.apply(
+            to: home.homePath("lock").string, outside: home.scratch.path(of: "outside"))
+        var wiper = Wiper(home: inside, time: .system)
+        wiper.lockDeadline = .milliseconds(20)
+        let receipt = try wiper.wipe(.all, reason: "lost", by: nil)
+        extendLifetime(held)
+        #expect(
+            receipt.unproved.contains { $0.contains("the home's lock") }
+                == (damage != .missing && damage != .pipe))
+        #expect(receipt.removed["keys"] == 4 && receipt.failures.isEmpty)
+        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        #expect(!manager.fileExists(atPath: home.homePath("vault").string))
+        #expect(try isWhole(home))
+    }
+}
+
+extension Optional where Wrapped: ~Copyable {
+    fileprivate var isAbsent: Bool {
+        switch self {
+        case .none: true
+        case .some: false
+        }
+    }
+}

@@ -40,6 +40,28 @@ struct FileCommandTests {
             Data(base64Encoded: json.json["contentBase64"] as? String ?? "-") == Data(Self.content[bytes]))
     }
 
+    @Test("With a damaged index, list shows the rest, names what is missing and fails; reindex repairs it")
+    func damagedIndex() throws {
+        let home = try CommandHome(passcode: nil)
+        let ids = try ["a", "b"].map { try home.add(try home.file($0, Array($0.utf8))) }
+        let index = URL(filePath: home.path + "/vault/fileindex")
+        var bytes = [UInt8](try Data(contentsOf: index))
+        bytes[bytes.count - 50] ^= 8
+        try Data(bytes).write(to: index)
+        let run = try home("file", "list", "--json")
+        #expect(run.code == 7 && run.json["indexDamaged"] as? Bool == true)
+        #expect((run.json["files"] as? [[String: Any]])?.map { $0["id"] as? String } == [ids[0]])
+        #expect(run.json["unlisted"] as? [String] == [ids[1]])
+        let text = try home("file", "list")
+        #expect(text.code == 7 && text.text.contains(ids[0]) && !text.text.contains(ids[1]))
+        #expect(text.errorText.contains(ids[1]) && text.errorText.contains("file reindex"))
+        #expect(try home("file", "cat", ids[0]).text == "a")
+        #expect(try home("file", "cat", ids[1], "--json").errorCode == "corrupt")
+        #expect(try home("file", "reindex").code == 0)
+        #expect(try home("file", "cat", ids[1]).text == "b")
+        #expect(try home("file", "list").code == 0)
+    }
+
     @Test("Ranges that are none, and ids that are none")
     func malformed() throws {
         let home = try CommandHome(passcode: nil)

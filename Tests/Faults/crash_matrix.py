@@ -14,7 +14,7 @@ would not have left.
 One line for each operation, `operation points actions runs mixed lost residue other skipped`:
     mixed    neither before nor after, or the home does not open
     lost     the command said it was done, and it is not
-    residue  something was left behind
+    residue  something was left behind, or the blocks of a container that is gone still hold its wrapped keys
     other    a wrong exit code, a crash, a time-out
     skipped  runs the budget left no time for
 
@@ -484,6 +484,46 @@ def find_remains(place, template):
     return None
 
 
+class HeldContainers:
+    """Further links to every container, by which their blocks can be read when the home has let go of them."""
+
+    def __init__(self, place):
+        self.files, self.folder = os.path.join(place.home, "vault", "files"), place.root + ".links"
+        self.headers = {}
+
+    def hold(self):
+        os.makedirs(self.folder, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(self.files):
+                source = os.path.join(self.files, name)
+                number = str(os.stat(source).st_ino)
+                if number not in self.headers:
+                    os.link(source, os.path.join(self.folder, number))
+                    self.headers[number] = read_file(source)[:4096]
+
+    def judge(self):
+        """What the home let go of must not hold its wrapped keys any more."""
+        for number, header in self.headers.items():
+            path = os.path.join(self.folder, number)
+            if os.stat(path).st_nlink > 1:
+                continue
+            now = read_file(path)[:4096]
+            for start in range(0, len(header) - 15, 8):
+                piece = header[start : start + 16]
+                if len(set(piece)) > 8 and piece in now:
+                    raise Problem("residue", "byte %d of a header is still in the blocks of a container" % start)
+
+
+@contextlib.contextmanager
+def held_containers(place):
+    held = HeldContainers(place)
+    held.hold()
+    try:
+        yield held
+    finally:
+        shutil.rmtree(held.folder, ignore_errors=True)
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # Operations
 
@@ -578,10 +618,12 @@ class Operation:
 
     def run(self, fault):
         """One run on a fresh copy; raises Problem when it ends as it must not."""
-        with self.bench.copy(self.original) as place:
+        with self.bench.copy(self.original) as place, held_containers(place) as held:
             done = self.perform(place, fault=fault)
+            held.hold()
             self.judge_exit(fault, done, hit=len(logged_calls(place)) >= fault.point)
             self.judge_home(place, done)
+            held.judge()
 
     def judge_exit(self, fault, done, hit):
         if deadly(fault.action):

@@ -9,14 +9,15 @@ import Synchronization
 ///
 /// A file is entered before its container appears and struck out after it is gone, so an entry without a
 /// container is either being added or removed, or was lost; a container without an entry was put there by
-/// somebody else. A tail that was torn by a crash is no part of it.
+/// somebody else. A tail that was torn by a crash is no part of it; how far it was complete is authenticated,
+/// see ``FileIndexCommit``, so that damage to the last frame is not taken for one.
 final class FileIndex: Sendable {
     static let fileName: FilePath = "fileindex"
     static let what = "index of files"
-    private static let headSize = 32
-    private static let noTag = [UInt8](repeating: 0, count: FileIndexFrame.tagSize)
     /// With more frames than this and a quarter of the files it is written anew.
-    fileprivate static let manyFrames = 64
+    private static let manyFrames = 64
+    /// How often an index that others write meanwhile is read again.
+    private static let mostReads = 100
 
     /// What tells the container of a file from others that had its name.
     struct Entry: Sendable, Equatable {
@@ -25,109 +26,57 @@ final class FileIndex: Sendable {
         let commitment: [UInt8]
     }
 
-    /// The index as it was at one moment.
-    struct Snapshot: Sendable {
-        fileprivate var status: FileStatus
-        fileprivate var frames: [FileIndexFrame] = []
-        fileprivate var lastTag = FileIndex.noTag
-        fileprivate var end = Int64(FileIndex.headSize)
-        private(set) var entries: [FileID: Entry] = [:]
-        var frameCount: Int { frames.count }
-        fileprivate var isLong: Bool { frames.count > FileIndex.manyFrames + entries.count / 4 }
-
-        fileprivate mutating func append(_ frame: FileIndexFrame, tag: [UInt8]) throws(CofferError) {
-            for entry in try frame.entries() {
-                entries[entry.id] =
-                    frame.kind == .removals
-                    ? nil
-                    : Entry(
-                        protection: frame.protection, generation: entry.generation,
-                        commitment: entry.commitment)
-            }
-            frames.append(frame)
-            lastTag = tag
-            end += Int64(frame.body.count + tag.count)
-        }
-
-        fileprivate init(status: FileStatus) { self.status = status }
-    }
-
     private let device: DeviceRecord
-    private let known = Mutex<Snapshot?>(nil)
+    private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
     init(device: DeviceRecord) { self.device = device }
 
-    private static var damaged: CofferError {
+    static var damaged: CofferError {
         CofferError(
             .corrupt, "The \(what) is damaged: coffer file reindex makes it anew from the containers.")
-    }
-
-    private func key() throws(CofferError) -> SymmetricKey { try device.key(Label.fileIndexMAC) }
-
-    private var head: [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.fileIndex.utf8))
-        writer.append(UInt16(1))
-        writer.pad(to: 16)
-        writer.append(device.vaultID.bytes)
-        return writer.bytes
     }
 
     // MARK: Reading
 
     /// The index as it is now. Without the home's lock, what others are just writing may be missing.
-    func snapshot(in vault: borrowing Descriptor) throws(CofferError) -> Snapshot {
+    ///
+    /// Throws `corrupt` when anything in it is damaged.
+    func snapshot(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
+        let contents = try salvage(in: vault)
+        guard !contents.isDamaged else { throw Self.damaged }
+        return contents
+    }
+
+    /// The same of a damaged index, too: what is left of it.
+    func salvage(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let file: Descriptor
         do throws(CofferError) {
             file = try vault.open(Self.fileName, .read)
         } catch {
-            throw error.code == .absent ? Self.damaged : error
+            guard error.code == .absent else { throw error }
+            return .lost
         }
-        let status = try file.status()
-        if let known = known.withLock({ $0 }), known.status == status { return known }
-        let bytes = try file.readAll(limit: 1 << 30)
-        let snapshot = try parse(bytes, status)
-        known.withLock { $0 = snapshot }
-        return snapshot
-    }
-
-    private func parse(_ bytes: [UInt8], _ status: FileStatus) throws(CofferError) -> Snapshot {
-        let key = try key()
-        var reader = ByteReader(bytes, what: Self.what)
-        guard bytes.count >= Self.headSize, try reader.take(8) == Array(Magic.fileIndex.utf8) else {
-            throw Self.damaged
-        }
-        guard try reader.number(UInt16.self) == 1 else {
-            throw CofferError(.unsupportedVersion, "The \(Self.what) was written by a newer release.")
-        }
-        guard Array(bytes[..<Self.headSize]) == head else { throw Self.damaged }
-        var snapshot = Snapshot(status: status)
-        while snapshot.end < Int64(bytes.count) {
-            let offset = Int(snapshot.end)
-            let read = try FileIndexFrame.read(bytes.span, at: offset, after: snapshot.lastTag, key: key)
-            guard let read else {
-                guard Self.isTorn(bytes, at: offset) else { throw Self.damaged }
-                return snapshot
+        var status = try file.status()
+        if let known = known.withLock({ $0 }), known.status == status { return known.contents }
+        for _ in 0..<Self.mostReads {
+            let contents = try FileIndexContents(file.readAll(limit: 1 << 30), device: device)
+            let now = try file.status()
+            // A frame that somebody else is appending is not damage.
+            guard now == status || !contents.isDamaged else {
+                status = now
+                continue
             }
-            try snapshot.append(read.frame, tag: read.tag)
+            if now == status { known.withLock { $0 = (status, contents) } }
+            return contents
         }
-        return snapshot
-    }
-
-    /// Whether what is no frame is the rest of one that a crash cut: it reaches to the end or holds nothing.
-    private static func isTorn(_ bytes: [UInt8], at offset: Int) -> Bool {
-        let rest = bytes[offset...]
-        guard rest.count >= FileIndexFrame.headSize, rest.contains(where: { $0 != 0 }) else { return true }
-        let size = Int(bytes.span.bigEndian(UInt32.self, at: offset))
-        return size >= rest.count && size <= FileIndexFrame.longest
+        throw CofferError(.busy, "The \(Self.what) is being changed all the time.")
     }
 
     /// The records of the files in `ids`. Every class among them has to be open.
     func records(
-        of ids: Set<FileID>, in vault: borrowing Descriptor,
+        of ids: Set<FileID>, in snapshot: FileIndexContents,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) -> [(record: FileIndexRecord, protection: ProtectionClass)] {
-        let snapshot = try snapshot(in: vault)
         var found: [FileID: (record: FileIndexRecord, protection: ProtectionClass)] = [:]
         for frame in snapshot.frames where frame.kind == .records {
             guard
@@ -153,9 +102,10 @@ final class FileIndex: Sendable {
 
     /// An index without files.
     static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
-        let head = FileIndex(device: device).head
+        let bytes = try FileIndexContents.file(
+            frames: [], lastTag: FileIndexContents.noTag, device: device)
         let file = try vault.open(fileName, [.readWrite, .exclusive])
-        try file.write(head.span, at: 0)
+        try file.write(bytes.span, at: 0)
         try file.sync()
     }
 
@@ -168,7 +118,7 @@ final class FileIndex: Sendable {
             [record], protection, classKey: classKey(protection), vaultID: device.vaultID)
         try append(frame, in: vault)
         // The snapshot is asked for again: holding it while a frame is appended would copy it.
-        guard try snapshot(in: vault).isLong else { return }
+        guard try isLong(snapshot(in: vault)) else { return }
         do throws(CofferError) {
             try compact(in: vault, classKey: classKey)
         } catch {
@@ -176,39 +126,72 @@ final class FileIndex: Sendable {
         }
     }
 
-    /// Strikes a file out; nothing when it is not entered.
+    private func isLong(_ contents: FileIndexContents) -> Bool {
+        contents.frames.count > Self.manyFrames + contents.entries.count / 4
+    }
+
+    /// Strikes a file out; nothing when it is not entered. A damaged index stays as it is: the one that is
+    /// made of the containers will not have the file.
     func strike(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
-        guard try snapshot(in: vault).entries[id] != nil else { return }
+        let contents = try salvage(in: vault)
+        guard !contents.isDamaged, contents.entries[id] != nil else { return }
         try append(.removals([id]), in: vault)
     }
 
     private func append(_ frame: FileIndexFrame, in vault: borrowing Descriptor) throws(CofferError) {
-        let (lastTag, end) = try tail(in: vault)
-        let tag = try frame.tag(after: lastTag, key: key())
+        let tail = try tail(in: vault)
+        let tag = try frame.tag(after: tail.tag, key: device.key(Label.fileIndexMAC))
         let bytes = frame.body + tag
+        let end = tail.end + Int64(bytes.count)
+        guard tail.version == 2 else { return try convert(adding: bytes, tag, in: vault) }
+        let commit = try FileIndexCommit(end: end, lastTag: tag).encoded(
+            head: FileIndexContents.head(2, device), key: device.key(Label.fileIndexCommit))
         let file = try vault.open(Self.fileName, .readWrite)
         let former = try file.status()
-        if former.size != end { try file.truncate(to: end) }
+        if former.size != tail.end { try file.truncate(to: tail.end) }
         do throws(CofferError) {
-            try file.write(bytes.span, at: end)
+            try file.write(bytes.span, at: tail.end)
             try file.syncData()
+            // Not flushed: a power cut may take it back, and then the frame is one that nobody vouched for.
+            try file.write(commit.span, at: Int64(FileIndexCommit.offsets[tail.place]))
         } catch {
-            try? file.truncate(to: end)
+            try? file.truncate(to: tail.end)
             throw error
         }
         let status = try file.status()
         // In place: a copy of what is known would cost as much as there are files.
         try known.withLock { (known) throws(CofferError) in
             guard known?.status == former else { return known = nil }
-            try known?.append(frame, tag: tag)
+            try known?.contents.append(frame, tag: tag)
+            known?.contents.didCommit()
             known?.status = status
         }
     }
 
     /// Where the next frame goes, and what it hangs on.
-    private func tail(in vault: borrowing Descriptor) throws(CofferError) -> (tag: [UInt8], end: Int64) {
+    private func tail(
+        in vault: borrowing Descriptor
+    ) throws(CofferError) -> (tag: [UInt8], end: Int64, version: UInt16, place: Int) {
         let snapshot = try snapshot(in: vault)
-        return (snapshot.lastTag, snapshot.end)
+        return (snapshot.lastTag, snapshot.end, snapshot.version, snapshot.place)
+    }
+
+    /// An index of version 1 becomes one of version 2, with one more frame: its frames stay as they are.
+    private func convert(
+        adding frame: [UInt8], _ tag: [UInt8], in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let former = try snapshot(in: vault)
+        let old = try vault.open(Self.fileName, .read).readAll(limit: 1 << 30)
+        let frames = Array(old[FileIndexContents.headSize..<Int(former.end)]) + frame
+        try install(frames, lastTag: tag, in: vault)
+    }
+
+    private func install(
+        _ frames: [UInt8], lastTag: [UInt8], in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let bytes = try FileIndexContents.file(frames: frames, lastTag: lastTag, device: device)
+        try vault.removeTemporaries()
+        try vault.replace(Self.fileName, with: bytes.span)
     }
 
     /// Writes the index anew with `files` alone.
@@ -216,9 +199,9 @@ final class FileIndex: Sendable {
         with files: [(record: FileIndexRecord, protection: ProtectionClass)], in vault: borrowing Descriptor,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) {
-        let key = try key()
-        var bytes = head
-        var tag = Self.noTag
+        let key = try device.key(Label.fileIndexMAC)
+        var bytes: [UInt8] = []
+        var tag = FileIndexContents.noTag
         for protection in ProtectionClass.allCases {
             let own = files.filter { $0.protection == protection }.map(\.record)
             for start in stride(from: 0, to: own.count, by: FileIndexFrame.capacity) {
@@ -229,14 +212,14 @@ final class FileIndex: Sendable {
                 bytes += frame.body + tag
             }
         }
-        try vault.removeTemporaries()
-        try vault.replace(Self.fileName, with: bytes.span)
+        try install(bytes, lastTag: tag, in: vault)
     }
 
     private func compact(
         in vault: borrowing Descriptor, classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) {
-        let all = try records(of: Set(snapshot(in: vault).entries.keys), in: vault, classKey: classKey)
+        let contents = try snapshot(in: vault)
+        let all = try records(of: Set(contents.entries.keys), in: contents, classKey: classKey)
         try replace(with: all, in: vault, classKey: classKey)
     }
 }

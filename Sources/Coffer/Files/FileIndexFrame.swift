@@ -76,15 +76,26 @@ struct FileIndexFrame {
 
     // MARK: Reading
 
+    /// How long the frame at `offset` says it is; `nil` when that cannot be.
+    static func size(_ bytes: Span<UInt8>, at offset: Int) -> Int? {
+        guard bytes.count - offset >= headSize + tagSize else { return nil }
+        let size = Int(bytes.bigEndian(UInt32.self, at: offset))
+        guard size >= headSize + tagSize, size <= longest, size <= bytes.count - offset else { return nil }
+        return size
+    }
+
+    /// Everything but the tag of the frame at `offset`.
+    static func body(_ bytes: Span<UInt8>, at offset: Int, size: Int) -> [UInt8] {
+        bytes.extracting(offset..<offset + size - tagSize).copied()
+    }
+
     /// The frame at `offset` of `bytes` with its tag; `nil` for what is none, such as a torn one.
     static func read(
         _ bytes: Span<UInt8>, at offset: Int, after previous: [UInt8], key: borrowing SymmetricKey
     ) throws(CofferError) -> (frame: FileIndexFrame, tag: [UInt8])? {
-        guard bytes.count - offset >= headSize + tagSize else { return nil }
-        let size = Int(bytes.bigEndian(UInt32.self, at: offset))
-        guard size >= headSize + tagSize, size <= longest, size <= bytes.count - offset else { return nil }
-        let body = bytes.extracting(offset..<offset + size - tagSize).copied()
-        let tag = bytes.extracting(offset + size - tagSize..<offset + size).copied()
+        guard let size = size(bytes, at: offset) else { return nil }
+        let body = body(bytes, at: offset, size: size)
+        let tag = bytes.extracting(offset + body.count..<offset + size).copied()
         let message = previous + body
         guard try HMAC.isValid(tag.span, for: message.span, key: key) else { return nil }
         let rawKind = body.span.bigEndian(UInt16.self, at: 4)

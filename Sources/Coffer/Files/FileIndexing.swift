@@ -135,8 +135,10 @@ extension FileStore {
     /// Whether the container is the one that the index knows under this id.
     func checkEntry(of header: InnerHeader, _ protection: ProtectionClass) throws(CofferError) {
         let vault = try core.home.openVault()
-        guard let entry = try index.snapshot(in: vault).entries[header.id] else {
+        let contents = try index.salvage(in: vault)
+        guard let entry = contents.entries[header.id] else {
             _ = try openContainer(header.id, .read)
+            guard !contents.isDamaged else { throw FileIndex.damaged }
             throw CofferError(
                 .corrupt,
                 "The container of \(header.id) is not in the index: it was put there by somebody else, or "
@@ -145,6 +147,7 @@ extension FileStore {
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
             entry.protection == protection.rawValue
         else {
+            guard !contents.isDamaged else { throw FileIndex.damaged }
             throw CofferError(
                 .corrupt, "The container of \(header.id) holds another content than the index knows.")
         }
@@ -174,7 +177,7 @@ extension FileStore {
             if let id = FileID(temporaryName: name) {
                 try settle(id, directory, in: vault)
             } else {
-                try directory.remove(name)
+                try Self.removeContainer(name, in: directory)
             }
         }
     }
@@ -189,12 +192,12 @@ extension FileStore {
         } catch {
             // A vault that was wiped in the meantime has no index; the unfinished file may still be there.
             guard error.code == .wiped else { return }
-            _ = try? directory.remove(id.temporaryName)
+            _ = try? Self.removeContainer(id.temporaryName, in: directory)
         }
     }
 }
 
 extension Sequence where Element == FileID {
     /// In the order of the ids.
-    fileprivate func sorted() -> [FileID] { sorted { $0.description < $1.description } }
+    func sorted() -> [FileID] { sorted { $0.description < $1.description } }
 }

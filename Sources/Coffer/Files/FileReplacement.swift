@@ -4,9 +4,9 @@ import CofferEngine
 import SystemPackage
 
 /// A new content for a file that there is. The new container is written beside the old one and takes its
-/// place by one rename, as it did when the file was added; the index, which names the content that counts, is
-/// changed just before. After a crash in between, the new container is whole and the index means it: whoever
-/// cleans up next gives it its name.
+/// place by one exchange of names; the index, which names the content that counts, is changed just before.
+/// After a crash in between, the new container is whole and the index means it: the next cleaning gives it
+/// its name. The old one goes last, with its wrapped keys overwritten.
 extension FileStore {
     /// Replaces the content that `old` read by what `source` holds.
     ///
@@ -38,17 +38,29 @@ extension FileStore {
                 try check()
                 if protection.needsPasscode { _ = try core.keyForStoring(protection) }
                 try requireCurrent(old.header, directory, in: vault)
-                let former = try directory.open(id.fileName, .readWrite)
                 try enter(header, protection, in: vault)
-                try directory.rename(id.temporaryName, to: id.fileName)
-                try directory.sync()
-                // Its keys are of no use any more; readers that have it open keep theirs.
-                try? Self.destroyHeader(of: former)
+                try takePlace(id, directory)
             }
         } catch {
             abandon(id, directory)
             throw error
         }
+    }
+
+    /// The new container gets the file's name, and the old one goes. Its keys are of no use any more; readers
+    /// that have it open keep theirs.
+    private func takePlace(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) {
+        guard try directory.exchangeIfPossible(id.temporaryName, id.fileName) else {
+            // A crash before the header is destroyed leaves it in freed blocks.
+            let former = try directory.open(id.fileName, .readWrite)
+            try directory.rename(id.temporaryName, to: id.fileName)
+            try directory.sync()
+            _ = try? Self.destroyHeader(of: former)
+            return
+        }
+        try directory.sync()
+        // What fails here is done by the next cleaning.
+        _ = try? Self.removeContainer(id.temporaryName, in: directory)
     }
 
     private func requireCurrent(
@@ -89,10 +101,9 @@ extension FileStore {
             try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex,
             try index.snapshot(in: vault).entries[id]?.commitment == new
         {
-            try directory.rename(name, to: id.fileName)
-            return try directory.sync()
+            return try takePlace(id, directory)
         }
-        try directory.remove(name)
+        try Self.removeContainer(name, in: directory)
     }
 
     private func strikeIfEntered(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {

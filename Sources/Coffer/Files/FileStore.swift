@@ -78,15 +78,27 @@ public final class FileStore: Sendable {
     /// What is known of every file, ordered by the bytes of the names. Comes from the index: no container is
     /// opened.
     ///
-    /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
+    /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the index is damaged:
+    ///   ``listing()`` has what is left of it, and ``reindex()`` repairs it.
     public func list() async throws(CofferError) -> [FileInfo] {
+        let listing = try await listing()
+        guard !listing.isIndexDamaged else { throw FileIndex.damaged }
+        return listing.files
+    }
+
+    /// The same as far as the index is whole, and whether it is.
+    ///
+    /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
+    public func listing() async throws(CofferError) -> FileListing {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            guard try fileKeys().hasIndex else { return try listContainers(cancellation) }
+            guard try fileKeys().hasIndex else {
+                return FileListing(files: try listContainers(cancellation))
+            }
             // The containers first: what is entered in the meantime is not listed, what is struck out
             // neither.
             let present = Set(try ids())
-            let vault = try core.home.openVault()
-            let found = try index.records(of: present, in: vault) { (protection) throws(CofferError) in
+            let contents = try index.salvage(in: core.home.openVault())
+            let found = try index.records(of: present, in: contents) { (protection) throws(CofferError) in
                 try core.keys.key(protection)
             }
             // Their places are sorted: a record is much to move.
@@ -96,10 +108,14 @@ public final class FileStore: Sendable {
                     ? one.id.uuid.bytes.lexicographicallyPrecedes(other.id.uuid.bytes)
                     : one.name.lexicographicallyPrecedes(other.name)
             }
-            var infos: [FileInfo] = []
-            infos.reserveCapacity(order.count)
-            for place in order { infos.append(try found[place].record.info(found[place].protection)) }
-            return infos
+            var listing = FileListing()
+            listing.files.reserveCapacity(order.count)
+            for place in order { listing.files.append(try found[place].record.info(found[place].protection)) }
+            if contents.isDamaged {
+                listing.isIndexDamaged = true
+                listing.unlisted = present.subtracting(found.map(\.record.id)).sorted()
+            }
+            return listing
         }
     }
 
@@ -164,7 +180,7 @@ public final class FileStore: Sendable {
         let doomed = id.temporaryName
         try directory.rename(id.fileName, to: doomed)
         try directory.sync()
-        try destroyHeader(of: doomed, in: directory)
+        try destroyHeader(of: directory.open(doomed, .readWrite))
         if try FileKeysRecord(device: device).read(in: vault).keys.hasIndex {
             try index.strike(id, in: vault)
         }

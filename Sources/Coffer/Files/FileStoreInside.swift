@@ -136,16 +136,29 @@ extension FileStore {
         let inner: FileKEK
     }
 
-    /// Destroys both wrapped keys in place, so that the container opens with nothing that is left.
-    static func destroyHeader(of name: FilePath, in directory: borrowing Descriptor)
-        throws(CofferError)
-    {
-        try destroyHeader(of: directory.open(name, .readWrite))
+    /// Removes a container, whole or unfinished. What wraps its keys is overwritten first: a freed block
+    /// keeps what it holds.
+    static func removeContainer(
+        _ name: FilePath, in directory: borrowing Descriptor
+    ) throws(CofferError) {
+        guard try directory.status(of: name) != nil else { return }
+        do throws(CofferError) {
+            try destroyHeader(of: directory.open(name, .readWrite))
+        } catch {
+            // On a full copy-on-write file system, overwriting takes room that only removing makes.
+            guard error.code == .noSpace else { throw error }
+        }
+        try directory.remove(name)
     }
 
+    /// Destroys both wrapped keys in place, so that the container opens with nothing that is left.
     static func destroyHeader(of file: borrowing Descriptor) throws(CofferError) {
-        let noise = try SecureRandom.bytes(Int(ContainerLayout.headerSize))
-        try file.write(noise.span, at: 0)
+        var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
+        var span = header.mutableSpan
+        // The header is written last: most unfinished containers have none.
+        guard try file.read(at: 0, into: &span) > 0, header.contains(where: { $0 != 0 }) else { return }
+        let random = try SecureRandom.bytes(header.count)
+        try file.write(random.span, at: 0)
         try file.syncData()
     }
 

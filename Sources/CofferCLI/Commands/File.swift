@@ -86,9 +86,26 @@ struct FileList: AsyncParsableCommand {
 
     func run() async throws {
         let session = try await Opening.unlocked(global)
-        let infos = try await session.files.list()
-        if global.json { return try Output.json(.object([("files", .list(infos.map(\.document)))])) }
-        let rows = infos.map {
+        let listing = try await session.files.listing()
+        try show(listing)
+        guard listing.isIndexDamaged else { return }
+        let lost = listing.unlisted.map(\.description).joined(separator: ", ")
+        Output.message(
+            "coffer: the index of files is damaged: coffer file reindex makes it anew from the containers."
+                + (lost.isEmpty ? "" : " Not listed: \(lost)."))
+        throw ExitCode(CofferError.Code.corrupt.exitCode)
+    }
+
+    private func show(_ listing: FileListing) throws {
+        guard !global.json else {
+            var fields: [(String, JSONDocument)] = [("files", .list(listing.files.map(\.document)))]
+            if listing.isIndexDamaged {
+                fields.append(("indexDamaged", .flag(true)))
+                fields.append(("unlisted", .list(listing.unlisted.map { .text($0.description) })))
+            }
+            return try Output.json(.object(fields))
+        }
+        let rows = listing.files.map {
             [$0.id.description, $0.name.string.printable, $0.modified.iso8601, String($0.length)]
         }
         for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, textColumns: 3) {

@@ -29,6 +29,7 @@ package enum Label {
     package static let fileKeysMAC = "coffer/file-keys-mac/v1"
     package static let fileOuterWrapping = "coffer/file-outer-key-wrap/v1"
     package static let fileInnerWrapping = "coffer/file-inner-key-wrap/v1"
+    package static let fileIndexCommit = "coffer/file-index-commit/v1"
     package static let fileIndexMAC = "coffer/file-index-mac/v1"
     package static let fileIndexSealing = "coffer/file-index/v1"
     package static let fileLayer = "coffer/file/v1"

@@ -28,6 +28,17 @@ extension Descriptor {
         try rename(one, to: other, flags: 2)  // RENAME_EXCHANGE
     }
 
+    /// The same; `false`, with nothing done, where the file system has no exchange.
+    package func exchangeIfPossible(_ one: FilePath, _ other: FilePath) throws(CofferError) -> Bool {
+        do throws(CofferError) {
+            try exchange(one, other)
+            return true
+        } catch {
+            guard [EINVAL, ENOSYS, EOPNOTSUPP].contains(error.systemError) else { throw error }
+            return false
+        }
+    }
+
     private func rename(_ old: FilePath, to new: FilePath, flags: CUnsignedInt) throws(CofferError) {
         let result = unsafe old.withPlatformString { old in
             unsafe new.withPlatformString { new in

@@ -1,0 +1,48 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// How far the index was complete when it was last changed: without it, damage to the last frame would look
+/// like the rest of a change that a crash cut.
+///
+/// Layout: length of the index (8), HMAC of its last frame, or 32 zeros (32), HMAC-SHA256 under a key of the
+/// device over the head of the file and both (32). There are two places for it, each in a sector of its own,
+/// written in turn: of two that are authentic the longer counts. It is written after the frame is flushed, so
+/// it never claims what a power cut could take.
+struct FileIndexCommit: Equatable {
+    static let size = 72
+    /// Where the two are in the file.
+    static let offsets = [512, 1024]
+
+    let end: Int64
+    let lastTag: [UInt8]
+
+    /// As it stands in an index that begins with `head`.
+    func encoded(head: [UInt8], key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(UInt64(end))
+        writer.append(lastTag)
+        let message = head + writer.bytes
+        return writer.bytes + (try HMAC.authenticate(message.span, key: key))
+    }
+
+    /// The one that counts in `file`, and in which place it is; `nil` when neither is authentic.
+    static func newest(
+        in file: [UInt8], head: [UInt8], key: borrowing SymmetricKey
+    ) throws(CofferError) -> (commit: FileIndexCommit, place: Int)? {
+        var newest: (commit: FileIndexCommit, place: Int)?
+        for (place, offset) in offsets.enumerated() where file.count >= offset + size {
+            let body = Array(file[offset..<offset + size - FileIndexFrame.tagSize])
+            let tag = Array(file[offset + body.count..<offset + size])
+            let message = head + body
+            guard try HMAC.isValid(tag.span, for: message.span, key: key) else { continue }
+            var reader = ByteReader(body, what: FileIndex.what)
+            let commit = FileIndexCommit(
+                end: Int64(clamping: try reader.number(UInt64.self)),
+                lastTag: try reader.take(FileIndexFrame.tagSize))
+            if let newest, newest.commit.end >= commit.end { continue }
+            newest = (commit, place)
+        }
+        return newest
+    }
+}

@@ -1,0 +1,160 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// What the bytes of an index say.
+struct FileIndexContents: Sendable {
+    static let headSize = 32
+    /// Where the frames of version 2 begin. Those of version 1, which has no commit, follow the head.
+    static let framesStart = 1536
+    static let noTag = [UInt8](repeating: 0, count: FileIndexFrame.tagSize)
+
+    private(set) var version: UInt16 = 2
+    /// Where the next commit goes: 0 or 1.
+    private(set) var place = 0
+    private(set) var frames: [FileIndexFrame] = []
+    private(set) var lastTag = Self.noTag
+    /// Where the next frame goes.
+    private(set) var end = Int64(Self.framesStart)
+    private(set) var entries: [FileID: FileIndex.Entry] = [:]
+    /// Whether something that was complete once is not authentic: what is here is the rest.
+    private(set) var isDamaged = false
+
+    /// Nothing, of an index that is lost.
+    static var lost: FileIndexContents {
+        var contents = FileIndexContents()
+        contents.isDamaged = true
+        return contents
+    }
+
+    private init() {}
+
+    static func head(_ version: UInt16, _ device: DeviceRecord) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.append(Array(Magic.fileIndex.utf8))
+        writer.append(version)
+        writer.pad(to: 16)
+        writer.append(device.vaultID.bytes)
+        return writer.bytes
+    }
+
+    // MARK: Reading
+
+    /// Reads all that is authentic.
+    ///
+    /// - Throws: `unsupportedVersion`.
+    init(_ bytes: [UInt8], device: DeviceRecord) throws(CofferError) {
+        let newHead = Self.head(2, device)
+        let newest = try FileIndexCommit.newest(
+            in: bytes, head: newHead, key: device.key(Label.fileIndexCommit))
+        let head = Array(bytes.prefix(Self.headSize))
+        let key = try device.key(Label.fileIndexMAC)
+        if let newest {
+            place = 1 - newest.place
+            isDamaged = head != newHead
+            try read(bytes, upTo: newest.commit, key: key)
+        } else if head == Self.head(1, device) {
+            version = 1
+            end = Int64(Self.headSize)
+            try read(bytes, upTo: nil, key: key)
+        } else {
+            // Unauthenticated fields only choose between two refusals.
+            if head.starts(with: Magic.fileIndex.utf8), head.count == Self.headSize,
+                head.span.bigEndian(UInt16.self, at: 8) > 2
+            {
+                throw CofferError(
+                    .unsupportedVersion, "The \(FileIndex.what) was written by a newer release.")
+            }
+            isDamaged = true
+            if try FileIndexFrame.read(bytes.span, at: Self.headSize, after: lastTag, key: key) != nil {
+                (version, end) = (1, Int64(Self.headSize))
+            }
+            try read(bytes, upTo: nil, key: key)
+        }
+    }
+
+    private mutating func read(
+        _ bytes: [UInt8], upTo commit: FileIndexCommit?, key: borrowing SymmetricKey
+    ) throws(CofferError) {
+        // What the next frame may hang on: more than one only behind a damaged one.
+        var hooks = [Self.noTag]
+        var isComplete = commit.map { $0.end == end && $0.lastTag == lastTag } ?? true
+        while end < Int64(bytes.count) {
+            let offset = Int(end)
+            if let (frame, tag) = try Self.frame(bytes, at: offset, after: hooks, key: key) {
+                try append(frame, tag: tag)
+                hooks = [tag]
+                if let commit, commit.end == end { isComplete = commit.lastTag == tag }
+                continue
+            }
+            if isComplete, Self.isTorn(bytes, at: offset) { break }
+            isDamaged = true
+            guard let size = FileIndexFrame.size(bytes.span, at: offset) else { break }
+            let body = FileIndexFrame.body(bytes.span, at: offset, size: size)
+            let tags = [Array(bytes[offset + body.count..<offset + size])]
+            hooks =
+                try tags
+                + hooks.map { (hook) throws(CofferError) in
+                    try HMAC.authenticate((hook + body).span, key: key)
+                }
+            hooks = Array(hooks.prefix(2))
+            end += Int64(size)
+        }
+        if !isComplete { isDamaged = true }
+    }
+
+    private static func frame(
+        _ bytes: [UInt8], at offset: Int, after hooks: [[UInt8]], key: borrowing SymmetricKey
+    ) throws(CofferError) -> (frame: FileIndexFrame, tag: [UInt8])? {
+        for hook in hooks {
+            if let read = try FileIndexFrame.read(bytes.span, at: offset, after: hook, key: key) {
+                return read
+            }
+        }
+        return nil
+    }
+
+    /// Whether what is no frame is the rest of one that a crash cut: it reaches to the end or holds nothing.
+    private static func isTorn(_ bytes: [UInt8], at offset: Int) -> Bool {
+        let rest = bytes[offset...]
+        guard rest.count >= FileIndexFrame.headSize, rest.contains(where: { $0 != 0 }) else { return true }
+        let size = Int(bytes.span.bigEndian(UInt32.self, at: offset))
+        return size >= rest.count && size <= FileIndexFrame.longest
+    }
+
+    // MARK: Changing
+
+    /// Takes in what was written at ``end``.
+    mutating func append(_ frame: FileIndexFrame, tag: [UInt8]) throws(CofferError) {
+        for entry in try frame.entries() {
+            entries[entry.id] =
+                frame.kind == .removals
+                ? nil
+                : FileIndex.Entry(
+                    protection: frame.protection, generation: entry.generation, commitment: entry.commitment)
+        }
+        frames.append(frame)
+        lastTag = tag
+        end += Int64(frame.body.count + tag.count)
+    }
+
+    /// Takes note that the commit was written.
+    mutating func didCommit() { place = 1 - place }
+
+    /// A whole index of `frames`, the last of which has `lastTag`.
+    static func file(
+        frames: [UInt8], lastTag: [UInt8], device: DeviceRecord
+    ) throws(CofferError) -> [UInt8] {
+        let head = head(2, device)
+        let commit = try FileIndexCommit(end: Int64(framesStart + frames.count), lastTag: lastTag).encoded(
+            head: head, key: device.key(Label.fileIndexCommit))
+        var writer = ByteWriter()
+        writer.append(head)
+        for offset in FileIndexCommit.offsets {
+            writer.pad(to: offset)
+            writer.append(commit)
+        }
+        writer.pad(to: framesStart)
+        return writer.bytes + frames
+    }
+}

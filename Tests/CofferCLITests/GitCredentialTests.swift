@@ -76,6 +76,21 @@ struct GitCredentialTests {
         #expect(try git(helper, "fill", Self.server + "path=three.git\n", options: byPath).code != 0)
     }
 
+    @Test("A password is not given to a host or user that is the same to Unicode alone")
+    func equivalentNames() throws {
+        let helper = try make()
+        let stored = "protocol=https\nhost=é.example.org\nusername=andré\npassword=secret\n"
+        #expect(try helper("store", stored).code == 0)
+        let same = "protocol=https\nhost=é.example.org\nusername=andré\n"
+        #expect(values(try helper("get", same))["password"] == "secret")
+        for other in [
+            "protocol=https\nhost=e\u{301}.example.org\n",
+            "protocol=https\nhost=é.example.org\nusername=andre\u{301}\n",
+        ] {
+            #expect(try helper("get", other).output.isEmpty)
+        }
+    }
+
     @Test("An expired password is not given; what renews it is")
     func expiry() throws {
         let helper = try make()

@@ -28,6 +28,31 @@ struct VectorRunnerTests {
         }
     }
 
+    @Test(
+        "A nonce of another size is refused, also where the test holds no message",
+        arguments: [
+            ("AES-GCM", 12), ("CHACHA20-POLY1305", 12), ("XCHACHA20-POLY1305", 24), ("XAES-256-GCM", 24),
+        ])
+    func nonceSizes(_ algorithm: String, _ right: Int) {
+        func test(_ size: Int, _ tag: String, _ result: String) -> String {
+            """
+            "key": "\(String(repeating: "20", count: 32))", "iv": "\(String(repeating: "01", count: size))", \
+            "aad": "", "msg": "", "ct": "", "tag": "\(tag)", "result": "\(result)"
+            """
+        }
+        let zeros = String(repeating: "00", count: 16)
+        let odd = [0, 8, 11, 13, 14, 16, 20, 32].filter { $0 != right }
+        // As Wycheproof has them for ChaCha20-Poly1305, and with a tag.
+        let tests = odd.map { test($0, "", "invalid") } + odd.map { test($0, zeros, "invalid") }
+        let report = run(VectorSamples.file(algorithm, "AeadTest", tests))
+        #expect(report.results.count { $0.verdict == .refused } == 2 * odd.count, "\(report.failures)")
+        // Valid, they would be what the library does not offer, and no failure of it.
+        let valid = run(VectorSamples.file(algorithm, "AeadTest", odd.map { test($0, zeros, "valid") }))
+        #expect(valid.skipped.values.reduce(0, +) == odd.count)
+        // With a nonce of the right size what is said to be valid is not, and the nonce is not the reason.
+        #expect(run(VectorSamples.file(algorithm, "AeadTest", [test(right, zeros, "valid")])).failed == 1)
+    }
+
     @Test("A number that appears twice fails")
     func duplicates() {
         let test = "\"tcId\": 7, " + VectorSamples.gcm
@@ -83,7 +108,7 @@ struct VectorRunnerTests {
 
     @Test("An unknown algorithm is skipped as a whole and does not pass")
     func unknownAlgorithm() {
-        let report = run(VectorSamples.file("AES-SIV", "AnyTest", ["\"what\": 1"], declared: 9))
+        let report = run(VectorSamples.file("AES-EAX", "AnyTest", ["\"what\": 1"], declared: 9))
         #expect(report.skipped == ["not-implemented": 9])
         #expect(report.failed == 0 && report.passed == 0 && !report.succeeded)
         expectCounted(report)

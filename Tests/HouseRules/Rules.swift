@@ -31,7 +31,7 @@ enum Rules {
     }
 
     /// The identifiers and keywords of a line.
-    private static func words(_ line: String) -> [Substring] {
+    static func words(_ line: String) -> [Substring] {
         // Every byte of a letter outside ASCII has its highest bit set.
         line.utf8.split {
             !(UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) && $0 != UInt8(ascii: "_")

@@ -78,6 +78,44 @@ struct RulesTests {
         #expect(Rules.publicTypes(source("struct A {}\npackage enum B {}")).isEmpty)
     }
 
+    @Test(
+        "9: what goes by characters is found",
+        arguments: [
+            #"a.hasPrefix("file:")"#, #"a?.hasSuffix(b)"#, #"name.string.hasPrefix(Self.prefix)"#,
+            #"a.split(separator: "?", maxSplits: 1)"#, #"!a.contains("/")"#, #"a.firstIndex(of: ":")"#,
+            #"a.components(separatedBy: b)"#, "case symbol(Character)", "let c = Character(scalar)",
+            #"a.drop { $0 == "/" }"#, "a.prefix(while: \\.isHexDigit)", #"a == "K""#, #"b != "ü""#,
+            #"a == ";""#, "a.lowercased()", "a.split(whereSeparator: f)", "byte.hexDigitValue",
+            #"b.utf8.hasPrefix(c) && a.hasPrefix(c)"#, #"a.replacing("'", with: "''")"#,
+        ])
+    func findsTextComparisons(_ line: String) {
+        #expect(Rules.textComparisons(source(line)).count == 1)
+        #expect(Rules.textComparisons(source("// " + line)).isEmpty)
+        #expect(Rules.textComparisons(source(line, path: "Tests/A/A.swift")).isEmpty)
+        #expect(Rules.textComparisons(source("// Not bytes: a word.\n" + line)).isEmpty)
+        #expect(Rules.textComparisons(source(line + "\n// Not bytes: a word.")).count == 1)
+    }
+
+    @Test(
+        "9: what goes by bytes is not",
+        arguments: [
+            #"a.utf8.hasPrefix("file:")"#, #"a?.utf8.hasSuffix(b)"#, #"a == "plain""#, #"$0 == "{}""#,
+            #"a.utf8.contains(UInt8(ascii: "/"))"#, "a.unicodeScalars.split(whereSeparator: f)",
+            "scalar.properties.isWhitespace", "let characters = 1", "a.isLetterbox", #"scalar == "?""#,
+            #"a.starts(with: b.utf8)"#, "a.splitting(x)",
+        ])
+    func sparesBytes(_ line: String) { #expect(Rules.textComparisons(source(line)).isEmpty) }
+
+    @Test("9: of ASCII, only the semicolon, the backtick and K equal another character")
+    func canonicalEquivalents() {
+        let doubles = (UInt32(0x80)...0x10FFFF).compactMap(Unicode.Scalar.init).flatMap { scalar in
+            // Past the planes with decompositions nothing is equivalent to anything.
+            scalar.value > 0x2FFFF
+                ? [] : (0..<128).filter { String(Unicode.Scalar(UInt8($0))) == String(scalar) }
+        }
+        #expect(Set(doubles.map { Unicode.Scalar(UInt8($0)) }) == [";", "`", "K"])
+    }
+
     @Test func readsLiterals() {
         let text =
             #"let a = "one\"two"; let b = "x\(f("inner"))y" // "no""# + "\nlet c = \"\"\"\nthree\n\"\"\"\n"

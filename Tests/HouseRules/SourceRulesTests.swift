@@ -1,7 +1,7 @@
 import Testing
 
-/// Rules 1 to 5 over every Swift file of the package.
-@Suite("Rules 1 to 5: the sources")
+/// Rules 1 to 5 and 9 over every Swift file of the package.
+@Suite("Rules 1 to 5 and 9: the sources")
 struct SourceRulesTests {
     private let sources: [SwiftSource]
 
@@ -43,6 +43,9 @@ struct SourceRulesTests {
 
     @Test("5: one public type a file, named after it")
     func publicTypes() { report(sources.flatMap(Rules.publicTypes)) }
+
+    @Test("9: text is compared as bytes")
+    func textComparisons() { report(sources.flatMap(Rules.textComparisons)) }
 }
 
 /// Records one issue for each finding.

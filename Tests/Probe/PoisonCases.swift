@@ -44,6 +44,23 @@ enum PoisonCases {
             var scheme = try AuthenticatedCBC.make(key: Poison.key())
             try plaintext.exposing { (bytes) throws(CofferError) in _ = try scheme.seal(bytes) }
         },
+        "jose-cbc-seal": {
+            let plaintext = try Poison.secret(100)
+            var scheme = try JOSECBC.make(.a128CBCHS256, key: Poison.key())
+            try plaintext.exposing { (bytes) throws(CofferError) in _ = try scheme.seal(bytes) }
+        },
+        "siv-seal": {
+            let plaintext = try Poison.secret(100)
+            var scheme = try SIV.make(key: Poison.key())
+            try plaintext.exposing { (bytes) throws(CofferError) in
+                _ = try scheme.seal(bytes, associatedData: [public32, []])
+            }
+        },
+        "cmac": { _ = try CMAC.authenticate(public32.span, key: Poison.key()) },
+        "gmac": {
+            _ = try GMAC.authenticate(
+                public32.span, nonce: public32.span.extracting(..<12), key: Poison.key())
+        },
         "pbkdf2-sha256": { try derive(.sha256, 32) },
         "pbkdf2-sha256-64": { try derive(.sha256, 64) },
         "pbkdf2-sha512": { try derive(.sha512, 64) },
@@ -77,6 +94,31 @@ enum PoisonCases {
         },
         "cbc-hmac-open": { try openAuthenticatedCBC(turned: false) },
         "cbc-hmac-refused": { try openAuthenticatedCBC(turned: true) },
+        "jose-cbc-refused": {
+            let plaintext = try Poison.secret(100)
+            var scheme = try JOSECBC.make(.a128CBCHS256, key: Poison.key())
+            var sealed = try plaintext.exposing { (bytes) throws(CofferError) in try scheme.seal(bytes) }
+            sealed.ciphertext[30] ^= 1
+            let (sent, tag) = (Poison.publish(sealed.ciphertext), Poison.publish(sealed.tag))
+            try refused { () throws(CofferError) in
+                _ = try scheme.open(sent.span, tag: tag.span, iv: sealed.iv.span)
+            }
+        },
+        "siv-refused": {
+            let plaintext = try Poison.secret(100)
+            var scheme = try SIV.make(key: Poison.key())
+            var sent = Poison.publish(
+                try plaintext.exposing { (bytes) throws(CofferError) in try scheme.seal(bytes) })
+            sent[30] ^= 1
+            try refused { () throws(CofferError) in _ = try scheme.open(sent.span) }
+        },
+        "cmac-refused": {
+            let key = try Poison.key()
+            if Poison.publish(try CMAC.isValid(public32.span.extracting(..<16), for: public32.span, key: key))
+            {
+                throw ProbeFailure("valid")
+            }
+        },
         "key-unwrap": {
             let kek = try Poison.key()
             let wrapped = Poison.publish(try KeyWrap.wrap(Poison.key(), under: kek))
@@ -111,6 +153,16 @@ enum PoisonCases {
             throw error
         }
         if turned { throw ProbeFailure("opened") }
+    }
+
+    private static func refused(_ open: () throws(CofferError) -> Void) throws {
+        do throws(CofferError) {
+            try open()
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            return
+        }
+        throw ProbeFailure("opened")
     }
 
     private static func derive(_ digest: Digest, _ count: Int) throws {

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from cases import (
+    block_mac,
     cbc,
     cbc_hmac,
     chacha,
@@ -22,11 +23,13 @@ from cases import (
     ed25519,
     gcm,
     hkdf,
+    jose_cbc,
     keywrap,
     mac,
     order,
     pbes2,
     pbkdf2,
+    siv,
     xaes,
 )
 from external import manifest
@@ -37,12 +40,15 @@ FAMILIES = (
     documented_key,
     documented_cbc,
     cbc_hmac,
+    jose_cbc,
     cbc,
     gcm,
     chacha,
     xaes,
+    siv,
     keywrap,
     mac,
+    block_mac,
     hkdf,
     pbkdf2,
     pbes2,

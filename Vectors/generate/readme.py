@@ -71,6 +71,11 @@ skip. It holds no cases itself.
 * CBC-HMAC: encKey and macKey are HKDF-SHA256(`key`, no salt, info, 32 bytes) with info
   `coffer/cbc-hmac/enc/v1` and `coffer/cbc-hmac/mac/v1`; `ct` = AES-256-CBC with PKCS #5 padding;
   `tag` = HMAC-SHA256(macKey, length of `aad` as 8 bytes big-endian ‖ `aad` ‖ `iv` ‖ `ct`).
+* A128CBC-HS256 and its like (RFC 7518): the first half of `key` authenticates, the second encrypts; an IV of
+  another size than 16 bytes is one more message that does not open.
+* AES-SIV (RFC 5297): `strings` is the list of strings of associated data, each hexadecimal, in their order: an empty
+  string is not the same as none. `ct` = synthetic IV ‖ ciphertext. Wycheproof's AES-SIV-CMAC has one string, `aad`;
+  its AEAD-AES-SIV-CMAC has two, `aad` and `iv`, and the synthetic IV in `tag`.
 * FILE-CONTAINER: `container` is a whole file as `FileFormat.md` of the documentation describes it;
   `deviceKey`, `classKey` of the id `classKeyID`, `vaultID` and `context` open it to `msg`, `name`
   (bytes) and `mtime` (nanoseconds). `expectError` is the code of our error; another reader has its own words.
@@ -105,14 +110,14 @@ skip. It holds no cases itself.
 | `generate/external.py` | `manifest.json` |
 | `generate/readme.py` | this text |
 | `generate/cases/__init__.py`, `padding.py`, `passwords.py`, `aead.py` | what several families share |
-| `generate/cases/cbc.py`, `gcm.py`, `xaes.py`, `chacha.py`, `cbc_hmac.py`, `keywrap.py` | ciphers and key wrapping |
-| `generate/cases/mac.py`, `hkdf.py`, `pbkdf2.py`, `pbes2.py` | MACs and key derivation |
+| `generate/cases/cbc.py`, `gcm.py`, `xaes.py`, `chacha.py`, `cbc_hmac.py`, `jose_cbc.py`, `siv.py`, `keywrap.py` | ciphers and key wrapping |
+| `generate/cases/mac.py`, `block_mac.py`, `hkdf.py`, `pbkdf2.py`, `pbes2.py` | MACs and key derivation |
 | `generate/cases/documented_key.py`, `documented_cbc.py` | the documented schemes |
 | `generate/cases/ed25519.py` | signatures |
 | `generate/cases/container.py` | file containers |
 | `generate/cases/order.py` | signed orders |
 | `generate/reference/__init__.py`, `library.py` | the libraries behind one shape |
-| `generate/reference/pure_aes.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py` | the plain Python implementations |
+| `generate/reference/pure_aes.py`, `pure_siv.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py` | the plain Python implementations |
 
 To add a case, add it to its family, run `generate.py`, then `verify.py`. Cases drawn after it in
 the same file change, because they come from one stream."""

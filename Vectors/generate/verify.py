@@ -63,6 +63,10 @@ def aes_cbc(algorithm, group, t):
 
 
 def aead(algorithm, group, t):
+    if algorithm in library.JOSE:
+        need(library.jose_decrypt(algorithm, t["key"], t["iv"], t["aad"], t["ct"], t["tag"]) == t["msg"])
+        need(library.jose_encrypt(algorithm, t["key"], t["iv"], t["aad"], t["msg"]) == (t["ct"], t["tag"]))
+        return
     if algorithm == "AES-GCM" and len(t["iv"]) != 12 and t["result"] == "valid":
         raise Skipped(f"unsupported-iv-size:{8 * len(t['iv'])}")
     need(len(t["tag"]) == 16)
@@ -87,8 +91,22 @@ def key_wrap(algorithm, group, t):
 
 
 def mac(algorithm, group, t):
+    if algorithm == "AES-CMAC":
+        need(len(t["tag"]) == 16 and library.cmac(t["key"], t["msg"]) == t["tag"])
+        return
     need(8 * len(t["tag"]) == group["tagSize"])
     need(library.hmac(hash_name(algorithm), t["key"], t["msg"])[: len(t["tag"])] == t["tag"])
+
+
+def mac_with_iv(algorithm, group, t):
+    need(len(t["iv"]) == 12 and len(t["tag"]) == 16)
+    need(library.gmac(t["key"], t["iv"], t["msg"]) == t["tag"])
+
+
+def siv(algorithm, group, t):
+    strings = [bytes.fromhex(text) for text in t["strings"]]
+    need(library.siv_decrypt(t["key"], strings, t["ct"]) == t["msg"])
+    need(library.siv_encrypt(t["key"], strings, t["msg"]) == t["ct"])
 
 
 def hkdf(algorithm, group, t):
@@ -180,6 +198,8 @@ TYPES = {
     "AeadTest": (aead, "key iv aad msg ct tag", "tag"),
     "KeywrapTest": (key_wrap, "key msg ct", "ct"),
     "MacTest": (mac, "key msg tag", "tag"),
+    "MacWithIvTest": (mac_with_iv, "key iv msg tag", "tag"),
+    "SivTest": (siv, "key msg ct", "ct"),
     "HkdfTest": (hkdf, "ikm salt info okm", "okm"),
     "PbkdfTest": (pbkdf2, "password salt dk", "dk"),
     "PbeTest": (pbes2, "password salt iv msg ct", "ct"),

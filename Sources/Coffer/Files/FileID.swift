@@ -22,7 +22,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Lower case with dashes, 36 characters.
-    public var description: String { uuid.uuidString.lowercased() }
+    public var description: String { uuid.uuidString.foldedASCII }
 
     static func random() throws(CofferError) -> FileID { FileID(uuid: try .secureRandom()) }
 
@@ -42,7 +42,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
 
     /// The name of its container while it is being added or removed.
     var temporaryName: FilePath {
-        FilePath(Descriptor.temporaryPrefix + description.filter { $0 != "-" })
+        FilePath(Descriptor.temporaryPrefix + description.parts(between: "-").joined())
     }
 
     /// The id whose container is being added or removed under that name.

@@ -131,12 +131,12 @@ enum ViewRoots {
         guard let status, status.kind == .directory else { return false }
         let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
         // Just being made: trying its lock could be in its owner's way.
-        if name.string.hasPrefix(newPrefix), !isOld { return false }
+        if name.string.utf8.hasPrefix(newPrefix), !isOld { return false }
         guard let view = try? root.open(name, [.read, .directory]),
             let lease = try? view.open(leaseName, .readWrite)
         else {
             // Without a lease there is only one that is being made, or one whose removal was cut short.
-            return isOld || !name.string.hasPrefix(newPrefix)
+            return isOld || !name.string.utf8.hasPrefix(newPrefix)
         }
         return try FileLock.tryAcquire(lease) != nil
     }

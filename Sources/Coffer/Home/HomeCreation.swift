@@ -133,7 +133,7 @@ extension Home {
     /// Removes what an interrupted `create` left: under the lock, nobody is building.
     private func removeUnfinished() throws(CofferError) {
         try directory.removeTemporaries()
-        for name in try directory.names() where name.string.hasPrefix(Self.buildPrefix) {
+        for name in try directory.names() where name.string.utf8.hasPrefix(Self.buildPrefix) {
             try directory.removeTree(name)
         }
     }

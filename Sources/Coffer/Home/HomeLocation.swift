@@ -28,10 +28,10 @@ public struct HomeLocation: Sendable, Hashable {
         guard let name = FilePath.Component(app), name.kind == .regular else {
             throw CofferError(.invalidInput, "The name of an app is one path component.")
         }
-        if let data = Environment.value("XDG_DATA_HOME"), data.hasPrefix("/") {
+        if let data = Environment.value("XDG_DATA_HOME"), data.utf8.hasPrefix("/") {
             return HomeLocation(path: FilePath(data).appending(name))
         }
-        guard let home = Environment.value("HOME"), home.hasPrefix("/") else {
+        guard let home = Environment.value("HOME"), home.utf8.hasPrefix("/") else {
             throw CofferError(.invalidInput, "Neither XDG_DATA_HOME nor HOME names a directory.")
         }
         return HomeLocation(path: FilePath(home).appending(".local/share").appending(name))

@@ -59,10 +59,9 @@ struct KeyringRemains {
 
     private func notes() throws(CofferError) -> [VaultID] {
         var noted: [VaultID] = []
-        for name in try home.directory.names() where name.string.hasPrefix(Self.prefix) {
-            guard let uuid = UUID(uuidString: String(name.string.dropFirst(Self.prefix.count))) else {
-                continue
-            }
+        for name in try home.directory.names() where name.string.utf8.hasPrefix(Self.prefix) {
+            let rest = Substring(name.string.utf8.dropFirst(Self.prefix.utf8.count))
+            guard let uuid = UUID(uuidString: String(rest)) else { continue }
             noted.append(VaultID(uuid: uuid))
         }
         return noted

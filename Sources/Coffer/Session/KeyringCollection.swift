@@ -24,7 +24,7 @@ struct KeyringCollection {
     }
 
     private static func storage(of path: String, process: UInt32?) -> Storage {
-        guard let name = path.split(separator: "/").last.flatMap({ fileName($0) }) else { return .unknown }
+        guard let name = path.parts(between: "/").last.flatMap({ fileName($0[...]) }) else { return .unknown }
         for directory in directories(process) {
             guard let folder = try? Descriptor.open(directory, [.read, .directory]),
                 let file = try? folder.open(name, .read)
@@ -32,9 +32,8 @@ struct KeyringCollection {
             var head = [UInt8](repeating: 0, count: 12)
             var span = head.mutableSpan
             let count = (try? file.read(at: 0, into: &span)) ?? 0
-            let text = String(decoding: head.prefix(count), as: UTF8.self)
-            if text == "GnomeKeyring" { return .encrypted }
-            if text.hasPrefix("[keyring]") { return .plainText }
+            if head[..<count] == Array("GnomeKeyring".utf8)[...] { return .encrypted }
+            if head.starts(with: "[keyring]".utf8) { return .plainText }
         }
         return .unknown
     }

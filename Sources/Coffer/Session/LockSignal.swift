@@ -1,3 +1,4 @@
+import CofferBase
 import CofferEngine
 
 /// What a signal of a bus means for a vault.
@@ -43,6 +44,7 @@ enum LockSignal: Equatable {
     /// The meaning of `signal` for who lives in the desktop session `session`, an object path of logind.
     init?(_ signal: BusSignal, session: String?) {
         let content = signal.content
+        func isOwn(_ path: String?) -> Bool { path.flatMap { session?.hasSameBytes(as: $0) } ?? false }
         switch (signal.interface, signal.name) {
         case (Self.loginManager, "PrepareForSleep"):
             guard let flag = content.flag else { return nil }
@@ -51,10 +53,10 @@ enum LockSignal: Equatable {
             guard content.flag == true else { return nil }
             self = .close(.shutdown)
         case (Self.loginManager, "SessionRemoved"):
-            guard let session, content.texts.last == session else { return nil }
+            guard isOwn(content.texts.last) else { return nil }
             self = .close(.sessionEnd)
         case (Self.loginSession, "Lock"):
-            guard signal.path == session else { return nil }
+            guard isOwn(signal.path) else { return nil }
             self = .lock(.screenLock)
         case (Self.properties, "PropertiesChanged"):
             guard let meaning = Self.change(signal, session: session) else { return nil }
@@ -72,7 +74,7 @@ enum LockSignal: Equatable {
     private static func change(_ signal: BusSignal, session: String?) -> LockSignal? {
         let content = signal.content
         switch content.texts.first {
-        case loginSession where signal.path == session:
+        case loginSession where session?.hasSameBytes(as: signal.path) == true:
             if content.words["State"] == "closing" { return .close(.sessionEnd) }
             return content.flags["LockedHint"] == true ? .lock(.lockedHint) : nil
         case collection:

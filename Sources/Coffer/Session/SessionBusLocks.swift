@@ -81,6 +81,6 @@ final class SessionBusLocks: Sendable {
             LockSignal.secrets, LockSignal.secretsPath, LockSignal.secretService, "ReadAlias",
             [.text("default")], deadline: deadline)?.texts.first
         guard let named else { return true }
-        return named == path
+        return named.hasSameBytes(as: path)
     }
 }

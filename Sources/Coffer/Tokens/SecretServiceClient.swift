@@ -152,9 +152,10 @@ final class SecretServiceClient: Sendable {
     func unlock(_ paths: [String], _ time: CallDeadline) throws(CofferError) {
         if interaction != .allowed {
             let collection = try KeyringCollection.inspect(self, time)
-            guard collection.storage == .plainText, paths.allSatisfy({ $0.hasPrefix(collection.path) }) else {
-                throw Self.locked
+            let isInside = paths.allSatisfy {
+                $0.hasSameBytes(as: collection.path) || $0.utf8.hasPrefix(collection.path + "/")
             }
+            guard collection.storage == .plainText, isInside else { throw Self.locked }
         }
         let reply = try call(Self.servicePath, Self.service, "Unlock", [.paths(paths)], time)
         guard reply.count == 2, let prompt = reply[1].text else { throw Self.strange("Unlock") }

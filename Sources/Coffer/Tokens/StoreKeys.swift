@@ -18,10 +18,11 @@ package enum StoreKeys {
 
     /// The scope and the name in the name of a database's file; `nil` for any other file.
     package static func parts(of file: String) -> (scope: String, name: String)? {
-        guard file.hasSuffix(suffix), let dash = file.firstIndex(of: "-") else { return nil }
-        return (
-            String(file[..<dash]), String(file[file.index(after: dash)...].dropLast(suffix.count))
-        )
+        guard file.utf8.hasSuffix(suffix), let dash = file.utf8.firstIndex(of: UInt8(ascii: "-")) else {
+            return nil
+        }
+        let rest = file.utf8[dash...].dropFirst().dropLast(suffix.utf8.count)
+        return (String(decoding: file.utf8[..<dash], as: UTF8.self), String(decoding: rest, as: UTF8.self))
     }
 
     /// The token that is the key of a store.

@@ -22,6 +22,21 @@ public struct TokenID: Sendable, Hashable {
         self.kind = kind
     }
 
+    /// Byte for byte, as the names in the store are: texts that Unicode calls equivalent are different names.
+    public static func == (left: TokenID, right: TokenID) -> Bool {
+        left.kind == right.kind && left.service.hasSameBytes(as: right.service)
+            && left.account.hasSameBytes(as: right.account)
+    }
+
+    /// Feeds what ``==(_:_:)`` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        for text in [service, account] {
+            hasher.combine(text.utf8.count)
+            for byte in text.utf8 { hasher.combine(byte) }
+        }
+    }
+
     /// What the keyring sees instead of the names: a keyed hash of 32 bytes.
     func keyedHash(_ key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         var writer = ByteWriter()

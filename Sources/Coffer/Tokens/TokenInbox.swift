@@ -29,11 +29,11 @@ struct TokenInbox {
         let isDamaged: Bool
 
         init?(_ name: FilePath) {
-            var text = name.string[...]
-            isDamaged = text.hasPrefix(damagedPrefix)
-            if isDamaged { text = text.dropFirst(damagedPrefix.count) }
-            let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-            guard parts.count == 2, parts[0].count == 16, let number = UInt64(parts[0], radix: 16),
+            var text = name.string.utf8[...]
+            isDamaged = name.string.utf8.hasPrefix(damagedPrefix)
+            if isDamaged { text = text.dropFirst(damagedPrefix.utf8.count) }
+            let parts = Substring(text).parts(between: "-", keepsEmpty: true)
+            guard parts.count == 2, parts[0].utf8.count == 16, let number = UInt64(parts[0], radix: 16),
                 let rawClass = UInt16(parts[1])
             else { return nil }
             self.name = name

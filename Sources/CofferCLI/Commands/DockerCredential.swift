@@ -43,7 +43,7 @@ struct DockerCredential: AsyncParsableCommand {
     private func list() async throws(CofferError) {
         let infos = try await tokens().list().filter(Self.isOurs)
         try Output.json(
-            .object(infos.map { (String($0.id.service.dropFirst(Self.prefix.count)), .text($0.id.account)) }))
+            .object(infos.map { (Self.url(of: $0.id), .text($0.id.account)) }))
     }
 
     private func get() async throws(CofferError) {
@@ -87,12 +87,16 @@ struct DockerCredential: AsyncParsableCommand {
     }
 
     private static func isOurs(_ info: TokenInfo) -> Bool {
-        info.id.kind == .access && info.id.service.hasPrefix(prefix)
+        info.id.kind == .access && info.id.service.utf8.hasPrefix(prefix)
+    }
+
+    private static func url(of id: TokenID) -> String {
+        String(Substring(id.service.utf8.dropFirst(prefix.utf8.count)))
     }
 
     private static func stored(_ url: String, in tokens: TokenVault) async throws(CofferError) -> [TokenInfo]
     {
-        try await tokens.list().filter { isOurs($0) && $0.id.service == prefix + url }
+        try await tokens.list().filter { isOurs($0) && $0.id.service.hasSameBytes(as: prefix + url) }
     }
 
     /// The registry on standard input, without the space around it.
@@ -101,9 +105,11 @@ struct DockerCredential: AsyncParsableCommand {
         guard let text = String(validating: input.span.copied(), as: UTF8.self) else {
             throw CofferError(.invalidInput, "The server URL is not UTF-8.")
         }
-        let url = text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()
+        // By scalars: a combining mark behind a space belongs to the URL and not to the space.
+        let scalars = text.unicodeScalars.drop { $0.properties.isWhitespace }
+        let url = scalars.reversed().drop { $0.properties.isWhitespace }.reversed()
         guard !url.isEmpty else { throw noURL }
-        return String(url)
+        return String(String.UnicodeScalarView(url))
     }
 
     private static func text(_ token: Token?) throws(CofferError) -> String {

@@ -51,7 +51,7 @@ struct FileCat: AsyncParsableCommand {
     private static let longestDocument = 1 << 20
 
     private static func parse(_ text: String) throws(CofferError) -> Range<Int64> {
-        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        let parts = text.parts(between: "-", keepsEmpty: true)
         guard parts.count == 2, let first = Int64(parts[0]), first >= 0 else { throw malformed }
         guard !parts[1].isEmpty else { return first..<Int64.max }
         guard let last = Int64(parts[1]), last >= first, last < Int64.max else { throw malformed }

@@ -165,8 +165,8 @@ struct FileView: AsyncParsableCommand {
 
     /// The command with {} replaced by the path.
     private static func arguments(_ command: [String], path: [UInt8]) -> [[UInt8]] {
-        let arguments = command.map { $0 == "{}" ? path : ProgramArguments.bytes($0) }
-        return command.contains("{}") ? arguments : arguments + [path]
+        let arguments = command.map { $0.hasSameBytes(as: "{}") ? path : ProgramArguments.bytes($0) }
+        return command.contains { $0.hasSameBytes(as: "{}") } ? arguments : arguments + [path]
     }
 }
 

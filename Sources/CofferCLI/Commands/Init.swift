@@ -127,7 +127,8 @@ struct InitCommand: AsyncParsableCommand {
         if let denyFile {
             let file = try Descriptor.open(ProgramArguments.path(denyFile), .read)
             let text = String(decoding: try file.readAll(limit: Self.longestDenyFile), as: UTF8.self)
-            policies.append(try .denying(text.split(whereSeparator: \.isNewline).map(String.init)))
+            let words = text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
+            policies.append(try .denying(words))
         }
         return try .strictest(of: policies)
     }

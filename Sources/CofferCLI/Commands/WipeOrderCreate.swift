@@ -125,8 +125,8 @@ struct WipeOrderCreate: ParsableCommand {
         switch scope {
         case nil, "all": return .all
         case "tokens": return .tokens
-        case let text? where text.hasPrefix("user:") && ProgramArguments.isText(text):
-            return .user(String(text.dropFirst(5)))
+        case let text? where text.utf8.hasPrefix("user:") && ProgramArguments.isText(text):
+            return .user(String(Substring(text.utf8.dropFirst(5))))
         default: throw CofferError(.invalidInput, "--scope takes all, tokens, or user: and a name.")
         }
     }

@@ -129,8 +129,8 @@ struct GitCredentials {
     /// The stored tokens of a target: those for its very path first, then the newest.
     private func matches(_ target: GitTarget) async throws(CofferError) -> [TokenInfo] {
         try await tokens.list().filter { target.matches($0.id) }.sorted { left, right in
-            let isLeft = left.id.service == target.service
-            guard isLeft == (right.id.service == target.service) else { return isLeft }
+            let isLeft = left.id.service.hasSameBytes(as: target.service)
+            guard isLeft == right.id.service.hasSameBytes(as: target.service) else { return isLeft }
             return left.stored > right.stored
         }
     }
@@ -140,7 +140,7 @@ struct GitCredentials {
     }
 
     private func isTrue(_ key: String, _ request: GitRequest) throws(CofferError) -> Bool {
-        ["1", "true", "yes", "on"].contains(try request.text(key)?.lowercased() ?? "")
+        ["1", "true", "yes", "on"].contains(try request.text(key)?.foldedASCII ?? "")
     }
 
     /// In time that depends on the lengths alone.

@@ -38,7 +38,7 @@ final class GitRequest: Sendable {
             guard let equals else { throw malformed("a line without =") }
             let key = String(decoding: bytes.extracting(start..<equals).copied(), as: UTF8.self)
             let value = equals + 1..<end
-            if !key.hasSuffix("[]") {
+            if !key.utf8.hasSuffix("[]") {
                 values[key] = [value]
             } else if value.isEmpty {
                 values[key] = nil

@@ -22,7 +22,8 @@ struct GitTarget {
         username = try request.text("username")
         guard host?.isEmpty == false || path?.isEmpty == false else { return nil }
         server = Self.prefix + kind + "://" + (host ?? "")
-        for part in [server, path ?? "", username ?? ""] where part.contains(where: \.isNewline) {
+        for part in [server, path ?? "", username ?? ""]
+        where part.unicodeScalars.contains(where: \.endsLine) {
             throw CofferError(.invalidInput, "A credential request has a control character in a name.")
         }
     }
@@ -32,7 +33,8 @@ struct GitTarget {
     /// Whether a stored token is of what is asked for: as git's own helpers see it, what is not told may be
     /// anything.
     func matches(_ id: TokenID) -> Bool {
-        guard username == nil || id.account == username else { return false }
-        return id.service == service || (path == nil && id.service.hasPrefix(server + "/"))
+        guard username.map({ id.account.hasSameBytes(as: $0) }) ?? true else { return false }
+        return id.service.hasSameBytes(as: service)
+            || (path == nil && id.service.utf8.hasPrefix(server + "/"))
     }
 }

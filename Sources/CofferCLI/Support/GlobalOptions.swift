@@ -65,8 +65,8 @@ extension GlobalOptions {
         var rest = arguments[...]
         var moved: [String] = []
         while let first = rest.first {
-            if ["--json", "--allow-prompt"].contains(first) || first.hasPrefix("--home=")
-                || first.hasPrefix("--passcode-fd=")
+            if ["--json", "--allow-prompt"].contains(first) || first.utf8.hasPrefix("--home=")
+                || first.utf8.hasPrefix("--passcode-fd=")
             {
                 moved.append(rest.removeFirst())
             } else if ["--home", "--passcode-fd"].contains(first), rest.count > 1 {
@@ -76,12 +76,12 @@ extension GlobalOptions {
                 break
             }
         }
-        let end = rest.firstIndex(of: "--") ?? rest.endIndex
+        let end = rest.firstIndex { $0.hasSameBytes(as: "--") } ?? rest.endIndex
         return Array(rest[..<end]) + moved + Array(rest[end...])
     }
 
     /// Whether errors are wanted as JSON, also when the arguments do not parse.
     static func wantsJSON(_ arguments: [String]) -> Bool {
-        arguments.prefix { $0 != "--" }.contains("--json")
+        arguments.prefix { !$0.hasSameBytes(as: "--") }.contains { $0.hasSameBytes(as: "--json") }
     }
 }

@@ -25,7 +25,7 @@ enum ISODate {
 
     /// Whether the day exists: the parser takes 31 February for 3 March.
     private static func isInCalendar(_ text: String) -> Bool {
-        let day = String(text.prefix { $0 != "T" })
-        return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.hasPrefix(day) ?? false
+        let day = String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "T") }))
+        return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.utf8.hasPrefix(day) ?? false
     }
 }

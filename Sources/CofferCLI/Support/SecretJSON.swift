@@ -164,7 +164,7 @@ enum SecretJSON {
         private mutating func hex() throws(CofferError) -> UInt32 {
             var value: UInt32 = 0
             for _ in 0..<4 {
-                guard let digit = Character(Unicode.Scalar(try take())).hexDigitValue else {
+                guard let digit = try take().hexDigit else {
                     throw Self.malformed
                 }
                 value = value << 4 | UInt32(digit)

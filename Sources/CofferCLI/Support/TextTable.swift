@@ -1,7 +1,11 @@
+import CofferBase
+
 extension String {
     /// The text with control characters, which would disturb a terminal or a line, replaced.
     var printable: String {
-        String(unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
     }
 }
 

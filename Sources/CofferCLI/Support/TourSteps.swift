@@ -139,7 +139,7 @@ struct Tour {
         try directory.replace(FilePath(root: nil, [name]), with: content.span)
         let hits = try search.hits(below: plain)
         try directory.removeTree(FilePath(root: nil, [name]))
-        guard hits.contains(where: { $0.hasPrefix("the token in /") }) else {
+        guard hits.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
             throw Broken(what: "The search does not find a token that lies open.")
         }
         return "the search finds \(hits.count) traces where token, name and content lie open" + searchNote

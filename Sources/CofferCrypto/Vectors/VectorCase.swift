@@ -45,6 +45,19 @@ extension VectorCase {
         return bytes
     }
 
+    /// The bytes of each text in a list of hexadecimal texts.
+    func byteStrings(_ name: String) throws(VectorDamage) -> [[UInt8]] {
+        guard let list = fields[name]?.list else { throw VectorDamage("field \(name) is missing or no list") }
+        var strings: [[UInt8]] = []
+        for element in list {
+            guard let bytes = element.text.flatMap({ HexText.decode($0, lowerCaseOnly: true) }) else {
+                throw VectorDamage("field \(name) holds what is not hexadecimal")
+            }
+            strings.append(bytes)
+        }
+        return strings
+    }
+
     package func text(_ name: String) throws(VectorDamage) -> String {
         guard let text = fields[name]?.text else {
             throw VectorDamage("field \(name) is missing or not text")

@@ -73,7 +73,7 @@ package struct VectorManifest: Sendable {
 
     /// Holds the report against what is known of the file and adds what differs to its problems.
     func check(_ report: inout VectorReport, contents: [UInt8], includesSlow: Bool) {
-        let name = report.path.split(separator: "/").last.map(String.init) ?? report.path
+        let name = report.path.parts(between: "/").last ?? report.path
         guard entries.contains(where: { $0.name == name }) else { return }
         guard let digest = try? Digest.sha256.hash(contents.span).hexText,
             let entry = entries.first(where: { $0.name == name && $0.digest == digest })

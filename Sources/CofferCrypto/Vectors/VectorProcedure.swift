@@ -50,7 +50,10 @@ package struct VectorProcedure: Sendable {
             "CHACHA20-POLY1305": aead(.chaCha20Poly1305), "XCHACHA20-POLY1305": aead(.xChaCha20Poly1305),
             "XAES-256-GCM": aead(.xaes256GCM), "EDDSA": signature, "DOCUMENTED-KEY": documentedKey,
             "DOCUMENTED-CBC": documentedCBC,
-            "PBKDF2-CBC": pbkdf2CBC, "CBC-HMAC": authenticatedCBC,
+            "PBKDF2-CBC": pbkdf2CBC, "CBC-HMAC": authenticatedCBC, "AES-CMAC": cmac, "AES-GMAC": gmac,
+            "AES-SIV": siv, "AES-SIV-CMAC": sivOfOneString, "AEAD-AES-SIV-CMAC": sivWithNonce,
+            "A128CBC-HS256": jose(.a128CBCHS256), "A192CBC-HS384": jose(.a192CBCHS384),
+            "A256CBC-HS512": jose(.a256CBCHS512),
         ]
         for digest in Digest.allCases {
             let bits = digest == .sha1 ? 1 : digest.size * 8

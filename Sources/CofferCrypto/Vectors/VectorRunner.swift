@@ -16,9 +16,11 @@ package struct VectorRunner: Sendable {
         /// More rounds than this are left out unless asked for.
         static let quickRounds = 20_000_000
 
+        private static let slowFlag = "Slow"
+
         func postpones(_ test: VectorCase, rounds: Int) -> Bool {
             guard !includesSlow else { return false }
-            return test.flags.contains("Slow") || (Self.quickRounds + 1)...Int(Int32.max) ~= rounds
+            return test.flags.contains(Self.slowFlag) || (Self.quickRounds + 1)...Int(Int32.max) ~= rounds
         }
     }
 

@@ -162,7 +162,7 @@ extension JSONReader {
     private mutating func hexadecimal() throws(CofferError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+            guard let byte = next, let digit = byte.hexDigit else {
                 throw malformed("four hexadecimal digits should stand here")
             }
             value = value << 4 | UInt32(digit)

@@ -1,3 +1,5 @@
+import CofferBase
+
 /// Which entries of a soup to find, by one condition on one indexed path, and in what order.
 ///
 /// Beside the soup's index paths, `_soupEntryId`, `_soupCreatedDate`, `_soupLastModifiedDate` and
@@ -137,8 +139,7 @@ public struct QuerySpec: Sendable, Hashable {
     /// - Parameter text: Any text.
     /// - Returns: The words, each in quotation marks; empty when there are none, which finds nothing.
     public static func words(_ text: String) -> String {
-        text.split(whereSeparator: \.isWhitespace).map { word in
-            "\"\(word.replacing("\"", with: "\"\""))\""
-        }.joined(separator: " ")
+        text.unicodeScalars.split(whereSeparator: \.properties.isWhitespace)
+            .map { "\"" + Substring($0).doubling("\"") + "\"" }.joined(separator: " ")
     }
 }

@@ -10,7 +10,7 @@ struct SmartTemplate: Sendable {
         case word(String)
         /// A string, or a name in quotation marks, as it stands.
         case quoted(String)
-        case symbol(Character)
+        case symbol(Unicode.Scalar)
         case soup(String, path: String?)
     }
 
@@ -25,7 +25,7 @@ struct SmartTemplate: Sendable {
     private static func check(_ tokens: [Token]) throws(CofferError) {
         let significant = tokens.filter { $0 != .space }
         guard case .word(let first)? = significant.first,
-            ["select", "with", "values"].contains(first.lowercased())
+            ["select", "with", "values"].contains(first.foldedASCII)
         else { throw refusal("it does not begin with SELECT") }
         var depth = 0
         for token in significant {
@@ -44,7 +44,8 @@ struct SmartTemplate: Sendable {
         for (index, token) in tokens.enumerated() where token == .symbol("(") && index > 0 {
             guard case .word(let name) = tokens[index - 1] else { continue }
             let marks: [Token] = [.symbol(":"), .symbol("@"), .symbol("#")]
-            guard !name.contains("$"), index < 2 || !marks.contains(tokens[index - 2]) else {
+            guard !name.utf8.contains(UInt8(ascii: "$")), index < 2 || !marks.contains(tokens[index - 2])
+            else {
                 throw refusal("a variable has a parenthesis in its name")
             }
         }
@@ -61,7 +62,7 @@ struct SmartTemplate: Sendable {
             switch token {
             case .space: pieces.append(" ")
             case .word(let text), .quoted(let text): pieces.append(text)
-            case .symbol(let character): pieces.append(String(character))
+            case .symbol(let scalar): pieces.append(String(scalar))
             case .soup(let name, nil): pieces.append(try find(name).table)
             case .soup(let name, let path?):
                 let layout = try find(name)
@@ -143,7 +144,7 @@ private struct SmartScanner {
 
     private mutating func symbol(_ scalar: Unicode.Scalar) -> SmartTemplate.Token {
         at += 1
-        return .symbol(Character(scalar))
+        return .symbol(scalar)
     }
 
     private mutating func comment() throws(CofferError) -> SmartTemplate.Token {
@@ -182,15 +183,15 @@ private struct SmartScanner {
 
     private mutating func soup() throws(CofferError) -> SmartTemplate.Token {
         let start = at
-        let whole = try bracket("}").unicodeScalars.dropFirst().dropLast()
-        guard at > start, !whole.contains("{") else {
+        let whole = try bracket("}").utf8.dropFirst().dropLast()
+        guard at > start, !whole.contains(UInt8(ascii: "{")) else {
             throw SmartTemplate.refusal("a brace stands in a brace")
         }
-        let colon = whole.firstIndex(of: ":")
-        let name = String(String.UnicodeScalarView(whole[..<(colon ?? whole.endIndex)]))
+        let colon = whole.firstIndex(of: UInt8(ascii: ":"))
+        let name = String(Substring(whole[..<(colon ?? whole.endIndex)]))
         guard !name.isEmpty else { throw SmartTemplate.refusal("a brace names no soup") }
         guard let colon else { return .soup(name, path: nil) }
-        let path = String(String.UnicodeScalarView(whole[whole.index(after: colon)...]))
+        let path = String(Substring(whole[colon...].dropFirst()))
         return .soup(name, path: path)
     }
 

@@ -31,7 +31,7 @@ struct SoupIndex: Sendable {
     func expression(in table: String?) throws(CofferError) -> String {
         let prefix = table.map { $0 + "." } ?? ""
         if let column { return prefix + column }
-        let path = try path.sqlitePath().replacing("'", with: "''")
+        let path = try path.sqlitePath().doubling("'")
         return "json_extract(\(prefix)\(SoupField.document), '\(path)')"
     }
 

@@ -45,7 +45,7 @@ struct SoupPath: Sendable, Hashable {
             }
         }
         components.append(key)
-        guard !isEscaped, !components.contains("") else {
+        guard !isEscaped, !components.contains(where: \.isEmpty) else {
             throw CofferError(.invalidInput, "In a path, no key is empty.")
         }
         return components
@@ -73,7 +73,8 @@ struct SoupPath: Sendable, Hashable {
 
     /// The path as SQLite's JSON functions write it, which cannot name every key.
     func sqlitePath() throws(CofferError) -> String {
-        guard !components.contains(where: { $0.contains("\"") || $0.contains("\\") }) else {
+        let marks = [UInt8(ascii: "\""), UInt8(ascii: "\\")]
+        guard !components.contains(where: { $0.utf8.contains(where: marks.contains) }) else {
             throw CofferError(.invalidInput, "A json1 index has no quotation mark or backslash in a key.")
         }
         return "$" + components.map { ".\"\($0)\"" }.joined()

@@ -131,7 +131,9 @@ enum SoupQuery: Sendable {
         return .values(
             row.map { name, value in
                 // SQLite numbers columns of one name: _soup, _soup:1, _soup:2.
-                let isDocument = name == SoupField.document || name.hasPrefix(SoupField.document + ":")
+                let isDocument =
+                    name.hasSameBytes(as: SoupField.document)
+                    || name.utf8.hasPrefix(SoupField.document + ":")
                 return (Self.json(value), isDocument)
             })
     }

@@ -92,7 +92,7 @@ struct SoupSelection: Sendable {
             target += ".\(column)"
         }
         // To FTS5, no words are no expression.
-        guard !expression.allSatisfy(\.isWhitespace) else {
+        guard !expression.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
             return BoundSQL(sql: "FROM \(layout.textTable) JOIN \(layout.table) WHERE 0", arguments: [])
         }
         return BoundSQL(

@@ -34,7 +34,7 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
             default: false
             }
         }
-        guard isFit, (1...Self.maximumLength).contains(name.utf8.count), !name.hasPrefix(".") else {
+        guard isFit, (1...Self.maximumLength).contains(name.utf8.count), !name.utf8.hasPrefix(".") else {
             throw CofferError(
                 .invalidInput,
                 "A store's name has 1 to \(Self.maximumLength) of A-Z a-z 0-9 - . _ and no dot at the start.")

@@ -7,6 +7,8 @@ import COpenSSL
 enum Parameters {
     /// OSSL_ALG_PARAM_DIGEST
     static let digest: StaticString = "digest"
+    /// OSSL_ALG_PARAM_CIPHER
+    static let cipher: StaticString = "cipher"
     /// OSSL_KDF_PARAM_MODE
     static let mode: StaticString = "mode"
     /// OSSL_KDF_PARAM_KEY
@@ -23,6 +25,15 @@ enum Parameters {
         let name = unsafe UnsafeMutablePointer(mutating: characters(digest.name))
         let list = unsafe [
             OSSL_PARAM_construct_utf8_string(characters(Self.digest), name, 0), OSSL_PARAM_construct_end(),
+        ]
+        return unsafe body(list)
+    }
+
+    /// A list with a cipher's name alone.
+    static func withCipher<R>(_ cipher: StaticString, _ body: (UnsafePointer<OSSL_PARAM>) -> R) -> R {
+        let name = unsafe UnsafeMutablePointer(mutating: characters(cipher))
+        let list = unsafe [
+            OSSL_PARAM_construct_utf8_string(characters(Self.cipher), name, 0), OSSL_PARAM_construct_end(),
         ]
         return unsafe body(list)
     }

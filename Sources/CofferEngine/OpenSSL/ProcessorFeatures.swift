@@ -1,4 +1,5 @@
 import COpenSSL
+import CofferBase
 
 /// Which of the processor's instructions are used. OpenSSL takes a mask from the environment; what this
 /// package does by such instructions itself obeys the same mask, so that one setting shows the portable code
@@ -40,11 +41,11 @@ package enum ProcessorFeatures {
     /// - Returns: Whether the bit of the SHA-256 instructions is set.
     package static func allowsSHA256(_ setting: String) -> Bool {
         #if arch(x86_64)
-            guard let colon = setting.firstIndex(of: ":") else { return false }
-            let vector = setting[setting.index(after: colon)...]
+            guard let colon = setting.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+            let vector = Substring(setting.utf8[colon...].dropFirst())
             let bit: UInt64 = 1 << 29
-            guard vector.hasPrefix("~") else { return number(vector) & bit != 0 }
-            return number(vector.dropFirst()) & bit == 0
+            guard vector.utf8.hasPrefix("~") else { return number(vector) & bit != 0 }
+            return number(Substring(vector.utf8.dropFirst())) & bit == 0
         #else
             return number(setting[...]) & (1 << 4) != 0
         #endif
@@ -52,8 +53,8 @@ package enum ProcessorFeatures {
 
     /// A number in C's notation; as much of the text as is one.
     private static func number(_ text: Substring) -> UInt64 {
-        let isHexadecimal = text.hasPrefix("0x") || text.hasPrefix("0X")
-        let digits = (isHexadecimal ? text.dropFirst(2) : text).prefix(while: \.isHexDigit)
-        return UInt64(digits, radix: isHexadecimal ? 16 : text.hasPrefix("0") ? 8 : 10) ?? 0
+        let isHexadecimal = text.utf8.hasPrefix("0x") || text.utf8.hasPrefix("0X")
+        let digits = text.utf8.dropFirst(isHexadecimal ? 2 : 0).prefix { $0.hexDigit != nil }
+        return UInt64(Substring(digits), radix: isHexadecimal ? 16 : text.utf8.hasPrefix("0") ? 8 : 10) ?? 0
     }
 }

@@ -32,7 +32,7 @@ extension Descriptor {
 
     /// The names of unfinished files in this directory.
     package func temporaries() throws(CofferError) -> [FilePath] {
-        try names().filter { $0.string.hasPrefix(Self.temporaryPrefix) }
+        try names().filter { $0.string.utf8.hasPrefix(Self.temporaryPrefix) }
     }
 
     /// Removes files that a crash left unfinished. Call it under the lock that writers of this directory

@@ -1,3 +1,4 @@
+import CofferBase
 import Glibc
 package import SystemPackage
 
@@ -16,7 +17,7 @@ package struct BlockDevice: Sendable, Equatable {
     /// The device of that number, `major:minor`, below `system`, which is /sys but in tests; `nil` when there
     /// is none.
     package static func find(_ number: String, system: FilePath = "/sys") -> BlockDevice? {
-        guard !number.contains("/") else { return nil }
+        guard !number.utf8.contains(UInt8(ascii: "/")) else { return nil }
         return look(system.appending("dev").appending("block").appending(number), depth: 0)
     }
 
@@ -24,12 +25,16 @@ package struct BlockDevice: Sendable, Equatable {
         guard depth < deepest, var path = resolved(link) else { return nil }
         var device = BlockDevice()
         let parts = path.components.map(\.string)
-        device.isRemovable = parts.contains { $0.hasPrefix("usb") && $0.dropFirst(3).first?.isNumber == true }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        device.isRemovable = parts.contains {
+            $0.utf8.hasPrefix("usb") && $0.utf8.dropFirst(3).first.map(digits.contains) == true
+        }
         // A partition is described by its disk.
         if KernelText.read(path.appending("partition")) != nil { path.removeLastComponent() }
         if KernelText.read(path.appending("removable")) == "1" { device.isRemovable = true }
         if KernelText.read(path.appending("device").appending("type")) == "SD" { device.isRemovable = true }
-        let isCrypt = KernelText.read(path.appending("dm").appending("uuid"))?.hasPrefix("CRYPT-") ?? false
+        let isCrypt =
+            KernelText.read(path.appending("dm").appending("uuid"))?.utf8.hasPrefix("CRYPT-") ?? false
         let lower = below(path, depth)
         device.isRemovable = device.isRemovable || lower.contains(where: \.isRemovable)
         device.isEncrypted = isCrypt || !lower.isEmpty && lower.allSatisfy(\.isEncrypted)

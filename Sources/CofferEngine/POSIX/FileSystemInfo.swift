@@ -36,17 +36,17 @@ package struct FileSystemInfo: Sendable {
     package static func isSwapActive() -> Bool {
         guard let table = KernelText.read("/proc/swaps") else { return false }
         return readableSwap(table) { name in
-            KernelText.read(FilePath("/sys/block/\(name)/dm/uuid"))?.hasPrefix("CRYPT-") ?? false
+            KernelText.read(FilePath("/sys/block/\(name)/dm/uuid"))?.utf8.hasPrefix("CRYPT-") ?? false
         }
     }
 
     /// The same from the text of `/proc/swaps`.
     package static func readableSwap(_ table: String, isEncrypted: (String) -> Bool) -> Bool {
-        table.split(separator: "\n").dropFirst().contains { line in
-            guard let path = line.split(separator: " ").first else { return false }
-            let name = String(path.split(separator: "/").last ?? "")
-            if name.hasPrefix("zram") { return false }
-            return !(name.hasPrefix("dm-") && isEncrypted(name))
+        table.parts(between: "\n").dropFirst().contains { line in
+            guard let path = line.parts(between: " ").first else { return false }
+            let name = path.parts(between: "/").last ?? ""
+            if name.utf8.hasPrefix("zram") { return false }
+            return !(name.utf8.hasPrefix("dm-") && isEncrypted(name))
         }
     }
 
@@ -57,8 +57,8 @@ package struct FileSystemInfo: Sendable {
 
     /// The same from the text of `/proc/meminfo`.
     package static func availableMemory(in table: String) -> Int64? {
-        for line in table.split(separator: "\n") where line.hasPrefix("MemAvailable:") {
-            let words = line.split(separator: " ")
+        for line in table.parts(between: "\n") where line.utf8.hasPrefix("MemAvailable:") {
+            let words = line.parts(between: " ")
             guard words.count == 3, words[2] == "kB", let number = Int64(words[1]) else { return nil }
             return number.multipliedReportingOverflow(by: 1024).overflow ? nil : number * 1024
         }

@@ -1,3 +1,5 @@
+import CofferBase
+
 /// What /proc/self/mountinfo says of one mount. See proc(5).
 package struct MountEntry: Sendable, Equatable {
     /// What /proc/self/fdinfo calls it.
@@ -13,9 +15,10 @@ package struct MountEntry: Sendable, Equatable {
 
     /// Reads one line; `nil` for what is none.
     package init?(line: some StringProtocol) {
-        let words = line.split(separator: " ")
+        let words = line.parts(between: " ")
         guard words.count >= 10, let id = Int(words[0]),
-            let dash = words.dropFirst(6).firstIndex(of: "-"), words.count >= dash + 4
+            let dash = words.indices.dropFirst(6).first(where: { words[$0].hasSameBytes(as: "-") }),
+            words.count >= dash + 4
         else { return nil }
         self.id = id
         device = String(words[2])
@@ -26,7 +29,7 @@ package struct MountEntry: Sendable, Equatable {
 
     /// The mount of that id in the text of a mountinfo file.
     package static func find(_ id: Int, in table: String) -> MountEntry? {
-        for line in table.split(separator: "\n") {
+        for line in table.parts(between: "\n") {
             if let entry = MountEntry(line: line), entry.id == id { return entry }
         }
         return nil
@@ -42,7 +45,9 @@ package struct MountEntry: Sendable, Equatable {
 
     /// Whether its files are on another machine.
     package var isNetwork: Bool {
-        if type == "9p" { return options.split(separator: ",").contains("trans=tcp") }
+        if type == "9p" {
+            return options.parts(between: ",").contains { $0.hasSameBytes(as: "trans=tcp") }
+        }
         return Self.networkTypes.contains(type)
     }
 

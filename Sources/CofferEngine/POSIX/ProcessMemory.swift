@@ -61,10 +61,10 @@ package enum ProcessMemory {
             text += buffer.prefix(count)
         }
         var regions: [Range<Int>] = []
-        for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            guard fields.count > 1, fields[1].hasPrefix("rw") else { continue }
-            let bounds = fields[0].split(separator: "-").compactMap { Int($0, radix: 16) }
+        for line in String(decoding: text, as: UTF8.self).parts(between: "\n") {
+            let fields = line.parts(between: " ")
+            guard fields.count > 1, fields[1].utf8.hasPrefix("rw") else { continue }
+            let bounds = fields[0].parts(between: "-").compactMap { Int($0, radix: 16) }
             if bounds.count == 2 { regions.append(bounds[0]..<bounds[1]) }
         }
         return regions

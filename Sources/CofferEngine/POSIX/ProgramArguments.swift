@@ -1,3 +1,4 @@
+import CofferBase
 import Glibc
 package import SystemPackage
 
@@ -14,7 +15,7 @@ package enum ProgramArguments {
     /// The name under which the program was called, without its folder; empty when there is none.
     package static var programName: String {
         guard CommandLine.argc > 0, let name = argument(0) else { return "" }
-        return String(name.split(separator: "/").last ?? "")
+        return name.parts(between: "/").last ?? ""
     }
 
     private static func argument(_ index: Int) -> String? {

@@ -42,8 +42,8 @@ package struct StoragePlace: Sendable, Equatable {
 
     private static func mount(of directory: borrowing Descriptor) -> MountEntry? {
         guard let text = KernelText.read(FilePath("/proc/self/fdinfo/\(directory.raw)")),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("mnt_id:") }),
-            let id = line.split(whereSeparator: \.isWhitespace).last.flatMap({ Int($0) }),
+            let line = text.parts(between: "\n").first(where: { $0.utf8.hasPrefix("mnt_id:") }),
+            let id = line.parts(between: "\t").last.flatMap({ Int($0) }),
             let table = KernelText.read("/proc/self/mountinfo")
         else { return nil }
         return MountEntry.find(id, in: table)
@@ -51,7 +51,7 @@ package struct StoragePlace: Sendable, Equatable {
 
     /// The number of the device that a file system without one of its own, such as btrfs, was mounted from.
     private static func source(of mount: MountEntry) -> String? {
-        guard mount.source.hasPrefix("/dev/") else { return nil }
+        guard mount.source.utf8.hasPrefix("/dev/") else { return nil }
         var status = stat()
         guard unsafe stat(mount.source, &status) == 0, status.st_mode & 0o170000 == 0o060000 else {
             return nil

@@ -1,3 +1,5 @@
+import CofferBase
+
 /// What a message of a bus says, as far as locks go: flags, texts and the properties that changed.
 package struct BusContent: Sendable, Equatable {
     /// The first argument, where it is a truth value.
@@ -88,7 +90,7 @@ package enum BusArgument: Sendable {
             case "b": if isFirst { unsafe flag = g_variant_get_boolean(variant) != 0 }
             case "v": unsafe Self.forEachChild(variant) { unsafe add($1, isFirst: isFirst) }
             case "a{sv}": unsafe Self.forEachChild(variant) { unsafe addProperty($1) }
-            case let type where type.hasPrefix("("):
+            case let type where type.utf8.hasPrefix("("):
                 unsafe Self.forEachChild(variant) { unsafe add($1, isFirst: false) }
             default: break
             }

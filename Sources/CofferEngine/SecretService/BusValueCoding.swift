@@ -1,3 +1,5 @@
+import CofferBase
+
 #if SecretService
     import CSecretService
 
@@ -77,8 +79,8 @@
             case "v": unsafe .variant(children(variant).first ?? .other)
             case "a{ss}": unsafe .texts(entries(variant).compactMapValues(\.text))
             case "a{sv}": unsafe .properties(entries(variant).compactMapValues(\.content))
-            case let type where type.hasPrefix("a{o"): unsafe .byPath(entries(variant))
-            case let type where type.hasPrefix("("): unsafe .structure(children(variant))
+            case let type where type.utf8.hasPrefix("a{o"): unsafe .byPath(entries(variant))
+            case let type where type.utf8.hasPrefix("("): unsafe .structure(children(variant))
             default: .other
             }
         }

@@ -134,7 +134,7 @@ extension MessageBus {
     /// The session bus: from the environment, or the usual socket; `nil` when there is none.
     package static var sessionAddress: String? {
         if let address = Environment.value("DBUS_SESSION_BUS_ADDRESS") { return address }
-        guard let runtime = Environment.value("XDG_RUNTIME_DIR"), runtime.hasPrefix("/"),
+        guard let runtime = Environment.value("XDG_RUNTIME_DIR"), runtime.utf8.hasPrefix("/"),
             (try? Descriptor.open(FilePath(runtime), [.read, .directory]).status(of: "bus")) ?? nil != nil
         else { return nil }
         return "unix:path=\(runtime)/bus"

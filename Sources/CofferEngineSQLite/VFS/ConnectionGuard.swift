@@ -1,3 +1,4 @@
+import CofferBase
 import CSQLite
 
 /// Denies a connection what would lead out of the encryption: attaching a database through another VFS, and
@@ -54,26 +55,15 @@ import CSQLite
     ) -> Int32 {
         let isAllowed =
             switch action {
-            case SQLITE_ATTACH: unsafe Self.allowsAttaching(first.map { unsafe String(cString: $0) })
+            // A name that is no literal is not known when the statement is compiled, so it is refused.
+            case SQLITE_ATTACH: unsafe first.map { unsafe AttachRule.allows(CText.bytes($0)) } ?? false
             case SQLITE_FUNCTION:
-                unsafe second.map { unsafe String(cString: $0).lowercased() } != "load_extension"
+                unsafe second.map { unsafe String(cString: $0).foldedASCII } != "load_extension"
             default: true
             }
         guard isAllowed else { return SQLITE_DENY }
         guard let previous, let function = unsafe previous.function else { return SQLITE_OK }
         return unsafe function(previous.argument, action, first, second, third, fourth)
-    }
-
-    /// A name that is no literal is not known when the statement is compiled, so it is refused; a nameless
-    /// database is a temporary one, which the shim encrypts.
-    private static func allowsAttaching(_ name: String?) -> Bool {
-        guard let name else { return false }
-        guard name.hasPrefix("file:") else { return true }
-        let query = name.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
-        return query.prefix { $0 != "#" }.split(separator: "&").allSatisfy { item in
-            // SQLite decodes names of parameters; one that is written in an odd way is not let through.
-            !item.contains("%") && (!item.hasPrefix("vfs=") || item == "vfs=\(ShimVFS.name)")
-        }
     }
 }
 

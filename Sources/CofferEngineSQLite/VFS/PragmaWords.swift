@@ -1,4 +1,5 @@
 import CSQLite
+import CofferBase
 
 /// A `PRAGMA` as SQLite hands it to the VFS: an answer to fill in, a name, a value or none.
 @safe struct PragmaWords {
@@ -11,7 +12,7 @@ import CSQLite
             let name = unsafe words[1]
         else { return nil }
         unsafe self.words = words
-        self.name = unsafe String(cString: name).lowercased()
+        self.name = unsafe String(cString: name).foldedASCII
         hasValue = unsafe words[2] != nil
     }
 

@@ -8,11 +8,12 @@ import hmac as standard_hmac
 import struct
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives import cmac as pyca_cmac
 from cryptography.hazmat.primitives import hashes, keywrap
 from cryptography.hazmat.primitives import hmac as pyca_hmac
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV, ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.kbkdf import KBKDFCMAC, CounterLocation, Mode
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
@@ -128,6 +129,54 @@ def xaes_encrypt(key, nonce, aad, message):
 
 def xaes_decrypt(key, nonce, aad, ciphertext, tag):
     return gcm_decrypt(xaes_key(key, nonce), nonce[12:], aad, ciphertext, tag)
+
+
+def cmac(key, message):
+    if len(key) not in (16, 24, 32):
+        raise ValueError("AES key size")
+    context = pyca_cmac.CMAC(algorithms.AES(key))
+    context.update(message)
+    return context.finalize()
+
+
+def gmac(key, iv, message):
+    return gcm_encrypt(key, iv, message, b"")[1]
+
+
+def siv_encrypt(key, strings, message):
+    return AESSIV(key).encrypt(message, strings)
+
+
+def siv_decrypt(key, strings, sealed):
+    if len(sealed) < 16:
+        raise ValueError("AES-SIV sizes")
+    try:
+        return AESSIV(key).decrypt(sealed, strings)
+    except InvalidTag:
+        raise ValueError("tag") from None
+
+
+# Hash, and the size of each half of the key, which is the tag's too
+JOSE = {"A128CBC-HS256": ("sha256", 16), "A192CBC-HS384": ("sha384", 24), "A256CBC-HS512": ("sha512", 32)}
+
+
+def jose_encrypt(name, key, iv, aad, message):
+    digest, size = JOSE[name]
+    if len(key) != 2 * size or len(iv) != 16:
+        raise ValueError("sizes")
+    ciphertext = cbc_encrypt(key[size:], iv, message)
+    data = aad + iv + ciphertext + struct.pack(">Q", 8 * len(aad))
+    return ciphertext, hmac(digest, key[:size], data)[:size]
+
+
+def jose_decrypt(name, key, iv, aad, ciphertext, tag):
+    digest, size = JOSE[name]
+    if len(key) != 2 * size or len(iv) != 16 or len(tag) != size:
+        raise ValueError("sizes")
+    data = aad + iv + ciphertext + struct.pack(">Q", 8 * len(aad))
+    if hmac(digest, key[:size], data)[:size] != tag:
+        raise ValueError("tag")
+    return cbc_decrypt(key[size:], iv, ciphertext)
 
 
 def xaes_accumulated(count):

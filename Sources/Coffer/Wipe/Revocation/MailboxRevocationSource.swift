@@ -24,7 +24,7 @@ public final class MailboxRevocationSource: RevocationSource {
     public func poll() async throws(CofferError) -> [Revocation] {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let box = try Descriptor.open(directory, [.read, .directory])
-            let names = try box.names().filter { $0.string.hasSuffix(".order") }
+            let names = try box.names().filter { $0.string.utf8.hasSuffix(".order") }
             var orders: [Revocation] = []
             for name in names.sorted(by: { $0.string < $1.string }).prefix(Self.mostFiles) {
                 guard let bytes = Self.contents(name, in: box) else { continue }

@@ -1,0 +1,65 @@
+// The kernel, SQLite and every peer compare names byte for byte. Swift compares strings by canonical
+// equivalence: to it "?" with a combining accent behind it holds no "?", and the Kelvin sign is a "K".
+// So text that a decision rests on is compared, searched and taken apart by its UTF-8 bytes.
+
+extension StringProtocol {
+    /// Whether both texts are the same bytes.
+    package func hasSameBytes(as other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
+
+    /// The parts between the bytes `separator`.
+    ///
+    /// - Parameters:
+    ///   - separator: A character of ASCII.
+    ///   - keepsEmpty: Whether there is an empty part between two separators and at an end.
+    /// - Returns: The parts in their order.
+    package func parts(between separator: Unicode.Scalar, keepsEmpty: Bool = false) -> [String] {
+        utf8.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: !keepsEmpty)
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The text with each byte `mark` doubled, as SQL writes a quotation mark inside of a quotation.
+    package func doubling(_ mark: Unicode.Scalar) -> String {
+        String(String.UnicodeScalarView(unicodeScalars.flatMap { $0 == mark ? [mark, mark] : [$0] }))
+    }
+
+    /// The text with the letters A to Z as small ones, and everything else as it is: SQLite's own folding.
+    package var foldedASCII: String {
+        String(
+            decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 },
+            as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// The value of this byte as a hexadecimal digit of ASCII; `nil` when it is none.
+    package var hexDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether a line of text ends with it, by Unicode's rules.
+    package var endsLine: Bool {
+        switch value {
+        case 0x0A...0x0D, 0x85, 0x2028, 0x2029: true
+        default: false
+        }
+    }
+}
+
+extension Collection<UInt8> {
+    /// Whether these bytes begin with those of `text`.
+    package func hasPrefix(_ text: String) -> Bool { starts(with: text.utf8) }
+}
+
+extension BidirectionalCollection<UInt8> {
+    /// Whether these bytes end with those of `text`.
+    package func hasSuffix(_ text: String) -> Bool {
+        reversed().starts(with: text.utf8.reversed())
+    }
+}

@@ -1,0 +1,137 @@
+public import CofferBase
+import CofferEngine
+
+/// The authenticated ciphers of JOSE: AES-CBC, then HMAC with SHA-2 (RFC 7518 section 5.2).
+///
+/// For JSON Web Encryption and what is built on it; otherwise use ``AEAD``. The first half of the key
+/// authenticates, the second encrypts. The tag is the first half of an HMAC over the associated data, the IV,
+/// the ciphertext and the length of the associated data in bits (8 bytes, big-endian). It is compared in
+/// constant time before anything is decrypted, so that there is no padding to ask about, and every failure is
+/// the same `notAuthentic`.
+///
+/// IVs are 16 bytes, unpredictable for each message. Not guaranteed: A128CBC-HS256 and A192CBC-HS384 encrypt
+/// under keys of 16 and 24 bytes.
+public struct JOSECBC: ~Copyable, Sendable {
+    /// Which of the three.
+    public enum Algorithm: Sendable, CaseIterable {
+        /// A128CBC-HS256: a key of 32 bytes, a tag of 16.
+        case a128CBCHS256
+        /// A192CBC-HS384: a key of 48 bytes, a tag of 24.
+        case a192CBCHS384
+        /// A256CBC-HS512: a key of 64 bytes, a tag of 32.
+        case a256CBCHS512
+
+        /// The key's size in bytes: both keys.
+        public var keySize: Int { 2 * tagSize }
+
+        /// The tag's size in bytes.
+        public var tagSize: Int {
+            switch self {
+            case .a128CBCHS256: 16
+            case .a192CBCHS384: 24
+            case .a256CBCHS512: 32
+            }
+        }
+
+        var digest: Digest {
+            switch self {
+            case .a128CBCHS256: .sha256
+            case .a192CBCHS384: .sha384
+            case .a256CBCHS512: .sha512
+            }
+        }
+    }
+
+    /// The IV's size in bytes.
+    public static let ivSize = 16
+
+    private let algorithm: Algorithm
+    private var encryption: CBCCipher
+    private var decryption: CBCCipher
+    private var authentication: HMACContext
+
+    private init(
+        _ algorithm: Algorithm, encryption: consuming CBCCipher, decryption: consuming CBCCipher,
+        authentication: consuming HMACContext
+    ) {
+        self.algorithm = algorithm
+        self.encryption = encryption
+        self.decryption = decryption
+        self.authentication = authentication
+    }
+
+    /// Prepares a key for many messages.
+    ///
+    /// - Throws: `invalidInput` for a key of another size than the algorithm's.
+    public static func make(
+        _ algorithm: Algorithm, key: borrowing SymmetricKey
+    ) throws(CofferError) -> JOSECBC {
+        guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
+        let half = algorithm.tagSize
+        return JOSECBC(
+            algorithm,
+            encryption: try CBCCipher.make(key: key.secret.span.extracting(half...), encrypting: true),
+            decryption: try CBCCipher.make(key: key.secret.span.extracting(half...), encrypting: false),
+            authentication: try HMACContext.make(
+                key: key.secret.span.extracting(..<half), digest: algorithm.digest.engine))
+    }
+
+    /// Seals under a new random IV.
+    ///
+    /// - Returns: The IV, the ciphertext and the tag, which JOSE writes apart.
+    /// - Throws: `internalFailure` when a library below fails.
+    public mutating func seal(
+        _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
+    ) throws(CofferError) -> (iv: [UInt8], ciphertext: [UInt8], tag: [UInt8]) {
+        let iv = try SecureRandom.bytes(Self.ivSize)
+        let sealed = try seal(plaintext, choosingIV: iv.span, associatedData: associatedData)
+        return (iv, sealed.ciphertext, sealed.tag)
+    }
+
+    /// Seals under an IV that the caller chooses, for test vectors: IVs must be unpredictable.
+    ///
+    /// - Throws: `invalidInput` for an IV that is not 16 bytes.
+    public mutating func seal(
+        _ plaintext: Span<UInt8>, choosingIV iv: Span<UInt8>, associatedData: Span<UInt8>
+    ) throws(CofferError) -> (ciphertext: [UInt8], tag: [UInt8]) {
+        guard iv.count == Self.ivSize else { throw CofferError.wrongNonceSize(iv.count) }
+        try authentication.restart()
+        try authentication.update(associatedData)
+        try authentication.update(iv)
+        var ciphertext = [UInt8](repeating: 0, count: CBCCipher.ciphertextSize(plaintext.count))
+        var span = ciphertext.mutableSpan
+        try encryption.encrypt(plaintext, iv: iv, into: &span, authenticatingWith: &authentication)
+        return (ciphertext, try tag(associatedData.count))
+    }
+
+    /// Opens a message into guarded memory.
+    ///
+    /// - Throws: `notAuthentic` for a bad tag, a bad size of anything and bad padding alike.
+    public mutating func open(
+        _ ciphertext: Span<UInt8>, tag: Span<UInt8>, iv: Span<UInt8>, associatedData: Span<UInt8> = Span()
+    ) throws(CofferError) -> SecretBytes {
+        guard iv.count == Self.ivSize else { throw CofferError.notAuthentic }
+        try authentication.restart()
+        try authentication.update(associatedData)
+        try authentication.update(iv)
+        try authentication.update(ciphertext)
+        let expected = try self.tag(associatedData.count)
+        guard ConstantTime.equal(expected.span, tag) else { throw CofferError.notAuthentic }
+        var padded = try GuardedBytes.zeroed(count: ciphertext.count)
+        var span = padded.mutableSpan
+        let count = try decryption.transform(ciphertext, iv: iv, into: &span)
+        padded.shrink(to: count)
+        return SecretBytes(padded)
+    }
+
+    /// Ends the HMAC with the length of the associated data, and cuts it.
+    private mutating func tag(_ associatedCount: Int) throws(CofferError) -> [UInt8] {
+        let bits = UInt64(associatedCount) * 8
+        let length = InlineArray<8, UInt8> { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) }
+        try authentication.update(length.span)
+        var whole = [UInt8](repeating: 0, count: algorithm.digest.size)
+        var span = whole.mutableSpan
+        try authentication.finish(into: &span)
+        return Array(whole.prefix(algorithm.tagSize))
+    }
+}

@@ -1,0 +1,69 @@
+public import CofferBase
+import CofferEngine
+
+/// Deterministic authenticated encryption: AES-SIV over CMAC (RFC 5297).
+///
+/// The same message under the same associated data is the same bytes: that is all that they tell. With a
+/// nonce as the last string of associated data equal messages differ, and a nonce that serves twice tells no
+/// more than that two messages are equal. The key has 32, 48 or 64 bytes, of which one half authenticates and
+/// the other encrypts. Sealed is the synthetic IV (16 bytes) ‖ ciphertext.
+///
+/// Not guaranteed: it does not commit to its key, and it needs all of a message in memory.
+public struct SIV: ~Copyable, Sendable {
+    /// The size of the synthetic IV in bytes.
+    public static let tagSize = SIVCipher.tagSize
+    /// The most strings of associated data.
+    public static let mostStrings = SIVCipher.mostStrings
+
+    private var cipher: SIVCipher
+
+    private init(cipher: consuming SIVCipher) { self.cipher = cipher }
+
+    /// Prepares a key for many messages.
+    ///
+    /// - Throws: `invalidInput` for a key that is not 32, 48 or 64 bytes.
+    public static func make(key: borrowing SymmetricKey) throws(CofferError) -> SIV {
+        SIV(cipher: try SIVCipher.make(key: key.secret.span))
+    }
+
+    /// Seals a message.
+    ///
+    /// - Parameters:
+    ///   - plaintext: What is encrypted; it may be empty.
+    ///   - associatedData: Strings that are authenticated beside it, each for itself and in their order; an
+    ///     empty one is not the same as none.
+    /// - Returns: 16 bytes more than the plaintext.
+    /// - Throws: `invalidInput` for more than 126 strings.
+    public mutating func seal(
+        _ plaintext: Span<UInt8>, associatedData: [[UInt8]] = []
+    ) throws(CofferError) -> [UInt8] {
+        try add(associatedData)
+        var sealed = [UInt8](repeating: 0, count: plaintext.count + Self.tagSize)
+        var span = sealed.mutableSpan
+        try cipher.seal(plaintext, into: &span)
+        return sealed
+    }
+
+    /// Opens a message into guarded memory.
+    ///
+    /// - Throws: `notAuthentic` for what was not sealed under this key with these strings; `invalidInput` for
+    ///   more than 126 strings.
+    public mutating func open(
+        _ sealed: Span<UInt8>, associatedData: [[UInt8]] = []
+    ) throws(CofferError) -> SecretBytes {
+        try add(associatedData)
+        var plaintext = try GuardedBytes.zeroed(count: max(0, sealed.count - Self.tagSize))
+        var span = plaintext.mutableSpan
+        try cipher.open(sealed, into: &span)
+        return SecretBytes(plaintext)
+    }
+
+    private mutating func add(_ strings: [[UInt8]]) throws(CofferError) {
+        guard strings.count <= Self.mostStrings else {
+            throw CofferError(
+                .invalidInput, "AES-SIV takes at most \(Self.mostStrings) strings of associated data.")
+        }
+        try cipher.start()
+        for string in strings { try cipher.add(string.span) }
+    }
+}

@@ -1,0 +1,35 @@
+public import CofferBase
+import CofferEngine
+
+/// Message authentication by AES alone: AES-CMAC (NIST SP 800-38B, RFC 4493).
+///
+/// For protocols that prescribe it; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the tag 16. Not
+/// guaranteed: the tag does not commit to its key. SP 800-38B asks for a new key after 2^48 messages.
+public enum CMAC {
+    /// The tag's size in bytes.
+    public static let tagSize = CMACContext.tagSize
+
+    /// The tag of `message`.
+    ///
+    /// - Throws: `invalidInput` for a key of another size.
+    public static func authenticate(
+        _ message: Span<UInt8>, key: borrowing SymmetricKey
+    ) throws(CofferError) -> [UInt8] {
+        var context = try CMACContext.make(key: key.secret.span)
+        try context.update(message)
+        var tag = [UInt8](repeating: 0, count: tagSize)
+        var span = tag.mutableSpan
+        try context.finish(into: &span)
+        return tag
+    }
+
+    /// Whether `tag` is the whole tag of `message`, compared in constant time.
+    ///
+    /// - Throws: `invalidInput` for a key of another size.
+    public static func isValid(
+        _ tag: Span<UInt8>, for message: Span<UInt8>, key: borrowing SymmetricKey
+    ) throws(CofferError) -> Bool {
+        let expected = try authenticate(message, key: key)
+        return ConstantTime.equal(expected.span, tag)
+    }
+}

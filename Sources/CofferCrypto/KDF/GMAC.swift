@@ -1,0 +1,46 @@
+public import CofferBase
+import CofferEngine
+
+/// Message authentication by AES-GCM without a plaintext: AES-GMAC (NIST SP 800-38D).
+///
+/// For protocols that prescribe it; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the nonce 12, the
+/// tag 16. A nonce must never serve twice under one key, neither here nor in GCM: two tags under one nonce
+/// tell enough to forge others.
+public enum GMAC {
+    /// The tag's size in bytes.
+    public static let tagSize = AEADCipher.tagSize
+    /// The nonce's size in bytes.
+    public static let nonceSize = AEADCipher.nonceSize
+
+    /// The tag of `message`.
+    ///
+    /// - Throws: `invalidInput` for a key or a nonce of another size.
+    public static func authenticate(
+        _ message: Span<UInt8>, nonce: Span<UInt8>, key: borrowing SymmetricKey
+    ) throws(CofferError) -> [UInt8] {
+        var cipher = try cipher(key)
+        var tag = [UInt8](repeating: 0, count: tagSize)
+        var span = tag.mutableSpan
+        try cipher.seal(Span(), nonce: nonce, associatedData: message, into: &span)
+        return tag
+    }
+
+    /// Whether `tag` is the whole tag of `message`, compared in constant time.
+    ///
+    /// - Throws: `invalidInput` for a key or a nonce of another size.
+    public static func isValid(
+        _ tag: Span<UInt8>, for message: Span<UInt8>, nonce: Span<UInt8>, key: borrowing SymmetricKey
+    ) throws(CofferError) -> Bool {
+        let expected = try authenticate(message, nonce: nonce, key: key)
+        return ConstantTime.equal(expected.span, tag)
+    }
+
+    private static func cipher(_ key: borrowing SymmetricKey) throws(CofferError) -> AEADCipher {
+        switch key.count {
+        case 16: try AEADCipher.make(.aes128GCM, key: key.secret.span)
+        case 24: try AEADCipher.make(.aes192GCM, key: key.secret.span)
+        case 32: try AEADCipher.make(.aes256GCM, key: key.secret.span)
+        default: throw CofferError.wrongKeySize(key.count)
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import CofferBase
+import CofferEngine
+
+/// The tests of MACs made of a block cipher, of AES-SIV and of JOSE's CBC.
+extension VectorProcedure {
+    static let cmac = VectorProcedure(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
+        (test, _) throws(VectorDamage) in
+        let (key, message) = (try test.bytes("key"), try test.bytes("msg"))
+        let tag = try test.bytes("tag")
+        guard [16, 24, 32].contains(key.count) else {
+            return unsupported(
+                "unsupported-key-size:\(key.count * 8)",
+                refusal { () throws(CofferError) in
+                    _ = try CMAC.authenticate(message.span, key: try SymmetricKey.copying(key.span))
+                })
+        }
+        let bits = test.group["tagSize"]?.integer ?? CMAC.tagSize * 8
+        guard bits == CMAC.tagSize * 8 else { return .unsupported("unsupported-tag-size:\(bits)") }
+        return authenticated(
+            tag,
+            { () throws(CofferError) in
+                try CMAC.authenticate(message.span, key: try SymmetricKey.copying(key.span))
+            },
+            { () throws(CofferError) in
+                try CMAC.isValid(tag.span, for: message.span, key: try SymmetricKey.copying(key.span))
+            })
+    }
+
+    static let gmac = VectorProcedure(
+        ["MacWithIvTest"], fields: ["key", "iv", "msg", "tag"], control: "tag"
+    ) { (test, _) throws(VectorDamage) in
+        let (key, nonce) = (try test.bytes("key"), try test.bytes("iv"))
+        let (message, tag) = (try test.bytes("msg"), try test.bytes("tag"))
+        if ![16, 24, 32].contains(key.count) || nonce.count != GMAC.nonceSize {
+            let reason =
+                nonce.count != GMAC.nonceSize
+                ? "unsupported-iv-size:\(nonce.count * 8)" : "unsupported-key-size:\(key.count * 8)"
+            return unsupported(
+                reason,
+                refusal { () throws(CofferError) in
+                    _ = try GMAC.authenticate(
+                        message.span, nonce: nonce.span, key: try SymmetricKey.copying(key.span))
+                })
+        }
+        let bits = test.group["tagSize"]?.integer ?? GMAC.tagSize * 8
+        guard bits == GMAC.tagSize * 8 else { return .unsupported("unsupported-tag-size:\(bits)") }
+        return authenticated(
+            tag,
+            { () throws(CofferError) in
+                try GMAC.authenticate(
+                    message.span, nonce: nonce.span, key: try SymmetricKey.copying(key.span))
+            },
+            { () throws(CofferError) in
+                try GMAC.isValid(
+                    tag.span, for: message.span, nonce: nonce.span, key: try SymmetricKey.copying(key.span))
+            })
+    }
+
+    /// Our own files: any number of strings of associated data.
+    static let siv = VectorProcedure(
+        ["SivTest"], fields: ["key", "strings", "msg", "ct"], control: "ct"
+    ) { (test, _) throws(VectorDamage) in
+        try sealedBySIV(test, try test.byteStrings("strings"), try test.bytes("ct"))
+    }
+
+    /// Wycheproof's: one string, the synthetic IV in front of the ciphertext.
+    static let sivOfOneString = VectorProcedure(
+        ["DaeadTest"], fields: ["key", "aad", "msg", "ct"], control: "ct"
+    ) { (test, _) throws(VectorDamage) in
+        try sealedBySIV(test, [try test.bytes("aad")], try test.bytes("ct"))
+    }
+
+    /// Wycheproof's: a nonce as the last string, the synthetic IV as the tag.
+    static let sivWithNonce = VectorProcedure(
+        ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
+    ) { (test, _) throws(VectorDamage) in
+        try sealedBySIV(
+            test, [try test.bytes("aad"), try test.bytes("iv")], try test.bytes("tag") + test.bytes("ct"))
+    }
+
+    private static func sealedBySIV(
+        _ test: VectorCase, _ strings: [[UInt8]], _ sealed: [UInt8]
+    ) throws(VectorDamage) -> VectorObservation {
+        let (key, plaintext) = (try test.bytes("key"), try test.bytes("msg"))
+        guard [32, 48, 64].contains(key.count) else {
+            return unsupported(
+                "unsupported-key-size:\(key.count * 8)",
+                refusal { () throws(CofferError) in
+                    _ = try SIV.make(key: try SymmetricKey.copying(key.span))
+                })
+        }
+        do throws(CofferError) {
+            var scheme = try SIV.make(key: try SymmetricKey.copying(key.span))
+            let opened = try scheme.open(sealed.span, associatedData: strings)
+            guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
+            let again = try scheme.seal(plaintext.span, associatedData: strings)
+            return again == sealed ? .agrees : .wrong("sealing gives other bytes")
+        } catch {
+            return unopened(error)
+        }
+    }
+
+    static func jose(_ algorithm: JOSECBC.Algorithm) -> VectorProcedure {
+        VectorProcedure(["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag") {
+            (test, _) throws(VectorDamage) in
+            let (key, iv, aad) = (try test.bytes("key"), try test.bytes("iv"), try test.bytes("aad"))
+            let (plaintext, ciphertext) = (try test.bytes("msg"), try test.bytes("ct"))
+            let tag = try test.bytes("tag")
+            guard key.count == algorithm.keySize else {
+                return unsupported(
+                    "unsupported-key-size:\(key.count * 8)",
+                    refusal { () throws(CofferError) in
+                        _ = try JOSECBC.make(algorithm, key: try SymmetricKey.copying(key.span))
+                    })
+            }
+            do throws(CofferError) {
+                var scheme = try JOSECBC.make(algorithm, key: try SymmetricKey.copying(key.span))
+                let opened = try scheme.open(
+                    ciphertext.span, tag: tag.span, iv: iv.span, associatedData: aad.span)
+                guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
+                let sealed = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)
+                return sealed.ciphertext == ciphertext && sealed.tag == tag
+                    ? .agrees : .wrong("sealing gives other bytes")
+            } catch {
+                return unopened(error)
+            }
+        }
+    }
+
+    /// Makes the tag and checks the one that is told; both must say the same.
+    private static func authenticated(
+        _ tag: [UInt8], _ make: () throws(CofferError) -> [UInt8],
+        _ check: () throws(CofferError) -> Bool
+    ) -> VectorObservation {
+        do throws(CofferError) {
+            let made = try make()
+            guard try check() == (made == tag) else { return .wrong("making and checking do not agree") }
+            return made == tag ? .agrees : .refused(.notAuthentic)
+        } catch {
+            return .wrong("it fails with \(error.code.name)")
+        }
+    }
+}

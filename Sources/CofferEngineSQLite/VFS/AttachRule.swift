@@ -1,0 +1,46 @@
+import CofferBase
+
+/// Which databases a connection through the shim may attach: none that SQLite would open through another VFS.
+package enum AttachRule {
+    /// What SQLite documents, and the token of the shim's own. The VFS `unix` knows more, undocumented ones.
+    private static let known = [
+        "vfs", DatabaseLease.tokenParameter, "mode", "cache", "immutable", "nolock", "psow",
+    ]
+
+    /// Whether a name may be attached.
+    ///
+    /// A plain path is opened through the connection's own VFS, which refuses files without a token; a
+    /// nameless database is a temporary one, which the shim encrypts. A URI says with one `vfs`, spelt out,
+    /// that it is for the shim. What is not understood is refused.
+    ///
+    /// - Parameters:
+    ///   - name: The bytes of the name.
+    ///   - vfs: The shim's name.
+    /// - Returns: Whether it may.
+    package static func allows(_ name: [UInt8], vfs: String = ShimVFS.name) -> Bool {
+        switch DatabaseURI.read(name) {
+        case .path: return true
+        case .refused: return false
+        case .uri(let uri):
+            let names = uri.parameters.map(\.name)
+            let isKnown = names.allSatisfy { name in known.contains { name.elementsEqual($0.utf8) } }
+            guard isKnown, Set(names).count == names.count, isPlain(name) else { return false }
+            return uri.values(of: "vfs") == [Array(vfs.utf8)]
+        }
+    }
+
+    /// Whether nothing in the name hides from a reader: no fragment, no encoded NUL, nothing encoded in the
+    /// query, no parameter without a name.
+    private static func isPlain(_ name: [UInt8]) -> Bool {
+        guard !name.contains(UInt8(ascii: "#")) else { return false }
+        let parts = name.split(separator: UInt8(ascii: "?"), maxSplits: 1)
+        let path = parts[0]
+        let hasNUL = path.indices.contains { path[$0...].starts(with: "%00".utf8) }
+        guard !hasNUL, let query = parts.dropFirst().first else { return !hasNUL }
+        return !query.contains(UInt8(ascii: "%"))
+            && query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).allSatisfy {
+                item in
+                item.dropFirst().contains(UInt8(ascii: "=")) && item.first != UInt8(ascii: "=")
+            }
+    }
+}

@@ -1,0 +1,79 @@
+import CSQLite
+import Glibc
+import Synchronization
+
+/// What SQLite itself makes of a database's name: for the tests that hold ``DatabaseURI`` against it. Nothing
+/// is opened but two VFSs that note what they are asked for.
+@safe package enum NameProbe {
+    /// How SQLite took a name.
+    package enum Answer: Sendable, Equatable {
+        /// It asked a VFS for a file.
+        case file(vfs: String, DatabaseURI)
+        /// It opened without a file: a database in memory or a temporary one.
+        case nothing
+        case refused
+    }
+
+    /// The VFS of connections that name none, and another one.
+    package static let own = "probe-own"
+    package static let other = "probe-other"
+
+    private static let asked = Mutex<(vfs: String, uri: DatabaseURI)?>(nil)
+    private static let order = Mutex<Bool>(false)
+
+    /// Opens a name, which holds no NUL, and closes it at once.
+    package static func open(_ name: [UInt8]) -> Answer {
+        order.withLock { areRegistered in
+            if !areRegistered {
+                for vfs in [own, other] { unsafe sqlite3_vfs_register(make(vfs), 0) }
+                areRegistered = true
+            }
+            asked.withLock { $0 = nil }
+            var connection: OpaquePointer?
+            let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI
+            let text = (name + [0]).map { CChar(bitPattern: $0) }
+            let result = unsafe sqlite3_open_v2(text, &connection, flags, own)
+            unsafe sqlite3_close_v2(connection)
+            if let asked = asked.withLock({ $0 }) { return .file(vfs: asked.vfs, asked.uri) }
+            return result == SQLITE_OK ? .nothing : .refused
+        }
+    }
+
+    /// A VFS of that name, in memory that SQLite keeps for ever.
+    private static func make(_ name: String) -> UnsafeMutablePointer<sqlite3_vfs> {
+        let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        unsafe vfs.initialize(to: sqlite3_vfs())
+        unsafe vfs.pointee.iVersion = 1
+        unsafe vfs.pointee.szOsFile = Int32(MemoryLayout<sqlite3_file>.size)
+        unsafe vfs.pointee.mxPathname = 4096
+        unsafe vfs.pointee.zName = UnsafePointer(strdup(name))
+        unsafe vfs.pointee.xFullPathname = { _, path, size, output in
+            guard let path = unsafe path, let output = unsafe output else { return SQLITE_CANTOPEN }
+            let bytes = unsafe CText.bytes(path)
+            guard bytes.count < Int(size) else { return SQLITE_CANTOPEN }
+            unsafe Region(UnsafeMutableRawPointer(output), count: Int(size)).copy(bytes + [0])
+            return SQLITE_OK
+        }
+        unsafe vfs.pointee.xOpen = { vfs, path, file, _, _ in
+            unsafe file?.pointee.pMethods = nil
+            if let vfs = unsafe vfs, let path = unsafe path {
+                unsafe NameProbe.note(String(cString: vfs.pointee.zName), path)
+            }
+            return SQLITE_CANTOPEN
+        }
+        return unsafe vfs
+    }
+
+    private static func note(_ vfs: String, _ path: UnsafePointer<CChar>) {
+        var parameters: [DatabaseURI.Parameter] = []
+        while let name = unsafe sqlite3_uri_key(path, Int32(parameters.count)) {
+            let key = unsafe CText.bytes(name)
+            // SQLite keeps the value behind the name; by its name it would tell the first of several.
+            parameters.append(
+                DatabaseURI.Parameter(name: key, value: unsafe CText.bytes(name + key.count + 1)))
+        }
+        let uri = DatabaseURI(path: unsafe CText.bytes(path), parameters: parameters)
+        asked.withLock { $0 = (vfs, uri) }
+    }
+
+}

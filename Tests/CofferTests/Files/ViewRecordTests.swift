@@ -1,0 +1,35 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import SystemPackage
+import TestSupport
+import Testing
+
+/// The vault's note of its directory under /dev/shm, which becomes part of a path.
+@Suite("The record of the view directory")
+struct ViewRecordTests {
+    private func name(_ record: String) throws -> CofferError.Code? {
+        let scratch = try ScratchDirectory.make()
+        let bytes = Array(record.utf8)
+        try scratch.descriptor.replace("viewroot", with: bytes.span)
+        return failure(of: { _ = try ViewRoots.recordedName(scratch.descriptor) })
+    }
+
+    @Test func aNameOfOursIsTaken() throws {
+        #expect(try name("coffer-" + String(repeating: "0a", count: 16)) == nil)
+    }
+
+    @Test(
+        "Nothing else is, whatever stands behind a slash",
+        arguments: [
+            "coffer-" + String(repeating: "a", count: 31), "coffer-" + String(repeating: "a", count: 33),
+            "coffer-x/../../" + String(repeating: "a", count: 24),
+            // To Swift's characters there is no slash in these, and 39 of them.
+            "coffer-x/\u{301}../" + "\u{301}" + String(repeating: "a", count: 27),
+            "coffer-/\u{301}" + String(repeating: "a", count: 31),
+            "coffer-" + String(repeating: "é", count: 32), "coffer-" + String(repeating: "A", count: 32),
+            "coffer-\u{301}" + String(repeating: "a", count: 32),
+            "", "coffer-",
+        ])
+    func anythingElseIsDamage(_ record: String) throws { #expect(try name(record) == .corrupt) }
+}

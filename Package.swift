@@ -156,7 +156,7 @@ let package = Package(
         .executableTarget(
             name: "DatabaseAgent",
             dependencies: [
-                "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine",
+                "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine", "CofferEngineSQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

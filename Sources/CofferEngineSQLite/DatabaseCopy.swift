@@ -47,6 +47,8 @@ package struct DatabaseCopy: ~Copyable {
         guard try folder.status(of: name) == nil else {
             throw CofferError(.alreadyExists, "\(path) exists already.")
         }
+        // For its owner alone from the start: SQLite would make a plain one by the umask.
+        _ = try folder.open(name, [.readWrite, .exclusive])
         do throws(CofferError) {
             try vacuum(to: path, target)
         } catch {

@@ -17,7 +17,7 @@ package enum SQLiteFailure {
         switch code {
         case SQLITE_IOERR_DATA_CODE:
             return CofferError(.corrupt, "A page of the database is damaged or was changed by somebody.")
-        case SQLITE_IOERR_AUTH_CODE:
+        case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE:
             return CofferError(.locked, "The database's key was taken back: unlock and open it again.")
         default: break
         }

@@ -18,12 +18,13 @@ struct DatabaseAgent {
         try? Descriptor.standardOutput().append(bytes.span)
     }
 
-    private func key(_ hex: String) throws -> DatabaseKey {
+    static func bytes(_ hex: String) -> [UInt8] {
         let digits = hex.compactMap(\.hexDigitValue)
-        let bytes = stride(from: 0, to: digits.count - 1, by: 2).map {
-            UInt8(digits[$0] * 16 + digits[$0 + 1])
-        }
-        return try .raw(SecretBytes.copying(bytes.span), format: format)
+        return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+    }
+
+    private func key(_ hex: String) throws -> DatabaseKey {
+        try .raw(SecretBytes.copying(Self.bytes(hex).span), format: format)
     }
 
     func open() throws -> DatabaseQueue {
@@ -37,6 +38,12 @@ struct DatabaseAgent {
             }
         }
         return try EncryptedDatabase.queue(at: path, key: key(keyHex), configuration: configuration)
+    }
+
+    /// Opens the database, or makes it, and reads from it.
+    func create() throws {
+        _ = try open().read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") }
+        Self.say("ready")
     }
 
     /// Makes the tables.
@@ -148,6 +155,19 @@ struct DatabaseAgent {
             _ = try queue.read { try Int.fetchOne($0, sql: "SELECT sum(length(body)) FROM work") }
         }
         Self.say("done")
+    }
+
+    /// Says what the rows of ``leaveHot(rows:)`` are, and whether the database holds together.
+    func rows() throws {
+        try EncryptedDatabase.queue(at: path, key: key(keyHex)).read { db in
+            Self.say("integrity \(try String.fetchOne(db, sql: "PRAGMA integrity_check") ?? "none")")
+            guard try db.tableExists("t") else { return Self.say("rows none") }
+            let rows = try String.fetchAll(db, sql: "SELECT body FROM t ORDER BY id")
+            let right = rows.indices.allSatisfy {
+                rows[$0].hasPrefix("row \($0) y") && rows[$0].utf8.count < 920
+            }
+            Self.say("rows \(rows.count) \(right ? "right" : "wrong")")
+        }
     }
 
     /// Leaves work that is not in the database file, and waits to be killed: with a WAL committed rows, with

@@ -27,6 +27,9 @@ do {
     case "soup-make": try SoupAgent(queue: agent.open()).make()
     case "soup-alter": try SoupAgent(queue: agent.open()).alter()
     case "soup-check": try SoupAgent(queue: agent.open()).check()
+    case "create": try agent.create()
+    case "rows": try agent.rows()
+    case "fork": try ForkAgent(agent).run()
     case "hot": try agent.leaveHot(rows: number)
     default: throw CofferError(.invalidInput, "no such mode")
     }

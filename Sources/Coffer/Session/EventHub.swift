@@ -4,9 +4,16 @@ import Synchronization
 final class EventHub: Sendable {
     private struct State {
         var observers: [@Sendable (SessionEvent) -> Void] = []
-        var lossObservers: [@Sendable (Set<ProtectionClass>) -> Void] = []
+        var lossObservers: [LossObserver] = []
         var streams: [Int: AsyncStream<SessionEvent>.Continuation] = [:]
         var next = 0
+    }
+
+    /// Who is to hear of lost keys, while something is alive.
+    private struct LossObserver {
+        let isNeeded: @Sendable () -> Bool
+        let call: @Sendable (Set<ProtectionClass>) -> Void
+        let number: Int
     }
 
     private let state = Mutex(State())
@@ -17,14 +24,26 @@ final class EventHub: Sendable {
         state.withLock { $0.observers.append(body) }
     }
 
-    /// Calls `body` with the classes whose keys are gone, on the thread that they went on.
-    func observeLosses(_ body: @escaping @Sendable (Set<ProtectionClass>) -> Void) {
-        state.withLock { $0.lossObservers.append(body) }
+    /// Calls `body` with the classes whose keys are gone, on the thread that they went on, as long as `object`
+    /// is there. It is not kept alive by this.
+    func observeLosses(
+        while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
+    ) {
+        // Asked outside of the lock: the answer can let go of the object's last owner.
+        let ended = Set(state.withLock { $0.lossObservers }.filter { !$0.isNeeded() }.map(\.number))
+        let isNeeded: @Sendable () -> Bool = { [weak object] in object != nil }
+        state.withLock { state in
+            state.lossObservers.removeAll { ended.contains($0.number) }
+            state.next += 1
+            state.lossObservers.append(LossObserver(isNeeded: isNeeded, call: body, number: state.next))
+        }
     }
 
     /// Says that the keys of these classes are gone.
     func postLoss(of classes: Set<ProtectionClass>) {
-        for observer in state.withLock({ $0.lossObservers }) { observer(classes) }
+        for observer in state.withLock({ $0.lossObservers }) where observer.isNeeded() {
+            observer.call(classes)
+        }
     }
 
     func stream() -> AsyncStream<SessionEvent> {

@@ -45,9 +45,11 @@ public final class Session: Sendable {
     package func holdsKey(of protection: ProtectionClass) -> Bool { core.keys.all[protection] != nil }
 
     /// Calls `body` with the classes whose keys are gone, on the thread that they went on and before anybody
-    /// hears of it, for as long as the session lives.
-    package func observeLosses(_ body: @escaping @Sendable (Set<ProtectionClass>) -> Void) {
-        core.hub.observeLosses(body)
+    /// hears of it, as long as `object` is there. It is not kept alive by this.
+    package func observeLosses(
+        while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
+    ) {
+        core.hub.observeLosses(while: object, body)
     }
 
     /// Keeps volatile tokens in the kernel's keyring from here on, where other processes of this user find

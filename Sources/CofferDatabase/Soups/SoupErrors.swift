@@ -21,6 +21,8 @@ extension CofferError {
         case .SQLITE_READONLY: self.init(.readOnly, "The database cannot be written.")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
             self.init(.corrupt, "The database is damaged: \(text).")
+        case .SQLITE_AUTH where error.extendedResultCode == .SQLITE_AUTH_USER:
+            self.init(.locked, "The vault was locked.")
         case .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN:
             self.init(.permissionDenied, "The database cannot be opened.")
         case .SQLITE_NOMEM: self.init(.outOfMemory, "SQLite has no memory left.")

@@ -33,12 +33,14 @@ public struct VaultSoupDatabases: SoupDatabases {
     /// - Throws: `locked`, `wiped`; `corrupt` when the database is there and its key is not.
     public func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter {
         let lent = try await files.lend(name.scope.rawValue, name.name, class: protection)
-        return try await BlockingWork.run { _ throws(CofferError) in
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(Self.busyDeadline)
-            return try EncryptedDatabase.pool(
-                at: lent.path, lease: lent.lease, configuration: configuration)
+        var configuration = files.keepingSession(Configuration())
+        configuration.busyMode = .timeout(Self.busyDeadline)
+        let pool = try await BlockingWork.run { [configuration] _ throws(CofferError) in
+            try EncryptedDatabase.pool(at: lent.path, lease: lent.lease, configuration: configuration)
         }
+        files.retire(pool, of: lent, unless: nil)
+        await files.noteCreation(of: lent)
+        return pool
     }
 
     /// The databases that there are; known also while the vault is locked.

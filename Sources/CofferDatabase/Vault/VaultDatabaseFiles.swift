@@ -3,7 +3,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 import CofferEngineSQLite
-import Synchronization
+import GRDB
 import SystemPackage
 
 /// The databases in the directory of a vault, each with a random key that the vault keeps among its tokens.
@@ -20,28 +20,43 @@ final class VaultDatabaseFiles: Sendable {
         let lease: DatabaseLease
         let protection: ProtectionClass
         let path: FilePath
+        fileprivate let id: TokenID
+        fileprivate let key: Key
     }
 
-    private struct Loan {
-        weak var lease: DatabaseLease?
-        let protection: ProtectionClass
-    }
+    /// Where the clear bytes of the first page are kept beside the key, once there is one: a file that was cut
+    /// to nothing would pass for a new database.
+    private static let identityAttribute = "identity"
 
     let session: Session
-    private let loans = Mutex<[Loan]>([])
 
-    init(_ session: Session) {
-        self.session = session
-        session.observeLosses { [weak self] loss in self?.takeBack(loss.contains) }
+    init(_ session: Session) { self.session = session }
+
+    /// Has the session take the key back when it loses it, whatever the program keeps besides the database.
+    private func takeBack(_ lease: DatabaseLease, with protection: ProtectionClass) {
+        session.observeLosses(while: lease) { [weak lease] lost in
+            if lost.contains(protection) { lease?.revoke() }
+        }
     }
 
-    private func takeBack(_ isLost: (ProtectionClass) -> Bool) {
-        let lost = loans.withLock { loans in
-            let lost = loans.filter { isLost($0.protection) }.compactMap(\.lease)
-            loans.removeAll { $0.lease == nil || isLost($0.protection) }
-            return lost
+    /// Has the session end a database that lost its key, when nobody else does.
+    func retire(_ writer: any DatabaseWriter, of lent: Lent, unless owner: (any AnyObject & Sendable)?) {
+        let (lease, protection, isOwned) = (lent.lease, lent.protection, owner != nil)
+        session.observeLosses(while: writer) { [weak writer, weak lease, weak owner] lost in
+            guard lost.contains(protection), !isOwned || owner == nil, let writer, let lease else { return }
+            Task {
+                _ = try? await BlockingWork.run { _ throws(CofferError) in
+                    EncryptedDatabase.retire(writer, lease)
+                }
+            }
         }
-        for lease in lost { lease.revoke() }
+    }
+
+    /// The configuration of a database that keeps its vault's session, which ends it with its locks.
+    func keepingSession(_ configuration: Configuration) -> Configuration {
+        var configuration = configuration
+        configuration.prepareDatabase { [session] _ in withExtendedLifetime(session) {} }
+        return configuration
     }
 
     /// Lends the key of a database, made where there is neither key nor database.
@@ -53,22 +68,46 @@ final class VaultDatabaseFiles: Sendable {
     {
         let id = try StoreKeys.id(scope, name)
         let found = try await key(id, scope, name, class: protection)
+        let path = directory.appending(StoreKeys.file(scope, name))
+        let isThere = try await Self.hasPages(path)
+        guard found.salt == nil || isThere else {
+            throw CofferError(
+                .corrupt,
+                "The database \(id.account) was there and is empty now: put a copy back, or remove it.")
+        }
         let secret = try found.token.exposing { (bytes) throws(CofferError) in
             try SecretBytes.copying(bytes)
         }
-        let lease = try DatabaseKey.raw(secret).lease()
-        loans.withLock { loans in
-            loans.removeAll { $0.lease == nil }
-            loans.append(Loan(lease: lease, protection: found.protection))
-        }
+        let lease = try DatabaseKey.raw(secret, salt: found.salt).lease()
+        takeBack(lease, with: found.protection)
         // The lock may have come between reading the key and lending it.
         guard session.holdsKey(of: found.protection) else {
             lease.revoke()
             throw CofferError(.locked, "The vault was locked while the database was opened.")
         }
-        return Lent(
-            lease: lease, protection: found.protection,
-            path: directory.appending(StoreKeys.file(scope, name)))
+        return Lent(lease: lease, protection: found.protection, path: path, id: id, key: found)
+    }
+
+    /// Keeps beside the key that there is a database, once it has a page. When that fails, the next opening
+    /// does it.
+    func noteCreation(of lent: Lent) async {
+        guard lent.key.salt == nil, let identity = lent.lease.identity,
+            (try? await Self.hasPages(lent.path)) == true
+        else { return }
+        let hex = identity.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+        _ = try? await session.tokens.put(
+            lent.key.token, for: lent.id, class: lent.protection,
+            attributes: [Self.identityAttribute: hex], ifVersion: lent.key.version)
+    }
+
+    /// Whether the file is there and not empty; it is not opened, which would drop SQLite's locks on it.
+    private static func hasPages(_ path: FilePath) async throws(CofferError) -> Bool {
+        try await BlockingWork.run { _ throws(CofferError) in
+            guard let name = path.lastComponent, let folder = try opened(path.removingLastComponent()) else {
+                return false
+            }
+            return (try folder.status(of: FilePath(name.string))?.size ?? 0) > 0
+        }
     }
 
     /// The scopes and names of the databases that there are; known also while the vault is locked.
@@ -113,9 +152,29 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    private struct Key: Sendable {
+    fileprivate struct Key: Sendable {
         let token: Token
         let protection: ProtectionClass
+        let version: UInt64
+        /// The salt of a database that was there before.
+        let salt: [UInt8]?
+
+        init(_ token: Token, _ info: TokenInfo) {
+            self.token = token
+            protection = info.protection
+            version = info.version
+            let digits = info.attributes[identityAttribute].map { $0.utf8.compactMap(Self.value) } ?? []
+            let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+            salt = bytes.count == 16 ? Array(bytes[10...]) : nil
+        }
+
+        private static func value(_ digit: UInt8) -> UInt8? {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
     }
 
     /// The key, made when there is no database yet. None is made because an old one cannot be read.
@@ -142,7 +201,7 @@ final class VaultDatabaseFiles: Sendable {
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> Key? {
-        try await session.tokens.withToken(for: id) { Key(token: $0, protection: $1.protection) }
+        try await session.tokens.withToken(for: id) { Key($0, $1) }
     }
 
     private func makeDirectory() async throws(CofferError) {

@@ -13,9 +13,10 @@ public import GRDB
 /// ```
 ///
 /// The class says when a database can be opened. A lock that drops the class takes the key back at once and
-/// closes the database: what runs on it fails, and so does all that is done with the queue or pool afterwards
-/// (``EncryptedDatabase/failure(_:)`` makes `locked` of it); what was committed stays. Ask for it again after
-/// the next unlock. To close one yourself, call ``close(_:)``: after GRDB's own `close()` it counts as open
+/// closes the database, whether the program keeps this actor or the queue or pool alone: what runs on it
+/// fails, and so does all that is done with the queue or pool afterwards; what was committed stays. GRDB's own
+/// error then says “authorization denied”, and ``EncryptedDatabase/failure(_:)`` makes `locked` of it. Ask for
+/// the database again after the next unlock. A queue or pool keeps its session. To close one yourself, call ``close(_:)``: after GRDB's own `close()` it counts as open
 /// still, and reading through the closed queue ends the process. Wiping the vault destroys every database;
 /// removing the passcode destroys those of the class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A
 /// wipe of the tokens alone leaves them.
@@ -25,7 +26,8 @@ public actor VaultDatabases {
 
     private struct Open {
         let writer: any DatabaseWriter
-        let lease: DatabaseLease
+        let lent: VaultDatabaseFiles.Lent
+        var lease: DatabaseLease { lent.lease }
     }
 
     private let files: VaultDatabaseFiles
@@ -42,7 +44,7 @@ public actor VaultDatabases {
     /// - Returns: The databases. Two of them on one vault know nothing of what the other has open.
     public static func of(_ session: Session) -> VaultDatabases {
         let databases = VaultDatabases(session)
-        session.observeLosses { [weak databases] _ in
+        session.observeLosses(while: databases) { [weak databases] _ in
             guard let databases else { return }
             // By then the vault may be unlocked again and the databases open anew: those stay.
             Task { await databases.close { $0.isRevoked } }
@@ -64,8 +66,9 @@ public actor VaultDatabases {
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
     ) async throws(CofferError) -> DatabasePool {
+        let kept = files.keepingSession(configuration)
         let writer = try await writer(name, protection) { (lent) throws(CofferError) in
-            try EncryptedDatabase.pool(at: lent.path, lease: lent.lease, configuration: configuration)
+            try EncryptedDatabase.pool(at: lent.path, lease: lent.lease, configuration: kept)
         }
         return try Self.expect(writer)
     }
@@ -82,8 +85,9 @@ public actor VaultDatabases {
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
     ) async throws(CofferError) -> DatabaseQueue {
+        let kept = files.keepingSession(configuration)
         let writer = try await writer(name, protection) { (lent) throws(CofferError) in
-            try EncryptedDatabase.queue(at: lent.path, lease: lent.lease, configuration: configuration)
+            try EncryptedDatabase.queue(at: lent.path, lease: lent.lease, configuration: kept)
         }
         return try Self.expect(writer)
     }
@@ -120,7 +124,9 @@ public actor VaultDatabases {
         do throws(CofferError) {
             let lent = try await files.lend(Self.scope, name, class: protection)
             let writer = try await BlockingWork.run { _ throws(CofferError) in try make(lent) }
-            let made = Open(writer: writer, lease: lent.lease)
+            files.retire(writer, of: lent, unless: self)
+            await files.noteCreation(of: lent)
+            let made = Open(writer: writer, lent: lent)
             guard !lent.lease.isRevoked else {
                 await Self.retire(made)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
@@ -162,7 +168,10 @@ public actor VaultDatabases {
     /// Closes a database, if it is open, after what runs on it. Its queue or pool fails from then on.
     public func close(_ name: String) async {
         if let opening = openings[name] { _ = await opening.value }
-        if let open = open.removeValue(forKey: name) { await Self.retire(open) }
+        guard let open = open.removeValue(forKey: name) else { return }
+        // A queue has its first page with its first write.
+        if !open.lease.isRevoked { await files.noteCreation(of: open.lent) }
+        await Self.retire(open)
     }
 
     private func close(where isDoomed: @Sendable (DatabaseLease) -> Bool) async {

@@ -4,8 +4,9 @@ import CofferEngine
 /// The format `gcm1`: AES-256-GCM with XAES's 24-byte nonces.
 ///
 /// The end of a page is the nonce (24), the tag (16) and zeros up to the reserve. The first half of the nonce
-/// chooses the key and is drawn once for each open file that writes; the second is random in each write. The
-/// associated data is the page number, the database's identity, the version and, on page 1, the clear bytes.
+/// chooses the key and is drawn once for each open file that writes; the second comes from the kernel in each
+/// write, so that a forked process or a copy of the machine has others. The associated data is the page
+/// number, the database's identity, the version and, on page 1, the clear bytes.
 final class GCMCodec: PageCodec {
     static let magic = Array("COFFERG1".utf8)
     static let version: UInt8 = 1
@@ -24,18 +25,20 @@ final class GCMCodec: PageCodec {
     private var ownWrites: UInt32 = 0
     private var cache: [(low: UInt64, high: UInt32, cipher: EpochCipher)] = []
     private var oldest = 0
-    private let random = RandomPool()
     /// The page number, the identity (16), the version, the clear bytes (16).
     private let associated: Scratch
 
     init?(reserve: Int, keys: DerivedKeys) {
-        guard let derivation = keys.withEncryptionKey({ ExtendedNonceKeys(key: $0) }) else { return nil }
+        guard let derivation = keys.withEncryptionKey({ ExtendedNonceKeys(key: $0) }),
+            let seal = JournalSeal(keys: keys)
+        else { return nil }
         self.derivation = derivation
         associated = Scratch(count: 4 + 16 + 1 + Self.clearSize)
         associated.region.copy(keys.databaseID, at: 4)
         associated.region[20] = Self.version
         associated.region.copy(keys.identity, at: 21)
-        super.init(pageSize: CodecFormat.gcm1.pageSize, reserve: reserve, identity: keys.identity)
+        super.init(
+            pageSize: CodecFormat.gcm1.pageSize, reserve: reserve, identity: keys.identity, journalSeal: seal)
         cache.reserveCapacity(Self.cacheSize)
     }
 
@@ -59,7 +62,7 @@ final class GCMCodec: PageCodec {
         let tail = output.part(pageSize - reserve, reserve)
         let size = pageSize - reserve - first
         tail.zero()
-        guard let cipher = ownCipher(), random.fill(tail.part(Self.prefixSize, Self.prefixSize)) else {
+        guard let cipher = ownCipher(), SystemRandom.fill(tail.part(Self.prefixSize, Self.prefixSize)) else {
             return false
         }
         tail.copy(ownPrefix.region)
@@ -75,7 +78,8 @@ final class GCMCodec: PageCodec {
             ownWrites &+= 1
             return own
         }
-        guard random.fill(ownPrefix.region), let cipher = derivation.cipher(prefix: ownPrefix.region) else {
+        guard SystemRandom.fill(ownPrefix.region), let cipher = derivation.cipher(prefix: ownPrefix.region)
+        else {
             return nil
         }
         own = cipher

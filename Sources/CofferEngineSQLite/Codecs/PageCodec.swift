@@ -11,12 +11,16 @@ class PageCodec {
     /// The clear bytes at the start of page 1.
     final let identity: [UInt8]
 
+    /// What authenticates the headers of journals.
+    final let journalSeal: JournalSeal?
+
     static let clearSize = 16
 
-    init(pageSize: Int, reserve: Int, identity: [UInt8]) {
+    init(pageSize: Int, reserve: Int, identity: [UInt8], journalSeal: JournalSeal? = nil) {
         self.pageSize = pageSize
         self.reserve = reserve
         self.identity = identity
+        self.journalSeal = journalSeal
     }
 
     /// The first bytes of every database in clear.

@@ -8,7 +8,6 @@ final class SQLCipherCodec: PageCodec {
     private let decryption: BlockCipher
     private let mac: PageMAC
     private let macSize: Int
-    private let random = RandomPool()
     /// The page number, then a computed tag.
     private let work = Scratch(count: 4 + 64)
 
@@ -16,13 +15,15 @@ final class SQLCipherCodec: PageCodec {
         let digest = format == .sqlcipher3 ? "SHA1" : "SHA512"
         guard let encryption = keys.withEncryptionKey({ BlockCipher(.cbcEncryption, key: $0) }),
             let decryption = keys.withEncryptionKey({ BlockCipher(.cbcDecryption, key: $0) }),
-            let mac = keys.withAuthenticationKey({ PageMAC(digest, size: format.macSize, key: $0) })
+            let mac = keys.withAuthenticationKey({ PageMAC(digest, size: format.macSize, key: $0) }),
+            let seal = JournalSeal(keys: keys)
         else { return nil }
         self.encryption = encryption
         self.decryption = decryption
         self.mac = mac
         macSize = format.macSize
-        super.init(pageSize: format.pageSize, reserve: format.reserve, identity: keys.identity)
+        super.init(
+            pageSize: format.pageSize, reserve: format.reserve, identity: keys.identity, journalSeal: seal)
     }
 
     private var tailOffset: Int { pageSize - reserve }
@@ -47,7 +48,7 @@ final class SQLCipherCodec: PageCodec {
     override func sealed(_ page: Region, from first: Int, number: UInt32, into output: Region) -> Bool {
         let tail = output.part(tailOffset, reserve)
         let size = tailOffset - first
-        guard random.fill(tail), encryption.start(iv: tail.part(0, Self.ivSize)),
+        guard SystemRandom.fill(tail.part(0, Self.ivSize)), encryption.start(iv: tail.part(0, Self.ivSize)),
             encryption.run(page.part(first, size), into: output.part(first, size)),
             let tag = tag(of: output, from: first, number: number)
         else { return false }

@@ -73,6 +73,9 @@ package final class DatabaseLease: Sendable {
     package static let guardPragma = ShimVFS.guardPragma
     package static let forgetPragma = ShimVFS.forgetPragma
 
+    /// The clear bytes of the database's first page, once a connection was opened; `nil` without the key.
+    package var identity: [UInt8]? { entry.identity }
+
     /// Whether the key was taken back.
     package var isRevoked: Bool { entry.isRevoked }
 

@@ -6,7 +6,7 @@ final class DerivedKeys: Sendable {
     /// Page 1's clear bytes, which the keys belong to.
     let identity: [UInt8]
     let encryption: GuardedBytes
-    /// Empty with `gcm1`, which needs none.
+    /// The pages' HMAC key; with `gcm1`, whose pages need none, a key for ``journalKey()`` alone.
     let authentication: GuardedBytes
     /// What `gcm1` binds every page to; empty otherwise.
     let databaseID: [UInt8]
@@ -46,6 +46,10 @@ final class DerivedKeys: Sendable {
     ) throws(CofferError) -> DerivedKeys {
         // The reserve, byte 9, is no part of what the keys depend on: page 1's associated data covers it.
         let context = Array(identity[10...])
+        let authentication = try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
+            try expand(
+                key.span, info: Array("coffer/database-authentication/v1".utf8) + context, into: &span)
+        }
         let pages = try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
             try expand(key.span, info: Array("coffer/database-pages/v1".utf8) + context, into: &span)
         }
@@ -53,8 +57,16 @@ final class DerivedKeys: Sendable {
         var span = databaseID.mutableSpan
         try expand(key.span, info: Array("coffer/database-id/v1".utf8) + context, into: &span)
         return DerivedKeys(
-            identity: identity, encryption: pages, authentication: try GuardedBytes.zeroed(count: 0),
-            databaseID: databaseID)
+            identity: identity, encryption: pages, authentication: authentication, databaseID: databaseID)
+    }
+
+    /// The key of ``JournalSeal``.
+    func journalKey() throws(CofferError) -> GuardedBytes {
+        try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
+            try authentication.withSpan { (key) throws(CofferError) in
+                try Self.expand(key, info: Array("coffer/database-journal/v1".utf8) + identity, into: &span)
+            }
+        }
     }
 
     private static func expand(
@@ -105,5 +117,7 @@ final class DerivedKeys: Sendable {
 
 extension GuardedBytes {
     /// Gives `body` the bytes; for those that a class holds, whose spans cannot be named directly.
-    fileprivate borrowing func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result { body(span) }
+    fileprivate borrowing func withSpan<Result, Failure>(
+        _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result { try body(span) }
 }

@@ -61,6 +61,9 @@ final class KeyEntry: Sendable {
         set { state.withLock { $0.diagnosis = newValue } }
     }
 
+    /// The identity that keys were derived for last.
+    var identity: [UInt8]? { state.withLock { $0.keys?.identity } }
+
     var isUnpinned: Bool {
         get { state.withLock { $0.isUnpinned } }
         set { state.withLock { $0.isUnpinned = newValue } }

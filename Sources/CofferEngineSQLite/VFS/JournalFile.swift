@@ -24,11 +24,19 @@ final class JournalFile: ShimFile {
     }
     /// Where the checksum stands that may follow a page.
     private var sum: Sum?
+    /// Where the header stands that was read last.
     private var header: Int64?
     private var hasWritten = false
+    /// What was found of a journal that a crash left, before its first byte was handed to SQLite.
+    private var verdict: JournalCheck.Verdict?
 
-    private static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-    private static let sampleStep = 200
+    /// The sector of the header that was written last, and where it stands.
+    private let sector = Scratch(count: JournalSeal.sectorSize)
+    private var sectorOffset: Int64?
+    /// What the headers of one transaction have in common.
+    private let ownNumber = Scratch(count: JournalSeal.numberSize)
+    /// Whether everything that was written here was flushed.
+    private var isFlushed = true
 
     init(lower: LowerFile, main: MainFile) {
         self.main = main
@@ -40,21 +48,12 @@ final class JournalFile: ShimFile {
     private var page: Int { codec.pageSize }
     private func note(_ shape: String) { main.entry.trace?.note(.journal, shape) }
 
-    /// The sum over every 200th byte that SQLite's checksum is made of.
-    private func samples(_ page: Region) -> UInt32 {
-        var sum: UInt32 = 0
-        var index = page.count - Self.sampleStep
-        while index > 0 {
-            sum &+= UInt32(page[index])
-            index -= Self.sampleStep
-        }
-        return sum
-    }
-
     // MARK: Reading
 
     override func read(_ region: Region, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+        let refusal = look()
+        guard refusal == SQLITE_OK else { return refusal }
         if region.count == page { return readPage(region, at: offset) }
         guard region.count < page else {
             note("refused read")
@@ -63,7 +62,11 @@ final class JournalFile: ShimFile {
         let result = lower.read(region, at: offset)
         guard result == SQLITE_OK else { return result }
         note(region.count <= 8 ? "read \(region.count)" : "read name")
-        if region.count == 8, region.equals(Self.magic) { header = offset }
+        if region.count == 8, region.equals(JournalRecord.magic) {
+            header = offset
+            // What a former transaction left does not begin again behind the end.
+            if let end, offset >= end { region.zero() }
+        }
         guard region.count == 4 else { return SQLITE_OK }
         if let sum, sum.offset == offset {
             let value = sum.answer ?? region.bigEndian32(0) &- sum.shift
@@ -74,6 +77,25 @@ final class JournalFile: ShimFile {
         }
         return SQLITE_OK
     }
+
+    /// Looks over a journal that a crash left; returns the code that keeps SQLite from touching it.
+    private func look() -> Int32 {
+        guard !hasWritten else { return SQLITE_OK }
+        if verdict == nil {
+            _ = main.adoptIdentity()
+            var check = JournalCheck(lower: lower, main: main)
+            verdict = check.run()
+        }
+        return switch verdict {
+        case .plays, nil: SQLITE_OK
+        case .damaged: SQLITE_IOERR_DATA_CODE
+        case .unknown: SQLITE_NOTADB
+        case .unreadable(let code): code
+        }
+    }
+
+    /// Where the part begins that a crash tore.
+    private var end: Int64? { if !hasWritten, case .plays(let end) = verdict { end } else { nil } }
 
     private func readPage(_ region: Region, at offset: Int64) -> Int32 {
         guard let record = number, record.offset == offset else {
@@ -87,18 +109,19 @@ final class JournalFile: ShimFile {
             region.zero()
             return result
         }
-        let cipherSum = samples(region)
-        guard codec.open(region, number: record.number) else { return torn(after: offset + Int64(page)) }
-        sum = Sum(offset: offset + Int64(page), shift: cipherSum &- samples(region), answer: nil)
+        if let end, offset >= end { return torn(region, after: offset + Int64(page)) }
+        let cipherSum = JournalRecord.samples(region)
+        guard codec.open(region, number: record.number) else { return SQLITE_IOERR_DATA_CODE }
+        let shift = cipherSum &- JournalRecord.samples(region)
+        sum = Sum(offset: offset + Int64(page), shift: shift, answer: nil)
         return SQLITE_OK
     }
 
-    /// A page image that does not open. In a journal that a crash left, it is where the journal was torn: the
-    /// checksum that SQLite reads next must not fit, and it stops there. In a rollback of this process's own
-    /// changes it is damage.
-    private func torn(after offset: Int64) -> Int32 {
+    /// A record that a crash tore: the checksum that SQLite reads next must not fit, and it stops there.
+    private func torn(_ region: Region, after offset: Int64) -> Int32 {
+        region.zero()
         let start = small.region.part(0, 4)
-        guard !hasWritten, let header, lower.read(start, at: header + 12) == SQLITE_OK else {
+        guard let header, lower.read(start, at: header + 12) == SQLITE_OK else {
             return SQLITE_IOERR_DATA_CODE
         }
         // The page handed back is all zero, so its right checksum is the header's start value.
@@ -111,6 +134,8 @@ final class JournalFile: ShimFile {
     override func write(_ region: Region, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         hasWritten = true
+        let wasFlushed = isFlushed
+        isFlushed = false
         if region.count == page { return writePage(region, at: offset) }
         guard region.count < page else {
             note("refused write")
@@ -130,16 +155,54 @@ final class JournalFile: ShimFile {
             return SQLITE_IOERR
         }
         note([1, 4, 8, 12, 28, 512].contains(region.count) ? "write \(region.count)" : "write name")
-        return lower.write(region, at: offset)
+        switch region.count {
+        case JournalSeal.sectorSize: return writeHeader(region, at: offset)
+        case 12: return countRecords(region, at: offset, areFlushed: wasFlushed)
+        default: return lower.write(region, at: offset)
+        }
+    }
+
+    /// A header goes to the disk with its seal.
+    private func writeHeader(_ region: Region, at offset: Int64) -> Int32 {
+        if offset == 0, !SystemRandom.fill(ownNumber.region) { return SQLITE_IOERR }
+        sector.region.copy(region)
+        sectorOffset = offset
+        return writeSector(at: offset)
+    }
+
+    /// The header's first 12 bytes again, once its records are there: mark and count. With
+    /// `synchronous = NORMAL` SQLite leaves it open which of them comes to the disk first; here the records
+    /// do, so that a record which is counted and does not fit is damage and no torn end.
+    private func countRecords(_ region: Region, at offset: Int64, areFlushed: Bool) -> Int32 {
+        guard sectorOffset == offset else { return SQLITE_IOERR }
+        if !areFlushed {
+            let result = lower.sync(SQLITE_SYNC_NORMAL)
+            guard result == SQLITE_OK else { return result }
+        }
+        sector.region.copy(region)
+        return writeSector(at: offset)
+    }
+
+    private func writeSector(at offset: Int64) -> Int32 {
+        guard codec.journalSeal?.seal(sector.region, at: offset, number: ownNumber.region) == true else {
+            return SQLITE_IOERR
+        }
+        return lower.write(sector.region, at: offset)
+    }
+
+    override func sync(_ flags: Int32) -> Int32 {
+        let result = lower.sync(flags)
+        isFlushed = result == SQLITE_OK
+        return result
     }
 
     /// Headers, their parts, zeros over them, and the name of a super-journal.
     private func isKnown(_ region: Region) -> Bool {
         switch region.count {
         case 1, 28: region.isZero
-        case 8, 12: region.part(0, 8).equals(Self.magic)
+        case 8, 12: region.part(0, 8).equals(JournalRecord.magic)
         // A header gets its mark when the records after it are flushed.
-        case 512: region.part(0, 8).equals(Self.magic) || region.part(0, 12).isZero
+        case 512: region.part(0, 8).equals(JournalRecord.magic) || region.part(0, 12).isZero
         default: region[0] == UInt8(ascii: "/")
         }
     }
@@ -153,7 +216,8 @@ final class JournalFile: ShimFile {
         number = nil
         guard codec.seal(region, number: record.number, into: scratch.region) else { return SQLITE_IOERR }
         sum = Sum(
-            offset: offset + Int64(page), shift: samples(scratch.region) &- samples(region), answer: nil)
+            offset: offset + Int64(page),
+            shift: JournalRecord.samples(scratch.region) &- JournalRecord.samples(region), answer: nil)
         return lower.write(scratch.region, at: offset)
     }
 }

@@ -19,6 +19,10 @@ final class MainFile: ShimFile {
         let lockPeriod: Int
     }
     private(set) var validWAL: ValidWAL?
+    /// Whether a page of this database, of its journal or of its WAL has opened here under the key.
+    var isProven = false
+    /// Whether this connection has the WAL open.
+    var hasWAL = false
     /// The header of the WAL's index, in memory that is shared with other connections.
     private var indexHeader: Region?
 
@@ -85,20 +89,39 @@ final class MainFile: ShimFile {
             return result
         }
         if number == 1 { return openFirst(page) ? SQLITE_OK : SQLITE_NOTADB }
-        return codec.open(page, number: number) ? SQLITE_OK : SQLITE_IOERR_DATA_CODE
+        guard codec.open(page, number: number) else { return SQLITE_IOERR_DATA_CODE }
+        isProven = true
+        return SQLITE_OK
     }
 
     /// Opens page 1, whose clear bytes may have changed since this file was opened.
     private func openFirst(_ page: Region) -> Bool {
         let clear = page.part(0, PageCodec.clearSize)
         let first = clear.bytes
-        if first != codec.identity, let other = entry.codec(first: first), other.identity == first {
-            codec = other
+        adopt(first)
+        if first == codec.identity, codec.open(page, number: 1) {
+            isProven = true
+            return true
         }
-        if first == codec.identity, codec.open(page, number: 1) { return true }
         page.zero()
         entry.diagnosis = entry.diagnose(first: first, opensAnother: opensAnotherPage())
         return false
+    }
+
+    /// Goes over to the identity that a database has which another connection made since this file was opened.
+    private func adopt(_ first: [UInt8]) {
+        guard first != codec.identity, let other = entry.codec(first: first), other.identity == first else {
+            return
+        }
+        codec = other
+    }
+
+    /// The same with the identity that is on the disk; gives whether it is another.
+    func adoptIdentity() -> Bool {
+        guard let first = Self.clearBytes(lower) else { return false }
+        let former = codec.identity
+        adopt(first)
+        return codec.identity != former
     }
 
     /// Whether some other page opens under the key.
@@ -108,6 +131,22 @@ final class MainFile: ShimFile {
             lower.read(other.region, at: Int64(number - 1) * Int64(codec.pageSize)) == SQLITE_OK
                 && codec.open(other.region, number: UInt32(number))
         }
+    }
+
+    /// Whether page 1 opens as it is on the disk; notes why, when it does not.
+    var opensFirstPage: Bool {
+        let page = Scratch(count: codec.pageSize)
+        return lower.read(page.region, at: 0) == SQLITE_OK && openFirst(page.region)
+    }
+
+    /// Whether page 1, and with it the salt, never came to the disk.
+    var hasNoFirstPage: Bool { Self.clearBytes(lower)?.allSatisfy { $0 == 0 } ?? true }
+
+    /// Whether the page of this number has these contents.
+    func has(_ page: Region, as number: UInt32) -> Bool {
+        let result = lower.read(scratch.region, at: Int64(number - 1) * Int64(codec.pageSize))
+        return result == SQLITE_OK && codec.open(scratch.region, number: number)
+            && scratch.region.equals(page)
     }
 
     /// SQLite's first look, before any lock: it must not fail, or a database whose first page is torn could
@@ -170,6 +209,7 @@ final class MainFile: ShimFile {
         let number = UInt32(offset / size) + 1
         if number == 1, !codec.accepts(firstPage: region), !region.isZero { return SQLITE_READONLY }
         guard codec.seal(region, number: number, into: scratch.region) else { return SQLITE_IOERR }
+        isProven = true
         return lower.write(scratch.region, at: offset)
     }
 
@@ -197,16 +237,16 @@ final class MainFile: ShimFile {
         guard let words = unsafe PragmaWords(argument) else { return SQLITE_ERROR }
         switch (words.name, words.hasValue) {
         // SQLite would change its own idea of the geometry, and leave the codec behind.
-        case ("page_size", true): return entry.isUnpinned ? SQLITE_NOTFOUND : SQLITE_OK
-        case ("mmap_size", _): return SQLITE_OK
+        case ("page_size", true):
+            return entry.isUnpinned ? SQLITE_NOTFOUND : words.answer("\(codec.pageSize)")
+        case ("mmap_size", _): return words.answer("0")
         case (ShimVFS.proofPragma, false):
-            words.answer(isEncryptedOnDisk ? entry.format.rawValue : "plain")
-            return SQLITE_OK
+            return words.answer(isEncryptedOnDisk ? entry.format.rawValue : "plain")
         case (ShimVFS.guardPragma, false):
-            return guardian.install() ? SQLITE_OK : SQLITE_ERROR
+            return guardian.install() ? words.answer("on") : SQLITE_ERROR
         case (ShimVFS.forgetPragma, false):
             forget()
-            return SQLITE_OK
+            return words.answer(entry.isRevoked ? "forgotten" : "kept")
         default: return SQLITE_NOTFOUND
         }
     }
@@ -227,7 +267,11 @@ final class MainFile: ShimFile {
 
     /// Without its key a connection begins nothing more, not even on pages that it has in memory.
     override func lock(_ level: Int32) -> Int32 {
-        entry.isRevoked ? SQLITE_IOERR_AUTH_CODE : lower.lock(level)
+        guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
+        // The last to close copies the WAL into the database and deletes it: not under a key that opened
+        // nothing.
+        if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }
+        return lower.lock(level)
     }
 
     override func shmMap(
@@ -249,7 +293,7 @@ final class MainFile: ShimFile {
 
     /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
-        if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_IOERR_AUTH_CODE }
+        if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_AUTH_USER_CODE }
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
             if flags & SQLITE_SHM_UNLOCK != 0 {
                 hasOverwrittenFrames = false

@@ -16,11 +16,13 @@ import CofferBase
         hasValue = unsafe words[2] != nil
     }
 
-    /// Answers with `text`, in memory that SQLite frees.
-    func answer(_ text: String) {
+    /// Answers with `text`, in memory that SQLite frees. Who says that a pragma was dealt with must answer:
+    /// the statement has a column, whose name would be missing.
+    func answer(_ text: String) -> Int32 {
         let bytes = Array(text.utf8) + [0]
-        guard let memory = unsafe sqlite3_malloc(Int32(bytes.count)) else { return }
+        guard let memory = unsafe sqlite3_malloc(Int32(bytes.count)) else { return SQLITE_NOMEM }
         unsafe Region(unsafe memory, count: bytes.count).copy(bytes)
         unsafe words[0] = memory.assumingMemoryBound(to: CChar.self)
+        return SQLITE_OK
     }
 }

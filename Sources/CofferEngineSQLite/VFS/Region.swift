@@ -108,6 +108,14 @@ import Glibc
         return true
     }
 
+    /// How many bits of these bytes are set.
+    func setBits(in range: Range<Int>) -> Int { range.reduce(0) { $0 + self[$1].nonzeroBitCount } }
+
+    /// How many bits differ.
+    func distance(to other: [UInt8]) -> Int {
+        zip(0..<count, other).reduce(0) { $0 + (self[$1.0] ^ $1.1).nonzeroBitCount }
+    }
+
     /// A copy, for what is not secret.
     var bytes: [UInt8] { (0..<count).map { self[$0] } }
 

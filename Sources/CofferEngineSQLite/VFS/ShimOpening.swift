@@ -15,7 +15,7 @@ import Glibc
             // plain one.
             entry = unsafe Self.entry(name)
             guard let known = entry else { return SQLITE_CANTOPEN }
-            guard !known.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+            guard !known.isRevoked else { return SQLITE_AUTH_USER_CODE }
         }
         let lower = unsafe ShimMethods.lower(file)
         let base = unsafe ShimVFS.base(vfs)

@@ -9,6 +9,8 @@ import CSQLite
 final class WALFile: ShimFile {
     private static let headerSize = 32
     private static let frameHeader = 24
+    /// The first word of a WAL, whose last bit says the order of bytes in its checksums.
+    private static let magic: UInt32 = 0x377f_0682
 
     private let main: MainFile
     /// A frame: its header, then the page.
@@ -30,11 +32,14 @@ final class WALFile: ShimFile {
     private var link: Link?
     /// Whether the words of the checksum are big-endian; `nil` until the header was seen.
     private var isBigEndian: Bool?
+    /// Whether the WAL was looked over, or written, here.
+    private var isKnown = false
 
     init(lower: LowerFile, main: MainFile) {
         self.main = main
         frame = Scratch(count: Self.frameHeader + main.codec.pageSize)
         super.init(lower: lower)
+        main.hasWAL = true
     }
 
     private var codec: PageCodec { main.codec }
@@ -58,6 +63,8 @@ final class WALFile: ShimFile {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         guard pending == nil else { return refused("read before a page") }
         rawFrame = nil
+        let refusal = look()
+        guard refusal == SQLITE_OK else { return refusal }
         let header = Int64(Self.frameHeader)
         switch region.count {
         case page where isFrame(offset - header):
@@ -83,11 +90,57 @@ final class WALFile: ShimFile {
             return result
         }
         let number = frame.region.bigEndian32(0)
-        region.copy(frame.region.part(Self.frameHeader, page))
-        guard codec.open(region, number: number) else {
+        guard open(into: region, number) || (main.adoptIdentity() && open(into: region, number)) else {
             return number == 1 ? SQLITE_NOTADB : SQLITE_IOERR_DATA_CODE
         }
+        main.isProven = true
         return SQLITE_OK
+    }
+
+    /// Opens the page of ``frame``, which stays as it is.
+    private func open(into region: Region, _ number: UInt32) -> Bool {
+        region.copy(frame.region.part(Self.frameHeader, page))
+        return codec.open(region, number: number)
+    }
+
+    /// Sees to it that the WAL is this database's, before its first byte is handed to SQLite: recovery and
+    /// checkpoints take frames as they are.
+    private func look() -> Int32 {
+        guard !isKnown else { return SQLITE_OK }
+        // Another connection may have made the database since this one opened it.
+        _ = main.adoptIdentity()
+        guard beginsWithForeignFrame() else {
+            isKnown = true
+            return SQLITE_OK
+        }
+        return main.opensFirstPage ? SQLITE_IOERR_DATA_CODE : SQLITE_NOTADB
+    }
+
+    /// Whether the first frame is one that SQLite would take, and does not open under the key.
+    private func beginsWithForeignFrame() -> Bool {
+        let header = small.region
+        guard lower.read(header, at: 0) == SQLITE_OK, header.bigEndian32(0) & ~1 == Self.magic else {
+            return false
+        }
+        let isBigEndian = header[3] & 1 == 1
+        var sums = WALChecksum()
+        sums.add(header.part(0, 24).span, isBigEndian: isBigEndian)
+        guard sums == WALChecksum(first: header.bigEndian32(24), second: header.bigEndian32(28)) else {
+            return false
+        }
+        guard header.bigEndian32(8) == UInt32(page) else { return true }
+        let body = frame.region.part(Self.frameHeader, page)
+        guard lower.read(frame.region, at: Int64(Self.headerSize)) == SQLITE_OK,
+            frame.region.word64(8) == header.word64(16)
+        else { return false }
+        sums.add(frame.region.part(0, 8).span, isBigEndian: isBigEndian)
+        sums.add(body.span, isBigEndian: isBigEndian)
+        guard sums == WALChecksum(first: frame.region.bigEndian32(16), second: frame.region.bigEndian32(20))
+        else { return false }
+        let isOwn = codec.open(body, number: frame.region.bigEndian32(0))
+        if isOwn { main.isProven = true }
+        body.zero()
+        return !isOwn
     }
 
     // MARK: Writing
@@ -95,6 +148,8 @@ final class WALFile: ShimFile {
     override func write(_ region: Region, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         guard !main.entry.format.isReadOnly else { return SQLITE_READONLY }
+        let refusal = look()
+        guard refusal == SQLITE_OK else { return refusal }
         let raw = rawFrame
         rawFrame = nil
         let header = Int64(Self.frameHeader)
@@ -211,5 +266,10 @@ final class WALFile: ShimFile {
         rawFrame = nil
         link = nil
         return lower.truncate(to: size)
+    }
+
+    override func close() -> Int32 {
+        main.hasWAL = false
+        return super.close()
     }
 }

@@ -162,6 +162,26 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         try queue.close()
         #expect(try scene.queue().read { try Int.fetchOne($0, sql: Self.count) } == 20)
     }
+
+    @Test("Every copy is its owner's alone, one in clear too")
+    func modes() throws {
+        let scene = try DatabaseScene()
+        try scene.queue().write { _ = try fill($0, count: 5) }
+        let folder = scene.scratch.path
+        try EncryptedDatabase.exportPlain(scene.path, key: scene.key(), to: folder.appending("plain.db"))
+        try EncryptedDatabase.encrypt(
+            folder.appending("plain.db"), to: folder.appending("again.db"), key: scene.key())
+        for name in ["plain.db", "again.db"] {
+            let path = folder.appending(name).string
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600, "\(name)")
+        }
+        #expect(
+            failure {
+                try EncryptedDatabase.exportPlain(
+                    scene.path, key: scene.key(), to: folder.appending("plain.db"))
+            } == .alreadyExists)
+    }
 }
 
 extension [UInt8] {

@@ -153,6 +153,22 @@ private let pageSize = 4096
         #expect(try scene.queue().read { try integrity($0) } == "ok")
     }
 
+    @Test("Whatever the VFS answers itself can be fetched as a row", arguments: writable)
+    func fetchedPragmas(format: DatabaseFormat) throws {
+        let scene = try DatabaseScene(format)
+        try scene.queue().writeWithoutTransaction { db in
+            for (pragma, answer) in [
+                ("mmap_size", "0"), ("mmap_size = 1000", "0"), ("page_size = 1024", "4096"),
+                ("page_size", "4096"), ("coffer_guard", "on"), ("coffer_forget", "kept"),
+                ("coffer_codec", format.rawValue),
+            ] {
+                let row = try #require(try Row.fetchOne(db, sql: "PRAGMA \(pragma)"), "\(pragma)")
+                #expect(String.fromDatabaseValue(row[0] as DatabaseValue) ?? "\(row[0] as Int)" == answer)
+                #expect(row.columnNames.count == 1)
+            }
+        }
+    }
+
     @Test("15 and 16: a page that is cut or zero is an error and not a row", arguments: writable)
     func cutAndZeroPages(format: DatabaseFormat) throws {
         let scene = try DatabaseScene(format)

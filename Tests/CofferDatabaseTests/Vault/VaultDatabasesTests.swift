@@ -251,6 +251,42 @@ struct VaultDatabasesTests {
         }
     }
 
+    /// Cuts the file of a closed database to nothing, or takes it away.
+    private func empty(_ vault: borrowing TemporaryVault, _ name: String, isRemoved: Bool) throws {
+        let folder = vault.location.path.string
+        let file = try #require(
+            try FileManager.default.subpathsOfDirectory(atPath: folder).first { $0.hasSuffix(name) })
+        try FileManager.default.removeItem(atPath: "\(folder)/\(file)")
+        if !isRemoved { try Data().write(to: URL(filePath: "\(folder)/\(file)")) }
+    }
+
+    @Test("A database that is empty now is damage and no new one", arguments: [true, false], [true, false])
+    func shrunk(isRemoved: Bool, isPool: Bool) async throws {
+        try await TemporaryVault.with { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let open = { () async throws -> any DatabaseWriter in
+                isPool ? try await databases.pool("notes") : try await databases.queue("notes")
+            }
+            // One that never got a page is new once more.
+            _ = try await databases.queue("notes")
+            await databases.close()
+            try await fill(await open())
+            await databases.close()
+            #expect(try await count(await open()) == 1)
+            await databases.close()
+            try empty(vault, "notes.db", isRemoved: isRemoved)
+            #expect(await code { _ = try await databases.pool("notes") } == .corrupt)
+            #expect(await code { _ = try await databases.queue("notes") } == .corrupt)
+            #expect(try await databases.remove("notes"))
+            try await fill(await open())
+            let stores = SoupStores.of(vault.session)
+            try await stores.store("drafts").registerSoup("a", indexSpecs: [IndexSpec("a", .string)])
+            await stores.close()
+            try empty(vault, "drafts.db", isRemoved: isRemoved)
+            #expect(await code { _ = try await stores.store("drafts") } == .corrupt)
+        }
+    }
+
     @Test("Wrong names and a second way of opening are errors; stores and databases do not meet")
     func refusals() async throws {
         try await TemporaryVault.with { vault in

@@ -1,0 +1,187 @@
+import CSQLite
+
+/// Looks a hot journal over before SQLite plays it back, and decides which of it is to be believed.
+///
+/// SQLite ends a rollback at the first record whose checksum does not fit, and then deletes the journal:
+/// right for what was never flushed, and the loss of the database for a wrong key or a flipped bit. Where the
+/// two cannot be told apart, the journal stays.
+struct JournalCheck {
+    enum Verdict {
+        /// SQLite may play it back; what begins at `end` or after it is torn.
+        case plays(end: Int64)
+        /// Something in it was changed, or cut off, after it was written.
+        case damaged
+        /// Nothing in it shows that it was written under this key.
+        case unknown
+        /// It cannot be read.
+        case unreadable(Int32)
+    }
+
+    /// One header, and what SQLite makes of it.
+    private struct Segment {
+        let start: Int64
+        let count: UInt32
+        let sumStart: UInt32
+        let databaseSize: UInt32
+        let sectorSize: Int64
+
+        /// Without synchronisation the count is not kept: all that follows are records.
+        var isOpen: Bool { count == UInt32.max }
+    }
+
+    private let lower: LowerFile
+    private let main: MainFile
+    private let sector = Scratch(count: JournalSeal.sectorSize)
+    private let number = Scratch(count: JournalSeal.numberSize)
+    private var record: JournalRecord
+    private var size: Int64 = 0
+    private var isSealed = false
+    /// Whether anything in the journal is authentic.
+    private var isProven: Bool { main.isProven }
+
+    init(lower: LowerFile, main: MainFile) {
+        self.lower = lower
+        self.main = main
+        record = JournalRecord(codec: main.codec)
+    }
+
+    /// The verdict over the whole journal.
+    mutating func run() -> Verdict {
+        guard let size = lower.size else { return .unreadable(SQLITE_IOERR) }
+        self.size = size
+        // Without a whole header nothing of the database was changed yet.
+        guard size >= Int64(sector.region.count) else { return .plays(end: 0) }
+        let result = lower.read(sector.region, at: 0)
+        guard result == SQLITE_OK else { return .unreadable(result) }
+        // A journal that is done with has zeros there.
+        guard sector.region.setBits(in: 0..<JournalSeal.headerSize) > 1 else { return .plays(end: 0) }
+        guard var segment = firstSegment() else { return main.opensFirstPage ? .damaged : .unknown }
+        // The first transaction of a new database, whose salt never came to the disk: nobody can read it.
+        if segment.databaseSize == 0, main.hasNoFirstPage { return .plays(end: size) }
+        if isSealed, !isAuthentic(at: 0) { return main.opensFirstPage ? .damaged : .unknown }
+        if isSealed { main.isProven = true }
+        while true {
+            switch check(segment) {
+            case .end(let end): return finished(end)
+            case .stop(let verdict): return verdict
+            case .goOn(let offset):
+                switch next(at: offset, segment) {
+                case .segment(let following): segment = following
+                case .end(let end): return finished(end)
+                case .stop(let verdict): return verdict
+                }
+            }
+        }
+    }
+
+    private func finished(_ end: Int64) -> Verdict {
+        isProven || main.opensFirstPage ? .plays(end: end) : .unknown
+    }
+
+    // MARK: Headers
+
+    private func isAuthentic(at offset: Int64) -> Bool {
+        main.codec.journalSeal?.isAuthentic(sector.region, at: offset, number: number.region) == true
+    }
+
+    /// The journal's first header; `nil` when it is none.
+    private mutating func firstSegment() -> Segment? {
+        let sectorSize = Int64(sector.region.bigEndian32(20))
+        guard sector.region.part(0, 8).equals(JournalRecord.magic), (32...65536).contains(sectorSize),
+            sectorSize.nonzeroBitCount == 1, sector.region.bigEndian32(24) == UInt32(main.codec.pageSize)
+        else { return nil }
+        isSealed = sectorSize == Int64(JournalSeal.sectorSize) && JournalSeal.isSealed(sector.region)
+        number.region.copy(JournalSeal.number(in: sector.region))
+        return segment(at: 0, sectorSize)
+    }
+
+    private func segment(at offset: Int64, _ sectorSize: Int64) -> Segment {
+        Segment(
+            start: offset + sectorSize, count: sector.region.bigEndian32(8),
+            sumStart: sector.region.bigEndian32(12), databaseSize: sector.region.bigEndian32(16),
+            sectorSize: sectorSize)
+    }
+
+    private enum Next {
+        case segment(Segment)
+        case end(Int64)
+        case stop(Verdict)
+    }
+
+    /// What stands where a header may follow.
+    private func next(at offset: Int64, _ previous: Segment) -> Next {
+        let place = (offset + previous.sectorSize - 1) / previous.sectorSize * previous.sectorSize
+        guard place + previous.sectorSize <= size else { return .end(place) }
+        let result = lower.read(sector.region, at: place)
+        guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE else {
+            return .stop(.unreadable(result))
+        }
+        let mark = sector.region.part(0, 8)
+        if isSealed {
+            let isOwn = JournalSeal.number(in: sector.region).equals(number.region)
+            // What a former transaction left has another number.
+            guard isAuthentic(at: place) else { return isOwn ? .stop(.damaged) : .end(place) }
+        } else if mark.distance(to: JournalRecord.magic) == 1 {
+            return .stop(.damaged)
+        }
+        guard mark.equals(JournalRecord.magic) else { return .end(place) }
+        return .segment(segment(at: place, previous.sectorSize))
+    }
+
+    // MARK: Records
+
+    private enum Progress {
+        case goOn(Int64)
+        case end(Int64)
+        case stop(Verdict)
+    }
+
+    private mutating func check(_ segment: Segment) -> Progress {
+        var offset = segment.start
+        let count = segment.isOpen ? (size - segment.start) / record.size : Int64(segment.count)
+        for _ in 0..<count {
+            switch record.read(lower, at: offset, start: segment.sumStart) {
+            case .whole where record.number <= segment.databaseSize: main.isProven = true
+            case .whole, .altered, .flipped: return .stop(damage)
+            case .unreadable(let code): return .stop(.unreadable(code))
+            case .torn: return torn(at: offset, segment)
+            }
+            offset += record.size
+        }
+        // A record more than the header counts: the count is wrong.
+        guard !isSealed, !segment.isOpen else { return .goOn(offset) }
+        if case .whole = record.read(lower, at: offset, start: segment.sumStart) { return .stop(damage) }
+        return .goOn(offset)
+    }
+
+    /// What was found is damage, when the key is known to be the right one.
+    private var damage: Verdict { isProven || main.opensFirstPage ? .damaged : .unknown }
+
+    /// Whether a crash can have torn the record at `offset`: then nothing that was written after it is there.
+    private mutating func torn(at offset: Int64, _ segment: Segment) -> Progress {
+        if segment.isOpen { return isFollowed(offset, segment) ? .stop(damage) : .end(offset) }
+        // What this file's headers count was flushed before.
+        if isSealed { return .stop(damage) }
+        // Pages of the database are changed only after the records of their segment were flushed.
+        var place = segment.start
+        while place < segment.start + Int64(segment.count) * record.size, place < size {
+            if case .whole = record.read(lower, at: place, start: segment.sumStart),
+                !main.has(record.page, as: record.number)
+            {
+                return .stop(damage)
+            }
+            place += record.size
+        }
+        return .end(offset)
+    }
+
+    /// Whether a whole record of the segment stands after the one at `offset`.
+    private mutating func isFollowed(_ offset: Int64, _ segment: Segment) -> Bool {
+        var place = offset + record.size
+        while place + record.size <= size {
+            if case .whole = record.read(lower, at: place, start: segment.sumStart) { return true }
+            place += record.size
+        }
+        return false
+    }
+}

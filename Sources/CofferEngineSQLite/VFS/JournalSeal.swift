@@ -1,0 +1,57 @@
+import CofferEngine
+
+/// Authenticates the headers of a rollback journal, in the bytes of their sector that SQLite leaves unused.
+///
+/// SQLite takes the number of records, the database's former size and the rest of a header on trust. After
+/// its 28 bytes stand the journal's own random number (16) and the tag (32). A journal that SQLCipher wrote,
+/// or Coffer before there were seals, has zeros there.
+struct JournalSeal {
+    static let headerSize = 28
+    static let sectorSize = 512
+    private static let numberOffset = headerSize
+    static let numberSize = 16
+    private static let tagOffset = numberOffset + numberSize
+    private static let tagSize = 32
+
+    private let mac: PageMAC
+    /// The offset, the header, the journal's number.
+    private let work = Scratch(count: 8 + headerSize + numberSize)
+    private let tag = Scratch(count: tagSize)
+
+    /// `nil` when OpenSSL refuses, which it does for want of memory only.
+    init?(keys: DerivedKeys) {
+        guard let key = try? keys.journalKey(), let mac = PageMAC("SHA256", size: Self.tagSize, key: key.span)
+        else { return nil }
+        self.mac = mac
+    }
+
+    /// Puts number and tag into a sector that begins with a header.
+    func seal(_ sector: Region, at offset: Int64, number: Region) -> Bool {
+        sector.copy(number, at: Self.numberOffset)
+        return authenticate(
+            sector, at: offset, number: number, tag: sector.part(Self.tagOffset, Self.tagSize))
+    }
+
+    /// Whether the sector has the header that the journal of this number has at this place.
+    func isAuthentic(_ sector: Region, at offset: Int64, number: Region) -> Bool {
+        authenticate(sector, at: offset, number: number, tag: tag.region)
+            && PageMAC.equal(tag.region, sector.part(Self.tagOffset, Self.tagSize))
+    }
+
+    private func authenticate(_ sector: Region, at offset: Int64, number: Region, tag: Region) -> Bool {
+        work.region.setBigEndian32(UInt32(truncatingIfNeeded: offset >> 32), at: 0)
+        work.region.setBigEndian32(UInt32(truncatingIfNeeded: offset), at: 4)
+        work.region.copy(sector.part(0, Self.headerSize), at: 8)
+        work.region.copy(number, at: 8 + Self.headerSize)
+        let body = work.region.part(8, work.region.count - 8)
+        return mac.authenticate(body, number: work.region.part(0, 8), tag: tag)
+    }
+
+    /// Whether there is a seal at all.
+    static func isSealed(_ sector: Region) -> Bool {
+        !sector.part(numberOffset, numberSize + tagSize).isZero
+    }
+
+    /// The number that stands in the sector.
+    static func number(in sector: Region) -> Region { sector.part(numberOffset, numberSize) }
+}

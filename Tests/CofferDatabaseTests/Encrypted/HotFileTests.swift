@@ -1,0 +1,171 @@
+import CofferBase
+import CofferCrypto
+import CofferDatabase
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
+private let journals = ["delete", "persist", "truncate"]
+private let all = ["delete", "persist", "truncate", "wal"]
+
+/// The table "What a crash left" of CofferDatabase's documentation, cell by cell: the rows are right, or
+/// there is an error and no byte of the evidence is gone.
+@Suite struct HotFileTests {
+    @Test("Whole: the rows are right", arguments: writable, all)
+    func whole(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        #expect(try hot.read() == HotScene.right)
+    }
+
+    @Test("A journal torn in what was never flushed: the rows are right", arguments: writable, journals)
+    func tornJournal(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        let end = hot.syncedEnd
+        #expect(end > 4096 && end < hot.log.count)
+        var garbled = hot.log
+        for index in max(end, garbled.count - 3000)..<garbled.count { garbled[index] ^= 0x5a }
+        for torn in [garbled, Array(hot.log[..<max(end, hot.log.count - 3000)]), Array(hot.log[..<end])] {
+            try hot.restore(log: torn)
+            #expect(try hot.read() == HotScene.right)
+        }
+    }
+
+    @Test("A WAL torn at its end: what it does not hold is not there", arguments: writable)
+    func tornWAL(format: DatabaseFormat) throws {
+        let hot = try HotScene(format, "wal")
+        for count in [0, 20, 32, 40, 5000, hot.log.count - 1] {
+            try hot.restore(log: Array(hot.log[..<count]))
+            #expect(try hot.read() == [])
+        }
+    }
+
+    @Test("A journal that is cut in what was flushed: an error", arguments: writable, journals)
+    func cutJournal(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        for count in [4000, 600 + 4104, hot.syncedEnd - 4000] {
+            let cut = Array(hot.log[..<count])
+            try hot.restore(log: cut)
+            #expect(hot.failureCode() == .corrupt)
+            #expect(try hot.isUntouched(log: cut))
+        }
+    }
+
+    @Test("Another key: an error, and the right one finds the rows", arguments: writable, all)
+    func otherKey(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        let other = [UInt8].counting(32, from: 99)
+        let salt = [UInt8].counting(format == .gcm1 ? 6 : 16)
+        let keys: [() throws -> DatabaseKey] = [
+            { try .raw(SecretBytes.copying(other.span), format: format) },
+            { try .raw(SecretBytes.copying(other.span), format: format, salt: salt) },
+            { try .passphrase(SecretBytes.copying(other.span), format: format) },
+        ]
+        for key in keys {
+            #expect(hot.failureCode(key) == .notAuthentic)
+            #expect(try hot.isUntouched())
+        }
+        #expect(try hot.read() == HotScene.right)
+    }
+
+    @Test("Another format: an error, and the right one finds the rows", arguments: writable, all)
+    func otherFormat(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        let others: [DatabaseFormat] = [.gcm1, .sqlcipher4, .sqlcipher3]
+        for other in others where other != format {
+            let code = try #require(hot.failureCode { try hot.scene.key(other) })
+            #expect([.foreign, .notAuthentic, .readOnly].contains(code), "\(other): \(code)")
+            #expect(try hot.isUntouched())
+        }
+        #expect(try hot.read() == HotScene.right)
+    }
+
+    @Test("Another database's journal or WAL: an error", arguments: writable, all)
+    func foreign(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        let others = [
+            try HotScene(format, journal, keyBytes: .counting(32, from: 40)).log,
+            try HotScene(format == .gcm1 ? .sqlcipher4 : .gcm1, journal).log,
+        ]
+        _ = try hot.read()
+        let main = try hot.scene.bytes()
+        for log in others {
+            try hot.restore(main: main, log: log)
+            #expect(hot.failureCode() != nil)
+            #expect(try hot.isUntouched(main: main, log: log))
+        }
+        try hot.restore(main: main, log: [])
+        #expect(try hot.read() == HotScene.right)
+    }
+
+    @Test("One flipped bit in a journal: right rows or an error", arguments: writable, journals)
+    func flippedJournal(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        var source = SystemRandomNumberGenerator()
+        var refused = 0
+        // Some bits of the first header, then some anywhere. Tests/Faults/database_flips.py does more.
+        let header = (0..<28 * 8).shuffled().prefix(60).map { ($0 / 8, UInt8($0 % 8)) }
+        let others = (0..<40).map { _ in
+            (Int.random(in: 28..<hot.syncedEnd, using: &source), UInt8.random(in: 0..<8, using: &source))
+        }
+        for (place, bit) in header + others {
+            var flipped = hot.log
+            flipped[place] ^= 1 << bit
+            try hot.restore(log: flipped)
+            do throws(CofferError) {
+                #expect(try hot.read() == HotScene.right, "byte \(place), bit \(bit)")
+            } catch {
+                refused += 1
+                #expect(error.code == .corrupt, "byte \(place), bit \(bit): \(error)")
+                #expect(try hot.isUntouched(log: flipped), "byte \(place), bit \(bit)")
+            }
+        }
+        #expect(refused > 40)
+    }
+
+    @Test("One flipped bit in a journal without seals, as SQLCipher writes them", arguments: writable)
+    func flippedWithoutSeal(format: DatabaseFormat) throws {
+        let hot = try HotScene(format, "delete")
+        var log = hot.log
+        for header in hot.headers {
+            log.replaceSubrange(header + 28..<header + 512, with: [UInt8](repeating: 0, count: 484))
+        }
+        try hot.restore(log: log)
+        #expect(try hot.read() == HotScene.right)
+        var source = SystemRandomNumberGenerator()
+        // The former size of the database, 16 to 19, stands nowhere else.
+        let fields = (Array(0..<16) + Array(20..<28)).flatMap { place in (0..<8).map { (place, UInt8($0)) } }
+        let header = fields.shuffled().prefix(80)
+        let others = (0..<60).map { _ in
+            (Int.random(in: 28..<hot.syncedEnd, using: &source), UInt8.random(in: 0..<8, using: &source))
+        }
+        for (place, bit) in header + others {
+            var flipped = log
+            flipped[place] ^= 1 << bit
+            try hot.restore(log: flipped)
+            if let rows = try? hot.read() {
+                #expect(rows == HotScene.right, "byte \(place), bit \(bit)")
+            } else {
+                #expect(try hot.isUntouched(log: flipped), "byte \(place), bit \(bit)")
+            }
+        }
+    }
+
+    @Test("One flipped bit in a WAL: what SQLite makes of it, or an error", arguments: writable)
+    func flippedWAL(format: DatabaseFormat) throws {
+        let hot = try HotScene(format, "wal")
+        var source = SystemRandomNumberGenerator()
+        for _ in 0..<60 {
+            var flipped = hot.log
+            flipped[Int.random(in: 0..<flipped.count, using: &source)] ^= 1 << UInt8.random(in: 0..<8)
+            try hot.restore(log: flipped)
+            guard let rows = try? hot.read() else {
+                #expect(try hot.isUntouched(log: flipped))
+                continue
+            }
+            // One transaction: it is there, or SQLite's checksum ended before it.
+            #expect(rows == HotScene.right || rows == [])
+        }
+    }
+}

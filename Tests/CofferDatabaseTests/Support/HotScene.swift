@@ -1,0 +1,86 @@
+import CofferBase
+import CofferCrypto
+import CofferDatabase
+import Foundation
+import GRDB
+import SystemPackage
+import TestSupport
+import Testing
+
+/// A database as a killed process left it, with its journal or its WAL, to be damaged and opened again and
+/// again.
+///
+/// With a WAL its rows are committed there; with a journal they are in the database, and a change of all of
+/// them was under way.
+final class HotScene {
+    static let rows = 300
+    static let right = (0..<rows).map { "row \($0) " + String(repeating: "y", count: 900) }
+
+    let scene: DatabaseScene
+    let suffix: String
+    let main: [UInt8]
+    let log: [UInt8]
+
+    init(_ format: DatabaseFormat, _ journal: String, keyBytes: [UInt8] = .counting(32, from: 7)) throws {
+        let scene = try DatabaseScene(format, keyBytes: keyBytes)
+        let suffix = journal == "wal" ? "-wal" : "-journal"
+        let agent = try #require(
+            Helper([
+                DatabaseAgent.path, "hot", format.rawValue, keyBytes.hex, scene.pathText, journal,
+                "\(Self.rows)",
+            ]))
+        agent.kill()
+        let (main, log) = (try scene.bytes(), try scene.bytes(suffix))
+        guard log.count > 3 * 4096 else { throw CofferError(.internalFailure, "The journal is not hot.") }
+        (self.main, self.log, self.suffix) = (main, log, suffix)
+        self.scene = scene
+    }
+
+    /// Puts the files there: as they were found, but for what is said otherwise.
+    func restore(main: [UInt8]? = nil, log: [UInt8]? = nil) throws {
+        for name in try scene.scratch.names() {
+            try FileManager.default.removeItem(atPath: scene.scratch.path.appending(name).string)
+        }
+        try scene.write(main ?? self.main)
+        try scene.write(log ?? self.log, suffix)
+    }
+
+    /// The rows under the scene's own key, or another.
+    func read(_ key: (() throws -> DatabaseKey)? = nil) throws(CofferError) -> [String] {
+        do {
+            let queue = try EncryptedDatabase.queue(at: scene.path, key: key?() ?? scene.key())
+            return try queue.read { db in
+                guard try integrity(db) == "ok" else { throw CofferError(.corrupt, "integrity") }
+                guard try db.tableExists("t") else { return [] }
+                return try String.fetchAll(db, sql: "SELECT body FROM t ORDER BY id")
+            }
+        } catch {
+            throw EncryptedDatabase.failure(error)
+        }
+    }
+
+    /// The code that reading fails with.
+    func failureCode(_ key: (() throws -> DatabaseKey)? = nil) -> CofferError.Code? {
+        failure { _ = try read(key) }
+    }
+
+    /// Whether the files still are what was put there.
+    func isUntouched(main: [UInt8]? = nil, log: [UInt8]? = nil) throws -> Bool {
+        let found = (try scene.bytes(), try scene.bytes(suffix))
+        return found.0 == main ?? self.main && found.1 == log ?? self.log
+    }
+
+    /// Where a journal's headers stand that SQLite has marked, and where the records end that they count.
+    private var layout: (headers: [Int], end: Int) {
+        var (headers, end, place): ([Int], Int, Int) = ([], 0, 0)
+        while place + 512 <= log.count, log[place..<place + 4].elementsEqual([0xd9, 0xd5, 0x05, 0xf9]) {
+            headers.append(place)
+            end = place + 512 + Int(number(log[place + 8..<place + 12])) * (4096 + 8)
+            place = (end + 511) / 512 * 512
+        }
+        return (headers, end)
+    }
+
+    var headers: [Int] { layout.headers }
+    var syncedEnd: Int { layout.end }
+}

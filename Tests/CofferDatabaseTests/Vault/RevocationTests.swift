@@ -1,0 +1,139 @@
+import Coffer
+import CofferBase
+import CofferDatabase
+import CofferTesting
+import GRDB
+import Synchronization
+import TestSupport
+import Testing
+
+/// Every way of the README and the documentation to a vault's rows, with and without its owner kept: after a
+/// lock, a close and a wipe nothing reads and nothing writes.
+@Suite("A vault's databases after its end, whatever the program keeps")
+struct RevocationTests {
+    enum End: CaseIterable {
+        case lock, close, wipe
+
+        func of(_ session: Session) async throws {
+            switch self {
+            case .lock: session.lock()
+            case .close: session.close()
+            case .wipe: _ = try await session.wipe()
+            }
+        }
+    }
+
+    /// What a program holds of the way it came.
+    enum Owner: CaseIterable {
+        case kept, gone
+    }
+
+    private final class Box: Sendable {
+        private let owner = Mutex<(any Sendable)?>(nil)
+        func keep(_ value: any Sendable) { owner.withLock { $0 = value } }
+    }
+
+    private func expectLocked(_ writer: some DatabaseWriter) async {
+        let reads: [@Sendable (Database) throws -> Void] = [
+            { _ = try String.fetchOne($0, sql: "SELECT x FROM t") }, { _ = try $0.tableExists("t") },
+        ]
+        for use in reads { await expectLocked { try await writer.read(use) } }
+        let writes =
+            reads + [
+                { try $0.execute(sql: "INSERT INTO t VALUES ('more')") },
+                { try $0.execute(sql: "CREATE TABLE u (x)") },
+            ]
+        for use in writes {
+            await expectLocked { try await writer.write(use) }
+            await expectLocked { try await writer.writeWithoutTransaction(use) }
+        }
+    }
+
+    private func expectLocked(_ use: () async throws -> Void) async {
+        do {
+            try await use()
+            Issue.record("A database was used after the end of its vault.")
+        } catch {
+            #expect(EncryptedDatabase.failure(error).code == .locked, "\(error)")
+            // What GRDB's own error says, too.
+            #expect(!"\(error)".contains("disk I/O error"), "\(error)")
+        }
+    }
+
+    @Test("VaultDatabases.of(session).pool(…) in one line", arguments: End.allCases, Owner.allCases)
+    func pool(_ end: End, _ owner: Owner) async throws {
+        let box = Box()
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let pool: DatabasePool
+            if owner == .kept {
+                let databases = VaultDatabases.of(vault.session)
+                box.keep(databases)
+                pool = try await databases.pool("notes")
+            } else {
+                pool = try await VaultDatabases.of(vault.session).pool("notes")
+            }
+            try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
+            try await end.of(vault.session)
+            await expectLocked(pool)
+        }
+    }
+
+    @Test("VaultDatabases.of(session).queue(…) in one line", arguments: End.allCases, Owner.allCases)
+    func queue(_ end: End, _ owner: Owner) async throws {
+        let box = Box()
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultDatabases.of(vault.session)
+            if owner == .kept { box.keep(databases) }
+            let queue = try await databases.queue("notes")
+            try await queue.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
+            try await end.of(vault.session)
+            await expectLocked(queue)
+        }
+    }
+
+    @Test("SoupStores.of(session).store(…) in one line", arguments: End.allCases, Owner.allCases)
+    func soups(_ end: End, _ owner: Owner) async throws {
+        let box = Box()
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let store: SoupStore
+            if owner == .kept {
+                let stores = SoupStores.of(vault.session)
+                box.keep(stores)
+                store = try await stores.store("drafts")
+            } else {
+                store = try await SoupStores.of(vault.session).store("drafts")
+            }
+            let storage = try await SecureLocalStorage.open(in: store)
+            try await storage.setItem("theme", "dark")
+            try await end.of(vault.session)
+            #expect(await code { _ = try await storage.getItem("theme") } == .locked)
+            #expect(await code { try await storage.setItem("theme", "light") } == .locked)
+            #expect(await code { _ = try await store.count(in: SecureLocalStorage.defaultSoup) } == .locked)
+        }
+    }
+
+    @Test("VaultSoupDatabases(session).open(…) in one line", arguments: End.allCases)
+    func databases(_ end: End) async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let writer = try await VaultSoupDatabases(vault.session).open(SoupStoreName("drafts", .user))
+            try await writer.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
+            try await end.of(vault.session)
+            await expectLocked(writer)
+        }
+    }
+
+    @Test("A pool alone keeps its session, and a lock by another session's wipe reaches it")
+    func sessionGoes() async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+            try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
+            vault.session.lock()
+            await expectLocked(pool)
+            try await vault.session.unlock(with: Passcode(copying: "2468"))
+            // The old one stays ended, a new one has the rows.
+            await expectLocked(pool)
+            let again = try await VaultDatabases.of(vault.session).pool("notes")
+            #expect(try await again.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "row")
+        }
+    }
+}

@@ -95,7 +95,7 @@ final class TokenExport: Sendable {
             guard protection.mayMove, length <= bytes.count - 7 else { throw damaged }
             let metadata = bytes.extracting(7..<7 + length).copied()
             let info = try TokenInfo.decode(metadata, protection: protection)
-            guard info.id.service != StoreKeys.service else { throw damaged }
+            guard !ReservedServices.contains(info.id.service) else { throw damaged }
             try info.checkLimits()
             let value = try SecretBytes.copying(bytes.extracting((7 + length)...))
             return .token(info, try Token(value))

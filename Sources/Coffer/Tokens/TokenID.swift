@@ -1,7 +1,8 @@
 public import CofferBase
 import CofferCrypto
 
-/// What a token is found by: the service it is for, the account, and its kind. Compared byte for byte.
+/// What a token is found by: the service it is for, the account, and its kind. Compared byte for byte: names
+/// that only look the same, such as "é" in one and in two code points, are two names.
 public struct TokenID: Sendable, Hashable {
     /// The service, such as a host name. 1 to 1024 bytes of UTF-8.
     public let service: String
@@ -20,6 +21,31 @@ public struct TokenID: Sendable, Hashable {
         self.service = service
         self.account = account
         self.kind = kind
+    }
+
+    /// Whether both have the same bytes. Strings themselves compare by canonical equivalence.
+    public static func == (left: TokenID, right: TokenID) -> Bool {
+        left.kind == right.kind && left.service.utf8.elementsEqual(right.service.utf8)
+            && left.account.utf8.elementsEqual(right.account.utf8)
+    }
+
+    /// Feeds the same bytes.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(service.utf8.count)
+        for byte in service.utf8 { hasher.combine(byte) }
+        for byte in account.utf8 { hasher.combine(byte) }
+    }
+
+    /// Whether this name stands before another in lists: by the bytes of service and account, then by kind.
+    func precedes(_ other: TokenID) -> Bool {
+        guard service.utf8.elementsEqual(other.service.utf8) else {
+            return service.utf8.lexicographicallyPrecedes(other.service.utf8)
+        }
+        guard account.utf8.elementsEqual(other.account.utf8) else {
+            return account.utf8.lexicographicallyPrecedes(other.account.utf8)
+        }
+        return kind.rawValue < other.kind.rawValue
     }
 
     /// What the keyring sees instead of the names: a keyed hash of 32 bytes.

@@ -38,7 +38,7 @@ extension TokenVault {
                     let found = Found(bytes: envelope, isVolatile: false)
                     let (info, token) = try open(found, name: name, withValue: true)
                     // The key of a database is of no use without it.
-                    guard let token, info.id.service != StoreKeys.service else { continue }
+                    guard let token, !ReservedServices.contains(info.id.service) else { continue }
                     try writer.add(info, token, to: file)
                     exported += 1
                 }
@@ -118,7 +118,7 @@ extension TokenVault {
     ) throws(CofferError) -> TokenImportReport {
         var report = TokenImportReport()
         var changes: [[UInt8]: KeyringChange] = [:]
-        let waiting = try !core.inbox.entries().allSatisfy(\.isDamaged)
+        let waiting = try core.inbox.entries().contains { $0.state == .waiting }
         // Something older would come over what is imported now.
         guard !waiting else { throw CofferError.locked }
         try export.forEachToken { (info, token) throws(CofferError) in
@@ -154,6 +154,13 @@ extension TokenInfo {
     /// Whether both say the same but for version and date.
     fileprivate func says(the other: TokenInfo) -> Bool {
         id == other.id && protection == other.protection && expires == other.expires
-            && scopes == other.scopes && attributes == other.attributes && !isVolatile
+            && bytes(scopes) == bytes(other.scopes) && !isVolatile
+            && bytes(attributes) == bytes(other.attributes)
+    }
+
+    private func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
+
+    private func bytes(_ attributes: [String: String]) -> [[UInt8]: [UInt8]] {
+        Dictionary(attributes.map { (Array($0.utf8), Array($1.utf8)) }) { first, _ in first }
     }
 }

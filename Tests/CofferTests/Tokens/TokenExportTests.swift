@@ -63,7 +63,7 @@ struct TokenExportTests {
         try await session.tokens.put(
             Token(copying: "volatile"), for: id(20), class: .whenUnlocked, isVolatile: true)
         // Databases stay, and so do their keys.
-        try await session.tokens.put(
+        try await session.tokens.putReserved(
             Token(copying: "key"), for: StoreKeys.id("user", "notes"), class: .whenUnlocked)
         #expect(try await export(session) == TokenExportReport(exported: 3, thisDeviceOnly: 3))
         let status = try FileManager.default.attributesOfItem(atPath: path.string)

@@ -89,13 +89,15 @@ extension TokenVault {
     ///   - path: What ``export(to:passphrase:only:cost:)`` wrote.
     ///   - passphrase: That of the export.
     ///   - replacing: Whether the export's value goes over another one.
+    ///   - allowingExpensive: Whether the file may ask for more than 1 GiB of memory, up to 4 GiB: it does so
+    ///     before anything in it can be authenticated.
     /// - Returns: What became of each.
-    /// - Throws: `wrongPasscode` for another passphrase, `corrupt` for what is not whole,
-    ///   `unsupportedVersion`, `locked`, `wiped`, `busy`, `noSpace`; then nothing was changed, or, in the
-    ///   Secret Service, a part.
+    /// - Throws: `refused` for a file that asks for more memory than is allowed; `wrongPasscode` for another
+    ///   passphrase, `corrupt` for what is not whole, `unsupportedVersion`, `locked`, `wiped`, `busy`,
+    ///   `noSpace`; then nothing was changed, or, in the Secret Service, a part.
     @discardableResult
     public func importTokens(
-        from path: FilePath, passphrase: Passcode, replacing: Bool = false
+        from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
     ) async throws(CofferError) -> TokenImportReport {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
             let file = try Descriptor.open(path, [.read, .nonBlocking])
@@ -103,7 +105,8 @@ extension TokenVault {
                 throw CofferError(.invalidInput, "\(path) is no file.")
             }
             let export = try TokenExport(
-                file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase)
+                file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase,
+                allowingExpensive: allowingExpensive)
             try export.forEachToken { (_, _) throws(CofferError) in try cancellation.check() }
             return try core.home.changingVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)

@@ -191,7 +191,8 @@ let package = Package(
             ],
             swiftSettings: shared),
         .testTarget(
-            name: "CofferCLITests", dependencies: ["CofferCLI", "CofferEngine", "TestSupport"],
+            name: "CofferCLITests",
+            dependencies: ["Coffer", "CofferBase", "CofferCLI", "CofferEngine", "TestSupport"],
             swiftSettings: shared),
     ]
 )

@@ -47,6 +47,10 @@ struct ExportTests {
         bytes[bytes.count - 1] ^= 1
         let bad = try other.file("bad", bytes)
         #expect(try run(other, ["import", bad], passphrase).code == 7)
+        // 4 GiB and 64 passes.
+        bytes.replaceSubrange(32..<40, with: [0, 0x40, 0, 0, 0, 0, 0, 64])
+        let dear = try run(other, ["import", try other.file("dear", bytes)], passphrase)
+        #expect(dear.code == 11 && dear.errorText.contains("--allow-expensive"))
         #expect(try run(other, ["import", file + "-"], passphrase).code == 3)
     }
 

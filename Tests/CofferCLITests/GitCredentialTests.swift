@@ -159,6 +159,59 @@ struct GitCredentialTests {
         }
     }
 
+    @Test("A host with a slash is no path, and nothing in a name is read but its bytes")
+    func names() throws {
+        let helper = try make()
+        let byPath = "protocol=https\nhost=git.example.org\npath=evil/repo\nusername=ada\n"
+        #expect(try helper("store", byPath + "password=of the path\n").code == 0)
+        #expect(try helper("get", byPath).text.contains("of the path"))
+        let refused = [
+            "protocol=https\nhost=git.example.org/evil\npath=repo\n",
+            "protocol=https\nhost=git.example.org/evil/repo\n", "protocol=https\nhost=/\n",
+            "protocol=https://git.example.org/evil/repo\nhost=x\n", "protocol=ht/tps\nhost=x\n",
+            "protocol=https\nhost=git.example.org\r\n", "protocol=https\nhost=git.example.org\u{B}x\n",
+            "protocol=https\nhost=x\npath=a\u{7F}b\n", "protocol=https\nhost=x\u{2029}\n",
+        ]
+        for request in refused {
+            for action in ["get", "store", "erase"] {
+                let run = try helper(action, request + "username=ada\npassword=5ecre7\n")
+                #expect(run.code == 64 && run.output.isEmpty && !run.errorText.contains("5ecre7"))
+            }
+        }
+        let others = [
+            "host=git.example.org\npath=evil/../evil/repo\n", "host=git.example.org\npath=evil//repo\n",
+            "host=git.example.org\npath=evil%2Frepo\n", "host=git.example.org\npath=/evil/repo\n",
+            "host=git.example.org%2Fevil\npath=repo\n", "host=git.example.org%2Fevil%2Frepo\n",
+            "host=GIT.example.org\npath=evil/repo\n", "host=git.example.org.\npath=evil/repo\n",
+            "host=git.example.org\npath=evil/repo/\n", "host=git.example.or\n", "host=git.example.org:443\n",
+            "host=..\npath=git.example.org/evil/repo\n", "path=git.example.org/evil/repo\n",
+        ]
+        for request in others {
+            let run = try helper("get", "protocol=https\n" + request)
+            #expect(run.code == 0 && run.output.isEmpty, "\(request)")
+        }
+        #expect(try helper.home.status()["tokens"] as? Int == 1)
+    }
+
+    @Test("Users that only look the same are two")
+    func unicode() throws {
+        let helper = try make()
+        for (user, password) in [("\u{E9}", "composed"), ("e\u{301}", "decomposed")] {
+            #expect(try helper("store", Self.server + "username=\(user)\npassword=\(password)\n").code == 0)
+        }
+        #expect(try helper.home.status()["tokens"] as? Int == 2)
+        for (user, password) in [("\u{E9}", "composed"), ("e\u{301}", "decomposed")] {
+            let run = try helper("get", Self.server + "username=\(user)\n")
+            #expect(Array(run.output) == Array("username=\(user)\npassword=\(password)\n".utf8))
+        }
+        // KELVIN SIGN is the letter K to a string: as a host it is another, as a key it is none.
+        #expect(try helper("get", "protocol=https\nhost=\u{212A}.example.org\n").output.isEmpty)
+        let erase = Self.server + "username=\u{E9}\npassword=composed\n"
+        #expect(try helper("erase", erase).code == 0)
+        #expect(try helper("get", Self.server + "username=e\u{301}\n").text.contains("decomposed"))
+        #expect(try helper.home.status()["tokens"] as? Int == 1)
+    }
+
     @Test("A locked home says so and asks nobody")
     func locked() throws {
         let helper = try make(passcode: "2468")

@@ -25,7 +25,7 @@ struct UnlockTests {
         #expect(try home.status()["attemptsLeft"] as? Int == 9)
     }
 
-    @Test("A token put while locked waits, is read after an unlock and only then")
+    @Test("A token put while locked waits, and over a stored one until it is accepted")
     func waiting() throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "s", "a", input: Array("old".utf8)).text == "1\n")
@@ -37,8 +37,35 @@ struct UnlockTests {
         }
         #expect(try home.status()["waitingTokens"] as? Int == 2)
         #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
-        #expect(try home("token", "get", "s", "a").text == "second")
+        #expect(try home("token", "get", "s", "a").text == "old")
         #expect(try home.status()["waitingTokens"] == nil)
+        #expect(try home.status()["unconfirmedTokens"] as? Int == 2)
+        let list = try home("token", "list", "--json")
+        let pending = list.json["pending"] as? [[String: Any]] ?? []
+        #expect(list.code == 0 && pending.map { $0["number"] as? Int } == [1, 2])
+        #expect(try home("token", "list").text.contains("#2"))
+        #expect(try home("token", "accept", "s", "a", "--json").errorCode == "ambiguous")
+        #expect(try home("token", "accept", "s", "a", "--number", "3").code == 3)
+        #expect(try home("token", "accept", "s", "a", "--number", "2").text == "2\n")
+        #expect(try home("token", "get", "s", "a").text == "second")
+        #expect(try home.run(["token", "reject", "s", "a"], passcode: "").text == "1\n")
+        #expect(try home.run(["token", "reject", "s", "a"], passcode: "").code == 3)
+        #expect(try home("token", "accept", "s", "a").code == 3)
+        #expect(try home("token", "get", "s", "a").text == "second")
+        #expect(try home.status()["unconfirmedTokens"] == nil)
+    }
+
+    @Test("A new token put while locked is stored at the unlock and marked; a damaged one is named")
+    func waitingNew() throws {
+        let home = try CommandHome()
+        let first = try home.run(["token", "put", "s", "new"], passcode: "", input: Array("new".utf8))
+        #expect(first.text == "0\n")
+        #expect(try home("token", "get", "s", "new").text == "new")
+        let tokens = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        #expect(tokens?.first?["storedWhileLocked"] as? Bool == true)
+        #expect(try home("token", "list").text.contains("stored while locked"))
+        #expect(try home("token", "put", "s", "new", input: Array("newer".utf8)).text == "2\n")
+        #expect(try home("token", "list").text.contains("stored while locked") == false)
         let inbox = home.path + "/vault/inbox"
         let put = try home.run(["token", "put", "s", "b"], passcode: "", input: [1])
         #expect(put.code == 0)
@@ -48,6 +75,18 @@ struct UnlockTests {
         #expect(try home.status()["damagedTokens"] as? Int == 1)
         #expect(try home.run(["token", "discard-damaged"], passcode: "").text == "1\n")
         #expect(try home.status()["damagedTokens"] == nil)
+    }
+
+    @Test("Nobody puts anything under a reserved service, locked or not", arguments: ["", "2468"])
+    func reserved(_ passcode: String) throws {
+        let home = try CommandHome()
+        for service in ["coffer.soups", "coffer.documented", "coffer."] {
+            let put = ["token", "put", service, "database/notes", "--kind", "other", "--json"]
+            let run = try home.run(put, passcode: passcode, input: [1])
+            #expect(run.code == 11 && run.errorCode == "refused", "\(service)")
+        }
+        #expect(try home.run(["token", "put", "coffer", "a"], passcode: passcode, input: [1]).code == 0)
+        #expect(try home.status()["tokens"] as? Int == (passcode.isEmpty ? 0 : 1))
     }
 
     @Test("Unlocking lasts for later commands until lock", .enabled(if: KernelKeyring.isAvailable))

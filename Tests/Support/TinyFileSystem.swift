@@ -1,8 +1,8 @@
 package import CofferEngine
 import SystemPackage
 
-/// A memory file system of four pages, mounted in a namespace of its own by a helper: a full disk without
-/// root.
+/// A memory file system, of four pages unless told, mounted in a namespace of its own by a helper: a full
+/// disk without root.
 package final class TinyFileSystem {
     private let helper: Helper
     private let scratch: ScratchDirectory
@@ -13,9 +13,10 @@ package final class TinyFileSystem {
     }
 
     /// `nil` where the kernel forbids such namespaces.
-    package static func make() throws -> TinyFileSystem? {
+    package static func make(kibibytes: Int = 16) throws -> TinyFileSystem? {
         let scratch = try ScratchDirectory.make()
-        let script = "mount -t tmpfs -o size=16k,mode=700 tmpfs \"$0\" && echo ready && read -r line"
+        let script =
+            "mount -t tmpfs -o size=\(kibibytes)k,mode=700 tmpfs \"$0\" && echo ready && read -r line"
         guard let helper = Helper(["unshare", "-Urm", "sh", "-c", script, scratch.path.string]) else {
             return nil
         }

@@ -20,6 +20,7 @@ from cases import (
     container,
     documented_cbc,
     documented_key,
+    documented_passphrase,
     ed25519,
     gcm,
     hkdf,
@@ -38,6 +39,7 @@ from readme import readme
 FOLDER = Path(__file__).resolve().parent.parent
 FAMILIES = (
     documented_key,
+    documented_passphrase,
     documented_cbc,
     cbc_hmac,
     jose_cbc,

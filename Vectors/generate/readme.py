@@ -64,6 +64,8 @@ skip. It holds no cases itself.
 
 * DOCUMENTED-KEY: key = SHA-256(utf8(uuid) ‖ utf8(label) ‖ passcodeHash), passcodeHash =
   Base64(SHA-256(utf8(passcode))) or nothing when the passcode is empty.
+* DOCUMENTED-PASSPHRASE: passphrase = Base64(SHA-256(utf8(passcode))), or of the uuid where the passcode
+  is empty; as hex of its 44 ASCII bytes.
 * DOCUMENTED-CBC: `message` = IV ‖ AES-CBC with PKCS #5 padding of `msg` under `key` of 16 or 32
   bytes.
 * PBKDF2-CBC: the same under PBKDF2-HMAC-`prf`(`password`, `salt`, `iterationCount`), `keySize`
@@ -112,7 +114,7 @@ skip. It holds no cases itself.
 | `generate/cases/__init__.py`, `padding.py`, `passwords.py`, `aead.py` | what several families share |
 | `generate/cases/cbc.py`, `gcm.py`, `xaes.py`, `chacha.py`, `cbc_hmac.py`, `jose_cbc.py`, `siv.py`, `keywrap.py` | ciphers and key wrapping |
 | `generate/cases/mac.py`, `block_mac.py`, `hkdf.py`, `pbkdf2.py`, `pbes2.py` | MACs and key derivation |
-| `generate/cases/documented_key.py`, `documented_cbc.py` | the documented schemes |
+| `generate/cases/documented_key.py`, `documented_passphrase.py`, `documented_cbc.py` | the documented schemes |
 | `generate/cases/ed25519.py` | signatures |
 | `generate/cases/container.py` | file containers |
 | `generate/cases/order.py` | signed orders |

@@ -135,6 +135,12 @@ def documented_key(algorithm, group, t):
     need(hashlib.sha256((t["uuid"] + t["label"] + text).encode()).digest() == t["key"])
 
 
+def documented_passphrase(algorithm, group, t):
+    need(t["uuid"])
+    text = t["passcode"] if t["passcode"] else t["uuid"]
+    need(base64.b64encode(hashlib.sha256(text.encode()).digest()) == t["passphrase"])
+
+
 def documented_cbc(algorithm, group, t):
     need(len(t["key"]) in (16, 32))
     cbc(t["key"], t["message"][:16], t["msg"], t["message"][16:])
@@ -205,6 +211,7 @@ TYPES = {
     "PbeTest": (pbes2, "password salt iv msg ct", "ct"),
     "EddsaVerify": (eddsa, "msg sig", "sig"),
     "DocumentedKeyTest": (documented_key, "key", "key"),
+    "DocumentedPassphraseTest": (documented_passphrase, "passphrase", "passphrase"),
     "DocumentedCbcTest": (documented_cbc, "key message msg", "message"),
     "Pbkdf2CbcTest": (pbkdf2_cbc, "password salt message msg", "message"),
     "CbcHmacTest": (cbc_hmac, "key aad iv msg ct tag", "tag"),

@@ -1,4 +1,4 @@
-/// What ``Session/moveKeyring(to:)`` did.
+/// What ``Session/moveKeyring(to:passcode:)`` did.
 public struct KeyringMove: Sendable, Equatable {
     /// Where the device key and the tokens were.
     public let from: KeyringBackend

@@ -71,15 +71,25 @@ extension Session {
     /// the old one. Works while locked. After an error or a crash everything is in one place or the other,
     /// and moving may simply be asked for again.
     ///
-    /// - Parameter backend: Where to.
+    /// In the embedded keyring the device key is a file beside what it protects, where any copy of the home
+    /// has it. So moving it there asks for the passcode, where one is set, also of an unlocked session.
+    ///
+    /// - Parameters:
+    ///   - backend: Where to.
+    ///   - passcode: That of the vault, for a move to ``KeyringBackend/file``; counted like an attempt to
+    ///     unlock.
     /// - Returns: What was moved.
-    /// - Throws: `alreadyExists` when they are there; what the Secret Service fails with: `noSessionBus`,
+    /// - Throws: `locked` when a passcode is needed and none was given, `wrongPasscode`, `attemptDelayed`;
+    ///   `alreadyExists` when they are there; what the Secret Service fails with: `noSessionBus`,
     ///   `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`, `promptDismissed`,
     ///   `timedOut`, `interrupted`, `ambiguous`; `wiped`, `busy`.
-    public func moveKeyring(to backend: KeyringBackend) async throws(CofferError) -> KeyringMove {
+    public func moveKeyring(
+        to backend: KeyringBackend, passcode: Passcode? = nil
+    ) async throws(CofferError) -> KeyringMove {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in
-            try core.home.changingVault { (vault) throws(CofferError) in
+            if backend == .file, try core.keyring.backend() != .file { try core.verify(passcode) }
+            return try core.home.changingVault { (vault) throws(CofferError) in
                 try KeyringMover(home: core.home, device: core.device).move(to: backend, in: vault)
             }
         }

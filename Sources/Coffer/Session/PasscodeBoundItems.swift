@@ -54,7 +54,7 @@ extension SessionCore {
     /// What waits for an unlock of that class.
     fileprivate func passcodeBoundWaiting() throws(CofferError) -> [TokenInbox.Entry] {
         try inbox.entries().filter {
-            ProtectionClass(rawValue: $0.rawClass)?.needsPasscode == true && !$0.isDamaged
+            ProtectionClass(rawValue: $0.rawClass)?.needsPasscode == true && $0.state != .damaged
         }
     }
 

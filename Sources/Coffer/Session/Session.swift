@@ -73,7 +73,7 @@ public final class Session: Sendable {
     /// - Returns: The open session.
     /// - Throws: `alreadyExists` when there is a vault; `refused` by the passcode policy or by the
     ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service also
-    ///   what ``moveKeyring(to:)`` throws.
+    ///   what ``moveKeyring(to:passcode:)`` throws.
     public static func create(
         at location: HomeLocation, options: HomeOptions = HomeOptions(), passcode: Passcode?,
         time: TimeSource = .system, interaction: KeyringInteraction = .forbidden
@@ -96,8 +96,8 @@ public final class Session: Sendable {
     ///   - interaction: Whether the user's keyring may ask the user.
     /// - Returns: The open session.
     /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
-    ///   vault in the Secret Service also what ``moveKeyring(to:)`` throws, and `keyringUnavailable` when the
-    ///   service has no device key of this vault.
+    ///   vault in the Secret Service also what ``moveKeyring(to:passcode:)`` throws, and `keyringUnavailable`
+    ///   when the service has no device key of this vault.
     public static func open(
         at location: HomeLocation, time: TimeSource = .system, interaction: KeyringInteraction = .forbidden
     ) async throws(CofferError) -> Session {

@@ -16,6 +16,10 @@ final class SessionCore: Sendable {
     let keyring: VaultKeyring
     /// Where the sealed tokens are that are never stored.
     let volatileTokens: VolatileTokens
+    /// What proves, after a lock, that a value continues the stored one.
+    let tickets = ReplacementTickets()
+    /// What this session stored while locked.
+    let ownWaiting = OwnWaitingTokens()
     /// Seconds without use until the vault locks, as when it was opened.
     let inactivity: Int?
     /// What locks from outside, once somebody asked to listen to it.
@@ -43,7 +47,13 @@ final class SessionCore: Sendable {
         self.hub = hub
         let volatileTokens = VolatileTokens(vaultID: device.vaultID, timeout: keybag.inactivity)
         self.volatileTokens = volatileTokens
-        hub.observe { event in if event.kind.dropsKeys { volatileTokens.clear() } }
+        let (tickets, ownWaiting) = (tickets, ownWaiting)
+        hub.observe { event in
+            if event.kind.dropsKeys { volatileTokens.clear() }
+            guard event.kind == .closed || event.kind == .wiped else { return }
+            tickets.clear()
+            ownWaiting.clear()
+        }
         keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
             heldKeys.noteUse()
         }
@@ -60,13 +70,21 @@ final class SessionCore: Sendable {
     /// Drops every key, as a logout does.
     func close(_ reason: LockReason) {
         let hadKeys = keys.dropAll(wiped: false, reason)
+        dropWaitingState()
         if heldKeys.remove(all: true), !hadKeys { hub.post(SessionEvent(.closed, reason)) }
     }
 
     /// Drops every key from memory, for good.
     func forget() {
         keys.dropAll(wiped: true)
+        dropWaitingState()
         device.forget()
+    }
+
+    /// Drops what a lock leaves for values that are stored behind it.
+    func dropWaitingState() {
+        tickets.clear()
+        ownWaiting.clear()
     }
 
     static func readKeybag(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) -> Keybag
@@ -102,6 +120,11 @@ final class SessionCore: Sendable {
         keys.admit(unwrapped)
         // What hinders it shows to whoever reads tokens; the unlock itself is done.
         try? storeWaitingTokens()
+    }
+
+    /// Evaluates the passcode like an unlock and takes no key in. Without one set, any will do.
+    func verify(_ passcode: Passcode?) throws(CofferError) {
+        _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
     }
 
     /// Adds what a keybag of an earlier release never had. No item can have been stored under it.

@@ -35,6 +35,8 @@ public struct VaultStatus: Sendable, Equatable {
     public var files = 0
     /// Tokens that were stored while locked and wait for an unlock.
     public var waitingTokens = 0
+    /// Such tokens that would replace a stored one and wait for somebody to accept or reject them.
+    public var unconfirmedTokens = 0
     /// Such tokens that are damaged.
     public var damagedTokens = 0
 
@@ -83,6 +85,7 @@ extension Session {
         status.files = try await files.count()
         let waiting = try await tokens.waitingTokens()
         status.waitingTokens = waiting.waiting
+        status.unconfirmedTokens = waiting.unconfirmed
         status.damagedTokens = waiting.damaged
         return status
     }

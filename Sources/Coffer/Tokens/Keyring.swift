@@ -12,6 +12,9 @@ protocol Keyring: Sendable {
     /// Every envelope by its name.
     func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]]
 
+    /// The same without those that are damaged where they lie, and what tells which those are.
+    func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String])
+
     /// How many there are.
     func count() throws(CofferError) -> Int
 
@@ -26,6 +29,11 @@ enum KeyringChange: Sendable, Equatable {
 }
 
 extension Keyring {
+    /// Where damage to one is damage to all, there is nothing to leave out.
+    func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String]) {
+        (try envelopes(), [])
+    }
+
     /// Stores one envelope, in place of the one of that name.
     func put(_ envelope: [UInt8], for name: [UInt8]) throws(CofferError) {
         try apply([name: .put(envelope)])

@@ -7,36 +7,56 @@ import CofferEngine
 ///
 /// Layout: magic (8), version (2), class (2), 4 zero, vault id (16), number (8), keyed name (32), length (4)
 /// and sealed box, HMAC-SHA256 under a key derived from the device key over everything before it (32). In the
-/// box: bytes 0…71 again, length (4) and metadata, value. The tag finds damage, and a box that was moved.
+/// box: bytes 0…71 again, proof (32), token key (32), length (4) and metadata, value. The tag finds damage,
+/// and a box that was moved.
+///
+/// Anybody can seal to a public key. The proof is what tells a value that continues the stored one: see
+/// ``ReplacementTicket``; it is zero where there is none. The token key is the one that the value is stored
+/// under, so that its sender has the ticket for its successor. Boxes of version 1 have neither.
 struct PendingToken {
+    static let version: UInt16 = 2
+
     let number: UInt64
     let protection: ProtectionClass
     let name: [UInt8]
+    private let version: UInt16
     private let box: [UInt8]
 
     private static let tagSize = 32
     private static let what = "waiting token"
 
-    static func seal(
-        _ token: Token, info: TokenInfo, name: [UInt8], number: UInt64, to publicKey: [UInt8],
-        vaultID: VaultID
-    ) throws(CofferError) -> PendingToken {
-        var writer = ByteWriter()
-        writer.append(head(number, info.protection, name, vaultID: vaultID))
-        writer.appendCounted(info.encoded)
-        let metadata = writer.bytes
-        let message = try token.exposing { (value) throws(CofferError) in
-            try GuardedBytes.concatenating(metadata.span, value)
-        }
-        return PendingToken(
-            number: number, protection: info.protection, name: name,
-            box: try SealedBox.seal(message.span, to: publicKey.span))
+    /// Where a value waits, and what it is put with.
+    struct Place {
+        let name: [UInt8]
+        let publicKey: [UInt8]
+        let vaultID: VaultID
+        /// The right to replace what is stored, where the session has it.
+        let ticket: ReplacementTicket?
     }
 
-    /// Opens the box with the class's secret key; `corrupt` when it does not open or is another's.
-    func open(
-        under classKey: ClassKey, vaultID: VaultID
-    ) throws(CofferError) -> (info: TokenInfo, token: Token) {
+    static func seal(
+        _ token: Token, info: TokenInfo, tokenKey: borrowing SecretBytes, number: UInt64, at place: Place
+    ) throws(CofferError) -> PendingToken {
+        let head = head(number, info.protection, place.name, version: version, vaultID: place.vaultID)
+        var metadata = ByteWriter()
+        metadata.appendCounted(info.encoded)
+        let start = try tokenKey.exposing { (key) throws(CofferError) in
+            try GuardedBytes.concatenating(key, metadata.bytes.span)
+        }
+        let rest = try token.exposing { (value) throws(CofferError) in
+            try GuardedBytes.concatenating(start.span, value)
+        }
+        let proof = try place.ticket?.proof(head, rest.span) ?? OpenedToken.noProof
+        let message = try GuardedBytes.concatenating((head + proof).span, rest.span)
+        return PendingToken(
+            number: number, protection: info.protection, name: place.name, version: version,
+            box: try SealedBox.seal(message.span, to: place.publicKey.span))
+    }
+
+    /// Opens the box with the class's secret key; `corrupt` when it does not open, is another's, or is for a
+    /// name that it does not have or may not have.
+    func open(under classKey: ClassKey, device: DeviceRecord) throws(CofferError) -> OpenedToken {
+        let vaultID = device.vaultID
         let message: SecretBytes
         do throws(CofferError) {
             message = try SealedBox.open(box.span, secretKey: classKey.inboxKey(vaultID: vaultID))
@@ -44,23 +64,19 @@ struct PendingToken {
             guard error.code == .notAuthentic else { throw error }
             throw Self.damaged
         }
-        let head = Self.head(number, protection, name, vaultID: vaultID)
-        return try message.exposing { (bytes) throws(CofferError) in
-            guard bytes.count >= head.count + 4, bytes.extracting(..<head.count).copied() == head else {
-                throw Self.damaged
-            }
-            let length = Int(bytes.bigEndian(UInt32.self, at: head.count))
-            let start = head.count + 4
-            guard length <= bytes.count - start else { throw Self.damaged }
-            let metadata = bytes.extracting(start..<start + length).copied()
-            let info = try TokenInfo.decode(metadata, protection: protection)
-            return (info, try Token(SecretBytes.copying(bytes.extracting((start + length)...))))
-        }
+        let head = Self.head(number, protection, name, version: version, vaultID: vaultID)
+        let opened = try OpenedToken(
+            message, head: head, protection: protection, hasProof: version > 1, damaged: Self.damaged)
+        let hash = try opened.info.id.keyedHash(device.nameKey().key)
+        guard hash == name, !ReservedServices.contains(opened.info.id.service),
+            (try? opened.info.checkLimits()) != nil
+        else { throw Self.damaged }
+        return opened
     }
 
     func encoded(device: DeviceRecord) throws(CofferError) -> [UInt8] {
         var writer = ByteWriter()
-        writer.append(Self.head(number, protection, name, vaultID: device.vaultID))
+        writer.append(Self.head(number, protection, name, version: version, vaultID: device.vaultID))
         writer.appendCounted(box)
         return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(Label.inboxMAC))
     }
@@ -76,31 +92,85 @@ struct PendingToken {
         let version = try reader.number(UInt16.self)
         let rawClass = try reader.number(UInt16.self)
         guard isAuthentic, magic == Array(Magic.pendingToken.utf8) else { throw damaged }
-        guard version == 1, let protection = ProtectionClass(rawValue: rawClass) else {
-            throw CofferError(.unsupportedVersion, "A waiting token was stored by a newer release.")
-        }
+        guard (1...Self.version).contains(version), let protection = ProtectionClass(rawValue: rawClass)
+        else { throw CofferError(.unsupportedVersion, "A waiting token was stored by a newer release.") }
         try reader.skip(4)
         guard try reader.take(16) == device.vaultID.bytes else { throw damaged }
         let number = try reader.number(UInt64.self)
         let name = try reader.take(32)
         let box = try reader.counted()
         guard reader.remaining == 0 else { throw damaged }
-        return PendingToken(number: number, protection: protection, name: name, box: box)
+        return PendingToken(
+            number: number, protection: protection, name: name, version: version, box: box)
     }
 
     private static var damaged: CofferError { CofferError(.corrupt, "A \(what) is damaged.") }
 
     private static func head(
-        _ number: UInt64, _ protection: ProtectionClass, _ name: [UInt8], vaultID: VaultID
+        _ number: UInt64, _ protection: ProtectionClass, _ name: [UInt8], version: UInt16, vaultID: VaultID
     ) -> [UInt8] {
         var writer = ByteWriter()
         writer.append(Array(Magic.pendingToken.utf8))
-        writer.append(UInt16(1))
+        writer.append(version)
         writer.append(protection.rawValue)
         writer.append([0, 0, 0, 0])
         writer.append(vaultID.bytes)
         writer.append(number)
         writer.append(name)
         return writer.bytes
+    }
+}
+
+/// A waiting token out of its box. That it opened says nothing of who sealed it.
+final class OpenedToken: Sendable {
+    static let noProof = [UInt8](repeating: 0, count: 32)
+
+    let info: TokenInfo
+    let token: Token
+    /// The key that the value is to be sealed under.
+    let tokenKey: SymmetricKey
+    private let message: SecretBytes
+    private let head: [UInt8]
+    private let proof: [UInt8]
+
+    init(
+        _ message: consuming SecretBytes, head: [UInt8], protection: ProtectionClass, hasProof: Bool,
+        damaged: CofferError
+    ) throws(CofferError) {
+        let start = head.count + (hasProof ? 64 : 0)
+        let (info, token, proof) = try message.exposing { (bytes) throws(CofferError) in
+            guard bytes.count >= start + 4, bytes.extracting(..<head.count).copied() == head else {
+                throw damaged
+            }
+            let length = Int(bytes.bigEndian(UInt32.self, at: start))
+            guard length <= bytes.count - start - 4 else { throw damaged }
+            let end = start + 4 + length
+            let info = try TokenInfo.decode(
+                bytes.extracting(start + 4..<end).copied(), protection: protection)
+            let proof = hasProof ? bytes.extracting(head.count..<head.count + 32).copied() : Self.noProof
+            return (info, try Token(SecretBytes.copying(bytes.extracting(end...))), proof)
+        }
+        let key =
+            if hasProof {
+                try message.exposing { (bytes) throws(CofferError) in
+                    try SymmetricKey.copying(bytes.extracting(head.count + 32..<start))
+                }
+            } else {
+                try SymmetricKey.random()
+            }
+        self.info = info
+        self.token = token
+        self.tokenKey = key
+        self.head = head
+        self.proof = proof
+        self.message = message
+    }
+
+    /// Whether its sender had `ticket`.
+    func isProved(by ticket: ReplacementTicket) throws(CofferError) -> Bool {
+        guard proof != Self.noProof else { return false }
+        return try message.exposing { (bytes) throws(CofferError) in
+            try ticket.isValid(proof, head, bytes.extracting((head.count + 32)...))
+        }
     }
 }

@@ -58,6 +58,13 @@ final class SecretServiceKeyring: Keyring {
     }
 
     func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] {
+        let (envelopes, damaged) = try readableEnvelopes()
+        if let path = damaged.first { throw Self.damaged(path) }
+        return envelopes
+    }
+
+    func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String]) {
+        var damaged: [String] = []
         var time = client.deadline()
         let paths = try find(shared, time)
         if paths.isEmpty { try client.requireReadable(time) }
@@ -67,14 +74,14 @@ final class SecretServiceKeyring: Keyring {
             let batch = Array(paths[start..<min(start + Self.batch, paths.count)])
             for (path, secret) in try client.secrets(of: batch, time) {
                 guard let (name, envelope) = Self.decode(secret) else {
-                    if try isOurs(path, time) { throw Self.damaged(path) }
+                    if try isOurs(path, time) { damaged.append(path) }
                     continue
                 }
                 if let other = found[name] { throw Self.ambiguous([other.path, path]) }
                 found[name] = (path, envelope)
             }
         }
-        return found.mapValues(\.envelope)
+        return (found.mapValues(\.envelope), damaged)
     }
 
     func count() throws(CofferError) -> Int {

@@ -12,7 +12,8 @@ struct TokenEnvelope {
     static let version: UInt8 = 1
 
     let protection: ProtectionClass
-    private let wrappedKey: WrappedKey
+    /// Another one for each version.
+    let wrappedKey: WrappedKey
     private let metadata: [UInt8]
     private let value: [UInt8]
 
@@ -27,7 +28,15 @@ struct TokenEnvelope {
     static func seal(
         _ token: Token, info: TokenInfo, name: [UInt8], under classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> TokenEnvelope {
-        let key = try SymmetricKey.random()
+        try seal(
+            token, info: info, name: name, key: SymmetricKey.random(), under: classKey, vaultID: vaultID)
+    }
+
+    /// Seals under a token key that nothing else is sealed under.
+    static func seal(
+        _ token: Token, info: TokenInfo, name: [UInt8], key: borrowing SymmetricKey,
+        under classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> TokenEnvelope {
         let keyContext = context(.key, protection: info.protection, name: name, vaultID: vaultID)
         let metadataContext = context(.metadata, protection: info.protection, name: name, vaultID: vaultID)
         let valueContext = context(.value, protection: info.protection, name: name, vaultID: vaultID)
@@ -62,6 +71,15 @@ struct TokenEnvelope {
             guard error.code == .notAuthentic else { throw error }
             throw CofferError(.corrupt, "A stored token is damaged.")
         }
+    }
+
+    /// The right to replace this version.
+    func ticket(
+        name: [UInt8], under classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> ReplacementTicket {
+        let keyContext = Self.context(.key, protection: protection, name: name, vaultID: vaultID)
+        let key = try wrappedKey.unwrap(under: classKey.tokenKEK, context: keyContext.span)
+        return try ReplacementTicket(of: key, name: name)
     }
 
     var encoded: [UInt8] {
@@ -103,10 +121,12 @@ extension TokenInfo {
         writer.append(UInt16(scopes.count))
         for scope in scopes { writer.appendText(scope) }
         writer.append(UInt16(attributes.count))
-        for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
+        let sorted = attributes.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        for (name, value) in sorted {
             writer.appendText(name)
             writer.appendText(value)
         }
+        if isStoredWhileLocked { writer.append(UInt8(1)) }
         return writer.bytes
     }
 
@@ -128,10 +148,12 @@ extension TokenInfo {
             let name = try reader.text()
             attributes[name] = try reader.text()
         }
-        return TokenInfo(
+        var info = TokenInfo(
             id: id, version: version, protection: protection, stored: stored,
             expires: hasExpiry ? expiry : nil,
             scopes: scopes, attributes: attributes)
+        if reader.remaining > 0 { info.isStoredWhileLocked = try reader.number(UInt8.self) == 1 }
+        return info
     }
 }
 

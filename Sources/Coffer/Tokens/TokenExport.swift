@@ -95,7 +95,7 @@ final class TokenExport: Sendable {
             guard protection.mayMove, length <= bytes.count - 7 else { throw damaged }
             let metadata = bytes.extracting(7..<7 + length).copied()
             let info = try TokenInfo.decode(metadata, protection: protection)
-            guard info.id.service != StoreKeys.service else { throw damaged }
+            guard !ReservedServices.contains(info.id.service) else { throw damaged }
             try info.checkLimits()
             let value = try SecretBytes.copying(bytes.extracting((7 + length)...))
             return .token(info, try Token(value))
@@ -178,11 +178,21 @@ final class TokenExport: Sendable {
     private let head: [UInt8]
     private let keys: Keys
 
+    /// The most memory that a file may ask for before anything in it is authenticated: 1 GiB.
+    static let usualMemoryKiB = 1 << 20
+
     /// Takes a whole export; `wrongPasscode` when it is of another passphrase.
-    init(_ bytes: [UInt8], passphrase: Passcode) throws(CofferError) {
+    init(_ bytes: [UInt8], passphrase: Passcode, allowingExpensive: Bool) throws(CofferError) {
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.damaged }
         let head = Array(bytes[..<Self.fieldsSize])
-        let keys = try Keys(passphrase, Head.decode(head))
+        let fields = try Head.decode(head)
+        guard fields.cost.memoryKiB <= Self.usualMemoryKiB || allowingExpensive else {
+            throw CofferError(
+                .refused,
+                "This file asks for \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
+                    + "passes before anything in it can be checked. If you know who wrote it, allow it.")
+        }
+        let keys = try Keys(passphrase, fields)
         let tag = bytes.span.extracting(Self.fieldsSize..<Self.fieldsSize + Self.tagSize)
         guard try HMAC.isValid(tag, for: head.span, key: keys.tag) else {
             throw CofferError(

@@ -56,9 +56,10 @@ struct TokenFile {
         return Snapshot(contents, status: status, file: file)
     }
 
-    /// Whether `snapshot` is what the vault holds now.
+    /// Whether `snapshot` is what the vault holds now. Changes replace the file, but on a full disk an
+    /// erasure writes over it: the same file of another size.
     func isCurrent(_ snapshot: Snapshot, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
-        try vault.status(of: Self.fileName)?.isSameFile(as: snapshot.status) ?? false
+        try vault.status(of: Self.fileName) == snapshot.status
     }
 
     /// Replaces the file. Only under the home's lock, with contents read under it.
@@ -81,14 +82,9 @@ struct TokenFile {
             try file.write(sealed.span, at: 0)
             try file.sync()
         } catch {
-            // On a full disk, what has nothing to spare is written over the old one.
-            guard error.code == .noSpace, spared.isEmpty else { throw error }
+            guard error.code == .noSpace else { throw error }
             try vault.removeTree(Self.erasedName, overwriting: true)
-            try vault.overwrite(Self.fileName)
-            let file = try vault.open(Self.fileName, .readWrite)
-            try file.write(sealed.span, at: 0)
-            try file.truncate(to: Int64(sealed.count))
-            return try file.sync()
+            return try overwrite(with: sealed, in: vault)
         }
         if try vault.status(of: Self.fileName) == nil {
             try vault.rename(Self.erasedName, to: Self.fileName)
@@ -98,6 +94,24 @@ struct TokenFile {
         try vault.sync()
         try vault.removeTree(Self.erasedName, overwriting: true)
         try vault.sync()
+    }
+
+    /// Erases in place: on a full disk there is room for what is there alone. What is spared goes over the
+    /// old bytes in one write, so that it is missing at no time but in a power cut within that write.
+    private func overwrite(with sealed: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
+        let file = try vault.open(Self.fileName, .readWrite)
+        let size = try file.status().size
+        try file.write(sealed.span, at: 0)
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        var offset = Int64(sealed.count)
+        while offset < size {
+            let count = Int(min(Int64(zeros.count), size - offset))
+            try file.write(zeros.span.extracting(..<count), at: offset)
+            offset += Int64(count)
+        }
+        try file.sync()
+        try file.truncate(to: Int64(sealed.count))
+        try file.sync()
     }
 
     private var damaged: CofferError { CofferError(.corrupt, "The token file is damaged.") }

@@ -1,7 +1,8 @@
 public import CofferBase
 import CofferCrypto
 
-/// What a token is found by: the service it is for, the account, and its kind. Compared byte for byte.
+/// What a token is found by: the service it is for, the account, and its kind. Compared byte for byte: names
+/// that only look the same, such as "é" in one and in two code points, are two names.
 public struct TokenID: Sendable, Hashable {
     /// The service, such as a host name. 1 to 1024 bytes of UTF-8.
     public let service: String
@@ -22,19 +23,29 @@ public struct TokenID: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Byte for byte, as the names in the store are: texts that Unicode calls equivalent are different names.
+    /// Whether both have the same bytes. Strings themselves compare by canonical equivalence.
     public static func == (left: TokenID, right: TokenID) -> Bool {
         left.kind == right.kind && left.service.hasSameBytes(as: right.service)
             && left.account.hasSameBytes(as: right.account)
     }
 
-    /// Feeds what ``==(_:_:)`` compares.
+    /// Feeds the same bytes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(kind)
-        for text in [service, account] {
-            hasher.combine(text.utf8.count)
-            for byte in text.utf8 { hasher.combine(byte) }
+        hasher.combine(service.utf8.count)
+        for byte in service.utf8 { hasher.combine(byte) }
+        for byte in account.utf8 { hasher.combine(byte) }
+    }
+
+    /// Whether this name stands before another in lists: by the bytes of service and account, then by kind.
+    func precedes(_ other: TokenID) -> Bool {
+        guard service.hasSameBytes(as: other.service) else {
+            return service.utf8.lexicographicallyPrecedes(other.service.utf8)
         }
+        guard account.hasSameBytes(as: other.account) else {
+            return account.utf8.lexicographicallyPrecedes(other.account.utf8)
+        }
+        return kind.rawValue < other.kind.rawValue
     }
 
     /// What the keyring sees instead of the names: a keyed hash of 32 bytes.

@@ -6,11 +6,12 @@ import SystemPackage
 ///
 /// Each is a file of its own, so that damage to one is no other's. The file's name says its number, which is
 /// the order of storing, and its class: `0000000000000007-1`. One that is damaged gets the prefix `damaged-`
-/// and stays until somebody discards it. Changes are made under the home's lock.
+/// and stays until somebody discards it; one that would replace a stored value and cannot prove that it may
+/// gets the prefix `unconfirmed-` and stays until somebody accepts or rejects it. Changes are made under the
+/// home's lock.
 struct TokenInbox {
     static let directoryName: FilePath = "inbox"
     private static let directoryPath = Home.vaultName.appending(directoryName.string)
-    private static let damagedPrefix = "damaged-"
     /// The most that may wait.
     static let mostEntries = 256
     /// The most bytes that may wait.
@@ -21,31 +22,48 @@ struct TokenInbox {
     let home: Home
     let device: DeviceRecord
 
+    /// What becomes of an entry next: the prefix of its file's name.
+    enum State: String, CaseIterable {
+        case waiting = ""
+        case unconfirmed = "unconfirmed-"
+        case damaged = "damaged-"
+    }
+
     /// A file of the inbox.
     struct Entry {
         let name: FilePath
         let number: UInt64
         let rawClass: UInt16
-        let isDamaged: Bool
+        let state: State
 
+        /// Strict, byte for byte: every name has one reading, and every reading one name.
         init?(_ name: FilePath) {
-            var text = name.string.utf8[...]
-            isDamaged = name.string.utf8.hasPrefix(damagedPrefix)
-            if isDamaged { text = text.dropFirst(damagedPrefix.utf8.count) }
-            let parts = Substring(text).parts(between: "-", keepsEmpty: true)
-            guard parts.count == 2, parts[0].utf8.count == 16, let number = UInt64(parts[0], radix: 16),
-                let rawClass = UInt16(parts[1])
+            let bytes = Array(name.string.utf8)
+            let state = State.allCases.last { bytes.starts(with: $0.rawValue.utf8) } ?? .waiting
+            let parts = bytes.dropFirst(state.rawValue.utf8.count).split(
+                separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0].count == 16,
+                let number = UInt64(String(decoding: parts[0], as: UTF8.self), radix: 16),
+                let rawClass = UInt16(String(decoding: parts[1], as: UTF8.self))
             else { return nil }
+            guard Self.name(number, rawClass, state).string.utf8.elementsEqual(bytes) else { return nil }
             self.name = name
             self.number = number
             self.rawClass = rawClass
+            self.state = state
         }
 
-        static func name(_ number: UInt64, _ protection: ProtectionClass) -> FilePath {
+        static func name(_ number: UInt64, _ rawClass: UInt16, _ state: State) -> FilePath {
             let digits = String(number, radix: 16)
             return FilePath(
-                String(repeating: "0", count: 16 - digits.count) + digits + "-\(protection.rawValue)")
+                state.rawValue + String(repeating: "0", count: 16 - digits.count) + digits + "-\(rawClass)")
         }
+    }
+
+    /// A file that was added.
+    struct Added: Sendable {
+        let name: FilePath
+        let status: FileStatus
     }
 
     /// What is there, in the order of storing; damaged ones too.
@@ -71,9 +89,10 @@ struct TokenInbox {
     }
 
     /// Adds what `seal` makes for the next number.
+    @discardableResult
     func add(
         in vault: borrowing Descriptor, _ seal: (_ number: UInt64) throws(CofferError) -> PendingToken
-    ) throws(CofferError) {
+    ) throws(CofferError) -> Added {
         if try vault.status(of: Self.directoryName) == nil {
             try vault.makeDirectory(Self.directoryName)
             try vault.sync()
@@ -81,17 +100,31 @@ struct TokenInbox {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
         try directory.removeTemporaries()
         let entries = try entries()
-        let pending = try seal((entries.last?.number ?? 0) + 1)
+        // The names are anybody's who can write the home.
+        let (number, isOver) = (entries.last?.number ?? 0).addingReportingOverflow(1)
+        guard !isOver else { throw CofferError(.corrupt, "A file of the inbox has a number too high.") }
+        let pending = try seal(number)
         let bytes = try pending.encoded(device: device)
         var total = Int64(bytes.count)
         for entry in entries { total += try directory.status(of: entry.name)?.size ?? 0 }
         guard entries.count < Self.mostEntries, total <= Int64(Self.mostBytes) else {
             throw CofferError(
                 .noSpace,
-                "Too much waits already for an unlock: at most \(Self.mostEntries) tokens of "
-                    + "\(Self.mostBytes >> 20) MiB together.")
+                "Too much waits already: at most \(Self.mostEntries) tokens of "
+                    + "\(Self.mostBytes >> 20) MiB together. Unlock, then accept or reject what is left.")
         }
-        try directory.replace(Entry.name(pending.number, pending.protection), with: bytes.span)
+        let name = Entry.name(pending.number, pending.protection.rawValue, .waiting)
+        try directory.replace(name, with: bytes.span)
+        guard let status = try directory.status(of: name) else {
+            throw CofferError(.inputOutput, "A waiting token vanished while it was stored.")
+        }
+        return Added(name: name, status: status)
+    }
+
+    /// Whether what was added still waits, unchanged.
+    func isWaiting(_ added: Added) throws(CofferError) -> Bool {
+        guard let directory = try open() else { return false }
+        return try directory.status(of: added.name) == added.status
     }
 
     /// Reads one; `nil` when it is damaged, which its name then says.
@@ -106,14 +139,15 @@ struct TokenInbox {
             return pending
         } catch {
             guard error.code == .corrupt else { throw error }
-            try markDamaged(entry, in: vault)
+            try mark(entry, .damaged, in: vault)
             return nil
         }
     }
 
-    func markDamaged(_ entry: Entry, in vault: borrowing Descriptor) throws(CofferError) {
+    /// Notes what becomes of an entry in its name.
+    func mark(_ entry: Entry, _ state: State, in vault: borrowing Descriptor) throws(CofferError) {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
-        try directory.rename(entry.name, to: FilePath(Self.damagedPrefix + entry.name.string))
+        try directory.rename(entry.name, to: Entry.name(entry.number, entry.rawClass, state))
         try directory.sync()
     }
 

@@ -20,6 +20,9 @@ public struct TokenInfo: Sendable, Equatable {
     public let attributes: [String: String]
     /// Whether it is in memory alone and goes with the next lock.
     public internal(set) var isVolatile = false
+    /// Whether it came in while its class was locked and nothing was stored under its name: nobody can tell
+    /// who put it there. Storing a value while unlocked ends that.
+    public internal(set) var isStoredWhileLocked = false
 
     /// The most scopes, and the most attributes.
     static let mostEntries = 1024
@@ -46,4 +49,13 @@ public struct TokenInfo: Sendable, Equatable {
 
     /// Whether the token is past its expiry.
     public func isExpired(at date: Date) -> Bool { expires.map { $0 <= date } ?? false }
+
+    /// The same as a stored version of this number.
+    func numbered(_ version: UInt64, isStoredWhileLocked: Bool) -> TokenInfo {
+        var info = TokenInfo(
+            id: id, version: version, protection: protection, stored: stored, expires: expires,
+            scopes: scopes, attributes: attributes)
+        info.isStoredWhileLocked = isStoredWhileLocked
+        return info
+    }
 }

@@ -38,7 +38,7 @@ extension TokenVault {
                     let found = Found(bytes: envelope, isVolatile: false)
                     let (info, token) = try open(found, name: name, withValue: true)
                     // The key of a database is of no use without it.
-                    guard let token, info.id.service != StoreKeys.service else { continue }
+                    guard let token, !ReservedServices.contains(info.id.service) else { continue }
                     try writer.add(info, token, to: file)
                     exported += 1
                 }
@@ -89,13 +89,15 @@ extension TokenVault {
     ///   - path: What ``export(to:passphrase:only:cost:)`` wrote.
     ///   - passphrase: That of the export.
     ///   - replacing: Whether the export's value goes over another one.
+    ///   - allowingExpensive: Whether the file may ask for more than 1 GiB of memory, up to 4 GiB: it does so
+    ///     before anything in it can be authenticated.
     /// - Returns: What became of each.
-    /// - Throws: `wrongPasscode` for another passphrase, `corrupt` for what is not whole,
-    ///   `unsupportedVersion`, `locked`, `wiped`, `busy`, `noSpace`; then nothing was changed, or, in the
-    ///   Secret Service, a part.
+    /// - Throws: `refused` for a file that asks for more memory than is allowed; `wrongPasscode` for another
+    ///   passphrase, `corrupt` for what is not whole, `unsupportedVersion`, `locked`, `wiped`, `busy`,
+    ///   `noSpace`; then nothing was changed, or, in the Secret Service, a part.
     @discardableResult
     public func importTokens(
-        from path: FilePath, passphrase: Passcode, replacing: Bool = false
+        from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
     ) async throws(CofferError) -> TokenImportReport {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
             let file = try Descriptor.open(path, [.read, .nonBlocking])
@@ -103,7 +105,8 @@ extension TokenVault {
                 throw CofferError(.invalidInput, "\(path) is no file.")
             }
             let export = try TokenExport(
-                file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase)
+                file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase,
+                allowingExpensive: allowingExpensive)
             try export.forEachToken { (_, _) throws(CofferError) in try cancellation.check() }
             return try core.home.changingVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
@@ -118,7 +121,7 @@ extension TokenVault {
     ) throws(CofferError) -> TokenImportReport {
         var report = TokenImportReport()
         var changes: [[UInt8]: KeyringChange] = [:]
-        let waiting = try !core.inbox.entries().allSatisfy(\.isDamaged)
+        let waiting = try core.inbox.entries().contains { $0.state == .waiting }
         // Something older would come over what is imported now.
         guard !waiting else { throw CofferError.locked }
         try export.forEachToken { (info, token) throws(CofferError) in
@@ -154,6 +157,13 @@ extension TokenInfo {
     /// Whether both say the same but for version and date.
     fileprivate func says(the other: TokenInfo) -> Bool {
         id == other.id && protection == other.protection && expires == other.expires
-            && scopes == other.scopes && attributes == other.attributes && !isVolatile
+            && bytes(scopes) == bytes(other.scopes) && !isVolatile
+            && bytes(attributes) == bytes(other.attributes)
+    }
+
+    private func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
+
+    private func bytes(_ attributes: [String: String]) -> [[UInt8]: [UInt8]] {
+        Dictionary(attributes.map { (Array($0.utf8), Array($1.utf8)) }) { first, _ in first }
     }
 }

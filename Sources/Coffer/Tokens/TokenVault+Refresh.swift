@@ -109,14 +109,16 @@ extension TokenVault {
                 isVolatile: info.isVolatile, ifVersion: ifVersion)
         }
         do throws(CofferError) {
-            return try await put(ifVersion: info.version)
+            // One that still waits has no version; stored meanwhile, it is the one to replace.
+            let version = try await put(ifVersion: info.version == 0 ? nil : info.version)
+            guard version == 0 else { return version }
         } catch {
             guard error.code == .locked else { throw error }
             let version = try await put(ifVersion: nil)
             guard version == 0 else { return version }
-            throw CofferError(
-                .locked, "The vault was locked meanwhile: the new token waits, sealed, for the next unlock.")
         }
+        throw CofferError(
+            .locked, "The vault was locked meanwhile: the new token waits, sealed, for the next unlock.")
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> RefreshedToken? {

@@ -17,9 +17,12 @@ public final class TokenVault: Sendable {
 
     /// Stores a token, replacing the one of that name.
     ///
-    /// While its class is locked, the value is sealed to the class's public key and waits: whoever unlocks
-    /// the vault next stores it, in the order in which values came. Nobody reads it before. That a version is
-    /// compared asks for an unlocked vault.
+    /// While its class is locked, the value is sealed to the class's public key and waits for an unlock, in
+    /// the order in which values came. Until then this session alone reads it. At the unlock it is stored
+    /// where there is no value of that name, and marked (``TokenInfo/isStoredWhileLocked``). A stored value
+    /// it replaces when this session has read or written that very value: then it can prove that it continues
+    /// it. Otherwise it waits on, and the stored value is the one that everybody gets, until somebody calls
+    /// ``accept(_:number:)`` or ``reject(_:number:)``. That a version is compared asks for an unlocked vault.
     ///
     /// - Parameters:
     ///   - token: The value.
@@ -33,12 +36,33 @@ public final class TokenVault: Sendable {
     ///   - ifVersion: Store only when this is the version now stored; 0 means that there must be none.
     /// - Returns: The new version, one more than the one before; 0 when the value waits for an unlock.
     /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes or attributes,
-    ///   for 64 KiB of them or an expiry centuries away; `locked`, `wiped`, `busy`, `noSpace`.
+    ///   for 64 KiB of them or an expiry centuries away; `refused` for a service that begins with `coffer.`,
+    ///   which is the library's own; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
         isVolatile: Bool = false, ifVersion: UInt64? = nil
+    ) async throws(CofferError) -> UInt64 {
+        try ReservedServices.check(id)
+        return try await putUnchecked(
+            token, for: id, class: protection, expires: expires, scopes: scopes, attributes: attributes,
+            isVolatile: isVolatile, ifVersion: ifVersion)
+    }
+
+    /// Stores what is the library's own under a reserved service; never while locked, never over another.
+    package func putReserved(
+        _ token: Token, for id: TokenID, class protection: ProtectionClass,
+        attributes: [String: String] = [:]
+    ) async throws(CofferError) {
+        _ = try await putUnchecked(
+            token, for: id, class: protection, expires: nil, scopes: [], attributes: attributes,
+            isVolatile: false, ifVersion: 0)
+    }
+
+    private func putUnchecked(
+        _ token: Token, for id: TokenID, class protection: ProtectionClass, expires: Date?,
+        scopes: [String], attributes: [String: String], isVolatile: Bool, ifVersion: UInt64?
     ) async throws(CofferError) -> UInt64 {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
@@ -52,7 +76,7 @@ public final class TokenVault: Sendable {
             return try core.home.changingVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
                 do throws(CofferError) {
-                    guard try core.waitingEntries(of: name, in: vault).isEmpty else {
+                    guard try core.entries(.waiting, of: name, in: vault).isEmpty else {
                         throw CofferError.locked
                     }
                     return try store(token, name: name, ifVersion: ifVersion, isVolatile: isVolatile, info)
@@ -83,10 +107,24 @@ public final class TokenVault: Sendable {
         let (target, other) = isVolatile ? (core.volatileTokens, keyring) : (keyring, core.volatileTokens)
         try target.put(envelope.encoded, for: name)
         if try other.envelope(name) != nil { try other.remove(name) }
+        noteTicket(of: envelope, name)
         return version + 1
     }
 
+    /// Keeps the right to replace this version, for the time after a lock. Without it a value that is stored
+    /// then waits to be accepted, so that it cannot be had is no error.
+    private func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
+        guard !core.tickets.has(envelope.wrappedKey, for: name) else { return }
+        guard let key = core.keys.all[envelope.protection],
+            let ticket = try? envelope.ticket(name: name, under: key, vaultID: core.device.vaultID)
+        else { return }
+        core.tickets.keep(ticket, for: name, wrapped: envelope.wrappedKey)
+    }
+
     /// Gives `body` the token and what is known of it; `nil` when there is none of that name.
+    ///
+    /// A value that this session stored while locked and that still waits is the one that it gets, with
+    /// version 0.
     ///
     /// The token is cleared when its last owner goes: keep no reference longer than needed.
     ///
@@ -102,6 +140,7 @@ public final class TokenVault: Sendable {
         let found = try await BlockingWork.run { [self] _ throws(CofferError) -> Opened? in
             let name = try name(of: id)
             try core.storeWaitingTokens()
+            if let own = try core.ownWaitingValue(name) { return Opened(token: own.token, info: own.info) }
             guard let envelope = try located(name) else {
                 try core.refuseWaiting(name)
                 return nil
@@ -126,6 +165,7 @@ public final class TokenVault: Sendable {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             try core.storeWaitingTokens()
+            if let own = try core.ownWaitingValue(name) { return own.info }
             guard let envelope = try located(name) else {
                 try core.refuseWaiting(name)
                 return nil
@@ -143,29 +183,17 @@ public final class TokenVault: Sendable {
         }
     }
 
-    /// What is known of every token, without values, ordered by service, account and kind.
+    /// What is known of every token, without values, ordered by the bytes of service and account, then by
+    /// kind.
     ///
-    /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
+    /// - Throws: `locked` when any of them cannot be read now; `corrupt` when any is damaged: ``listing()``
+    ///   leaves those out; `wiped`.
     public func list() async throws(CofferError) -> [TokenInfo] {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try core.storeWaitingTokens()
-            var infos: [TokenInfo] = []
-            var all: [[UInt8]: Found] = [:]
-            for (name, bytes) in try keyring.envelopes() {
-                all[name] = Found(bytes: bytes, isVolatile: false)
-            }
-            for (name, bytes) in try core.volatileTokens.envelopes() {
-                all[name] = Found(bytes: bytes, isVolatile: true)
-            }
-            for (name, envelope) in all {
-                infos.append(try open(envelope, name: name, withValue: false).info)
-            }
-            return infos.sorted {
-                ($0.id.service, $0.id.account, $0.id.kind.rawValue) < (
-                    $1.id.service, $1.id.account, $1.id.kind.rawValue
-                )
-            }
+        let listing = try await listing()
+        if let damaged = listing.damaged.first {
+            throw CofferError(damaged.code, "A stored token cannot be read: \(damaged.name).")
         }
+        return listing.tokens
     }
 
     /// Removes a token, also one that waits for an unlock; gives whether there was one.
@@ -181,9 +209,11 @@ public final class TokenVault: Sendable {
             let name = try name(of: id)
             return try core.home.changingVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
-                let waiting = try core.waitingEntries(of: name, in: vault)
+                var waiting = try core.entries(.waiting, of: name, in: vault)
                 guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
+                waiting += try core.entries(.unconfirmed, of: name, in: vault)
                 try core.inbox.remove(waiting, in: vault)
+                core.ownWaiting[name] = nil
                 guard let envelope = try located(name) else { return !waiting.isEmpty }
                 if let ifVersion {
                     let version = try open(envelope, name: name, withValue: false).info.version
@@ -245,6 +275,7 @@ public final class TokenVault: Sendable {
             name: name, under: core.keys.key(envelope.protection), vaultID: core.device.vaultID,
             withValue: withValue)
         info.isVolatile = found.isVolatile
+        if withValue { noteTicket(of: envelope, name) }
         return (info, token)
     }
 }

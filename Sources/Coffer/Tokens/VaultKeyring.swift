@@ -32,6 +32,10 @@ final class VaultKeyring: Keyring {
         try reading { (keyring) throws(CofferError) in try keyring.envelopes() }
     }
 
+    func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String]) {
+        try reading { (keyring) throws(CofferError) in try keyring.readableEnvelopes() }
+    }
+
     func count() throws(CofferError) -> Int {
         try reading { (keyring) throws(CofferError) in try keyring.count() }
     }

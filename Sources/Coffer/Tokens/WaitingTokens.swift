@@ -6,8 +6,10 @@ import SystemPackage
 
 /// How many tokens were stored while locked and wait for an unlock.
 public struct WaitingTokens: Sendable, Equatable {
-    /// Those that the next unlock stores.
+    /// Those that the next unlock looks at.
     public let waiting: Int
+    /// Those that would replace a stored value and cannot prove that they may: see ``TokenVault/pending()``.
+    public internal(set) var unconfirmed = 0
     /// Those that are damaged: none of them can be read any more.
     public let damaged: Int
 }
@@ -20,8 +22,10 @@ extension TokenVault {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             _ = try core.home.openVault()
             let entries = try core.inbox.entries()
-            let damaged = entries.count { $0.isDamaged }
-            return WaitingTokens(waiting: entries.count - damaged, damaged: damaged)
+            return WaitingTokens(
+                waiting: entries.count { $0.state == .waiting },
+                unconfirmed: entries.count { $0.state == .unconfirmed },
+                damaged: entries.count { $0.state == .damaged })
         }
     }
 
@@ -32,7 +36,7 @@ extension TokenVault {
     public func discardDamagedTokens() async throws(CofferError) -> Int {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             try core.home.changingVault { (vault) throws(CofferError) in
-                let damaged = try core.inbox.entries().filter(\.isDamaged)
+                let damaged = try core.inbox.entries().filter { $0.state == .damaged }
                 try core.inbox.remove(damaged, in: vault)
                 return damaged.count
             }
@@ -55,65 +59,25 @@ extension SessionCore {
         guard !entries.isEmpty else { return [] }
         let keys = keys.all
         return entries.filter { entry in
-            !entry.isDamaged && ProtectionClass(rawValue: entry.rawClass).map { keys[$0] != nil } == true
+            entry.state == .waiting
+                && ProtectionClass(rawValue: entry.rawClass).map { keys[$0] != nil } == true
         }
     }
 
     /// As ``storeWaitingTokens()``, under the home's lock.
     func storeWaitingTokens(in vault: borrowing Descriptor) throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
-        let keys = keys.all
-        var changes: [[UInt8]: KeyringChange] = [:]
-        var versions: [[UInt8]: UInt64] = [:]
-        /// Names with something older that has to wait: what is newer waits with it.
-        var held: Set<[UInt8]> = []
-        var stored: [TokenInbox.Entry] = []
-        for entry in try inbox.entries() where !entry.isDamaged {
-            guard let pending = try inbox.read(entry, in: vault) else { continue }
-            let name = pending.name
-            let known = versions[name]
-            let version = if let known { UInt64?(known) } else { try version(of: name, keys) }
-            guard !held.contains(name), let key = keys[pending.protection], let version else {
-                held.insert(pending.name)
-                continue
-            }
-            do throws(CofferError) {
-                let (info, token) = try pending.open(under: key, vaultID: device.vaultID)
-                let numbered = info.numbered(version + 1)
-                let envelope = try TokenEnvelope.seal(
-                    token, info: numbered, name: pending.name, under: key, vaultID: device.vaultID)
-                changes[pending.name] = .put(envelope.encoded)
-                versions[pending.name] = version + 1
-                stored.append(entry)
-            } catch {
-                guard error.code == .corrupt else { throw error }
-                try inbox.markDamaged(entry, in: vault)
-            }
-        }
-        guard !stored.isEmpty else { return }
-        try keyring.apply(changes)
-        // A crash in between stores the same values once more: nobody stores before this is through.
-        try inbox.remove(stored, in: vault)
+        var fold = TokenFold(self)
+        for entry in try inbox.entries() where entry.state == .waiting { try fold.take(entry, in: vault) }
+        try fold.finish(in: vault)
     }
 
-    /// The version now stored, 0 for none; `nil` when its class is locked.
-    private func version(
-        of name: [UInt8], _ keys: [ProtectionClass: ClassKey]
-    ) throws(CofferError) -> UInt64? {
-        guard let bytes = try keyring.envelope(name) else { return 0 }
-        let envelope = try TokenEnvelope.decode(bytes)
-        guard let key = keys[envelope.protection] else { return nil }
-        return try envelope.open(
-            name: name, under: key, vaultID: device.vaultID, withValue: false
-        ).info.version
-    }
-
-    /// What waits under a name, under the home's lock.
-    func waitingEntries(
-        of name: [UInt8], in vault: borrowing Descriptor
+    /// What waits under a name, or waits for somebody to accept it, under the home's lock.
+    func entries(
+        _ state: TokenInbox.State, of name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> [TokenInbox.Entry] {
         var found: [TokenInbox.Entry] = []
-        for entry in try inbox.entries() where !entry.isDamaged {
+        for entry in try inbox.entries() where entry.state == state {
             if try inbox.read(entry, in: vault)?.name == name { found.append(entry) }
         }
         return found
@@ -123,12 +87,13 @@ extension SessionCore {
     func refuseWaiting(_ name: [UInt8]) throws(CofferError) {
         guard try !inbox.entries().isEmpty else { return }
         let waits = try home.changingVault { (vault) throws(CofferError) in
-            try !waitingEntries(of: name, in: vault).isEmpty
+            try !entries(.waiting, of: name, in: vault).isEmpty
         }
         if waits { throw CofferError.locked }
     }
 
-    /// Seals a token to its class's public key, under the home's lock.
+    /// Seals a token to its class's public key, under the home's lock; with proof where this session had
+    /// read or written what it replaces.
     func letWait(
         _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -139,18 +104,26 @@ extension SessionCore {
             guard info.protection.needsPasscode, keybag.isComplete else { throw CofferError.locked }
             throw CofferError.needsPasscode
         }
-        let vaultID = device.vaultID
-        try inbox.add(in: vault) { (number) throws(CofferError) in
-            try PendingToken.seal(
-                token, info: info, name: name, number: number, to: publicKey, vaultID: vaultID)
+        let place = PendingToken.Place(
+            name: name, publicKey: publicKey, vaultID: device.vaultID, ticket: tickets[name])
+        let tokenKey = try SecretBytes.random(count: 32)
+        let ticket = try tokenKey.exposing { (bytes) throws(CofferError) in
+            try ReplacementTicket(of: SymmetricKey.copying(bytes), name: name)
         }
+        let added = try inbox.add(in: vault) { (number) throws(CofferError) in
+            try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, at: place)
+        }
+        tickets.keep(ticket, for: name)
+        ownWaiting[name] = OwnWaitingTokens.Value(info: info, token: token, file: added)
     }
-}
 
-extension TokenInfo {
-    fileprivate func numbered(_ version: UInt64) -> TokenInfo {
-        TokenInfo(
-            id: id, version: version, protection: protection, stored: stored, expires: expires,
-            scopes: scopes, attributes: attributes)
+    /// The value that this session stored while locked, as long as it waits.
+    func ownWaitingValue(_ name: [UInt8]) throws(CofferError) -> OwnWaitingTokens.Value? {
+        guard let value = ownWaiting[name] else { return nil }
+        guard try inbox.isWaiting(value.file) else {
+            ownWaiting[name] = nil
+            return nil
+        }
+        return value
     }
 }

@@ -12,7 +12,10 @@ extension Wiper {
     ) throws(CofferError) -> WipeReceipt {
         let started = time.wall()
         let begin = Clock.sinceBoot
-        for core in OpenSessions.of(vaultID) { core.volatileTokens.clear() }
+        for core in OpenSessions.of(vaultID) {
+            core.volatileTokens.clear()
+            core.dropWaitingState()
+        }
         KernelTokenRing.remove(vaultID: vaultID)
         report(WipeProgress(.memory))
         let vault = try home.directory.open(Home.vaultName, [.read, .directory])

@@ -46,10 +46,10 @@ struct AWSCredentialProcess: AsyncParsableCommand {
 
     private func key(in tokens: TokenVault) async throws(CofferError) -> TokenInfo {
         let service = "aws:" + profile
-        let found = try await tokens.list().filter {
-            $0.id.service == service && $0.id.kind == .access
-                && (accessKeyId == nil || $0.id.account == accessKeyId)
-        }
+        let found = try await tokens.readable().filter { info in
+            info.id.service.hasSameBytes(as: service) && info.id.kind == .access
+                && accessKeyId.map { info.id.account.hasSameBytes(as: $0) } ?? true
+        }.vouchedFor
         guard found.count <= 1 else {
             throw CofferError(
                 .invalidInput, "This profile has \(found.count) keys: say which with --access-key-id.")

@@ -41,15 +41,14 @@ struct DockerCredential: AsyncParsableCommand {
     }
 
     private func list() async throws(CofferError) {
-        let infos = try await tokens().list().filter(Self.isOurs)
-        try Output.json(
-            .object(infos.map { (Self.url(of: $0.id), .text($0.id.account)) }))
+        let infos = try await tokens().readable().filter(Self.isOurs)
+        try Output.json(.object(infos.map { (Self.url($0), .text($0.id.account)) }))
     }
 
     private func get() async throws(CofferError) {
         let url = try Self.serverURL()
         let tokens = try await tokens()
-        guard let info = try await Self.stored(url, in: tokens).last,
+        guard let info = try await Self.stored(url, in: tokens).vouchedFor.last,
             let secret = try await tokens.withToken(for: info.id, { token, _ in token })
         else { throw CofferError(.absent, "credentials not found in native keychain") }
         let line = try SecretJSON.line([
@@ -63,12 +62,12 @@ struct DockerCredential: AsyncParsableCommand {
     private func store() async throws(CofferError) {
         let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.longest)
         let members = try SecretJSON.members(of: input.span)
-        let url = try Self.text(members["ServerURL"])
+        let url = try Self.text(members[Array("ServerURL".utf8)])
         guard !url.isEmpty else { throw Self.noURL }
-        let username = try Self.text(members["Username"])
+        let username = try Self.text(members[Array("Username".utf8)])
         guard !username.isEmpty else { throw CofferError(.invalidInput, "no credentials username") }
         let id = try TokenID(service: Self.prefix + url, account: username)
-        let secret = if let secret = members["Secret"] { secret } else { try Token(copying: "") }
+        let secret = if let secret = members[Array("Secret".utf8)] { secret } else { try Token(copying: "") }
         let tokens = try await tokens()
         try await tokens.put(secret, for: id)
         for info in try await Self.stored(url, in: tokens) where info.id != id {
@@ -90,13 +89,13 @@ struct DockerCredential: AsyncParsableCommand {
         info.id.kind == .access && info.id.service.utf8.hasPrefix(prefix)
     }
 
-    private static func url(of id: TokenID) -> String {
-        String(Substring(id.service.utf8.dropFirst(prefix.utf8.count)))
+    private static func url(_ info: TokenInfo) -> String {
+        String(decoding: info.id.service.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 
     private static func stored(_ url: String, in tokens: TokenVault) async throws(CofferError) -> [TokenInfo]
     {
-        try await tokens.list().filter { isOurs($0) && $0.id.service.hasSameBytes(as: prefix + url) }
+        try await tokens.readable().filter { isOurs($0) && Self.url($0).hasSameBytes(as: url) }
     }
 
     /// The registry on standard input, without the space around it.

@@ -10,7 +10,9 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Take in the tokens of a file that export wrote.",
         discussion: """
             The whole file is checked before anything is stored. A token that is there already with \
-            something else stays as it is: it is listed, and the command ends with 10.
+            something else stays as it is: it is listed, and the command ends with 10. A file that asks for \
+            more than 1 GiB of memory before anything in it can be checked is refused without \
+            --allow-expensive.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -19,13 +21,15 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Put the export's tokens in the place of those that are there with something else.")
     var replace = false
 
+    @Flag(help: "Take a file whose passphrase costs more than 1 GiB of memory, up to 4 GiB, to try.")
+    var allowExpensive = false
+
     @Argument(help: "The file.")
     var file: String
 
     func run() async throws {
         let session = try await Opening.unlocked(global)
-        let report = try await session.tokens.importTokens(
-            from: ProgramArguments.path(file), passphrase: passphrase.current(), replacing: replace)
+        let report = try await take(passphrase.current(), session.tokens)
         for id in report.conflicts {
             Output.message(
                 "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) is there with "
@@ -39,6 +43,20 @@ struct ImportCommand: AsyncParsableCommand {
                     + "already, \(report.conflicts.count) stay as they are.")
         }
         if !report.conflicts.isEmpty { throw ExitCode(CofferError.Code.conflict.exitCode) }
+    }
+
+    private func take(
+        _ passphrase: Passcode, _ tokens: TokenVault
+    ) async throws(CofferError) -> TokenImportReport {
+        do throws(CofferError) {
+            return try await tokens.importTokens(
+                from: ProgramArguments.path(file), passphrase: passphrase, replacing: replace,
+                allowingExpensive: allowExpensive)
+        } catch {
+            // The one thing that an import refuses.
+            guard error.code == .refused, !allowExpensive else { throw error }
+            throw CofferError(.refused, error.message + " --allow-expensive does.")
+        }
     }
 }
 

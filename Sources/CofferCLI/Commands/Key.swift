@@ -6,5 +6,5 @@ struct KeyCommand: ParsableCommand {
         commandName: "key",
         abstract: "Derive a key by a documented scheme and print it.",
         discussion: "For other programs that hold data under these schemes. What is printed is secret.",
-        subcommands: [KeyDocumented.self, KeyPBKDF2.self])
+        subcommands: [KeyDocumented.self, KeyDevice.self, KeyPBKDF2.self])
 }

@@ -1,10 +1,11 @@
 import ArgumentParser
+import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
 
 /// `coffer key documented`
-struct KeyDocumented: ParsableCommand {
+struct KeyDocumented: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "documented",
         abstract: "Print the documented key of a UUID and a passcode.",
@@ -14,40 +15,114 @@ struct KeyDocumented: ParsableCommand {
             --passcode-fd; without it, or when its first line is empty, there is no passcode and nothing is \
             appended.
 
-            A passcode of a few digits is guessed in seconds by whoever knows the UUID: the scheme is here \
-            because data depends on it, not because it is strong.
+            A passcode of a few digits is guessed in seconds by anybody who knows the UUID: its secrecy is \
+            all the strength of the scheme. Arguments are seen by every user of the machine. --uuid-fd reads it \
+            from a descriptor; --stored keeps one in the vault, made by --create and by nothing else. With \
+            --stored, --passcode-fd is the vault's passcode, and the one in the key unless --key-passcode-fd \
+            has another.
             """)
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: GlobalOptions
 
-    @Option(help: ArgumentHelp("The UUID; upper case with dashes in the documented form.", valueName: "uuid"))
-    var uuid: String
+    @Option(
+        help: ArgumentHelp(
+            "The UUID; upper case with dashes in the documented form. Other users see it.",
+            valueName: "uuid"))
+    var uuid: String?
+
+    @Option(help: ArgumentHelp("Read the UUID from the first line of this descriptor.", valueName: "n"))
+    var uuidFd: Int32?
+
+    @OptionGroup var kept: KeptSecret
+
+    @Option(
+        help: ArgumentHelp(
+            "With --stored: read the passcode in the key from this descriptor; an empty line for none.",
+            valueName: "n"))
+    var keyPasscodeFd: Int32?
 
     @Option(help: ArgumentHelp("The label; empty in the documented form.", valueName: "label"))
     var label = ""
 
-    func run() throws(CofferError) {
-        guard ProgramArguments.isText(uuid), ProgramArguments.isText(label) else {
+    func run() async throws {
+        guard ProgramArguments.isText(uuid ?? ""), ProgramArguments.isText(label) else {
             throw CofferError(.invalidInput, "A UUID and a label are UTF-8.")
         }
-        let passcode = Self.unlessEmpty(try PasscodeInput.given(global.passcodeFd))
-        let key = try Documented.exposingKey(uuid: uuid, label: label, passcode: passcode)
-        let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }
-        switch passcode {
-        case .none:
-            let none = [UInt8]()
-            try Output.secrets("passcodeHash", none.span, "key", hex.span, asJSON: global.json)
-        case .some(let passcode):
-            let hash = try Documented.passcodeHash(of: passcode)
-            try hash.exposing { (hash) throws(CofferError) in
-                try Output.secrets("passcodeHash", hash, "key", hex.span, asJSON: global.json)
-            }
+        try kept.check()
+        guard [uuid != nil, uuidFd != nil, kept.stored != nil].count(where: { $0 }) == 1 else {
+            throw CofferError(.invalidInput, "Give the UUID by one of --uuid-fd, --stored and --uuid.")
+        }
+        guard kept.stored != nil || keyPasscodeFd == nil else {
+            throw CofferError(.invalidInput, "--key-passcode-fd goes with --stored.")
+        }
+        if let name = kept.stored { return try await showStored(name) }
+        var passcode: Token?
+        if let number = global.passcodeFd {
+            passcode = try Token(SecretBytes(PasscodeInput.line(of: number)))
+        }
+        if let uuidFd {
+            let line = SecretBytes(try PasscodeInput.line(of: uuidFd))
+            try show(line, passcode)
+        } else {
+            try show(SecretBytes.copying(uuid ?? ""), passcode)
         }
     }
 
+    private func showStored(_ name: String) async throws(CofferError) {
+        let opened = try await Opening.unlockedKeepingPasscode(global)
+        var passcode = opened.passcode
+        if let keyPasscodeFd {
+            passcode = try Token(SecretBytes(PasscodeInput.line(of: keyPasscodeFd)))
+        } else if passcode == nil, try await opened.session.status().hasPasscode {
+            throw CofferError(
+                .invalidInput,
+                "The vault has a passcode: give it by --passcode-fd, or the key's by --key-passcode-fd.")
+        }
+        let secrets = opened.session.documentedSecrets
+        if kept.create { try await secrets.createUUID(name) }
+        let chosen = passcode
+        let printed: Void? = try await secrets.withUUID(name) { (uuid) throws(CofferError) in
+            try show(uuid, chosen)
+        }
+        guard printed != nil else { throw KeptSecret.none }
+    }
+
     /// In this scheme an empty passcode stands for none.
-    private static func unlessEmpty(_ passcode: consuming SecretBytes?) -> SecretBytes? {
-        guard let passcode, passcode.count > 0 else { return nil }
-        return passcode
+    private func show(
+        _ uuid: borrowing SecretBytes, _ passcode: Token?
+    ) throws(CofferError) {
+        guard let passcode, passcode.count > 0 else {
+            let key = try Documented.exposingKey(uuid: uuid, label: label, passcode: nil)
+            let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }
+            let none = [UInt8]()
+            return try Output.secrets("passcodeHash", none.span, "key", hex.span, asJSON: global.json)
+        }
+        let secret = try passcode.copied()
+        let hash = try Documented.passcodeHash(of: secret)
+        let key = try Documented.exposingKey(uuid: uuid, label: label, passcode: secret)
+        let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }
+        try hash.exposing { (hash) throws(CofferError) in
+            try Output.secrets("passcodeHash", hash, "key", hex.span, asJSON: global.json)
+        }
+    }
+}
+
+/// A secret of a documented scheme that the vault keeps.
+struct KeptSecret: ParsableArguments {
+    @Option(help: ArgumentHelp("Take the secret that the vault keeps under this name.", valueName: "name"))
+    var stored: String?
+
+    @Flag(help: "With --stored: make it first; refused where one of that name is.")
+    var create = false
+
+    func check() throws(CofferError) {
+        guard ProgramArguments.isText(stored ?? "") else {
+            throw CofferError(.invalidInput, "The name of a kept secret is UTF-8.")
+        }
+        guard stored != nil || !create else { throw CofferError(.invalidInput, "--create needs --stored.") }
+    }
+
+    static var none: CofferError {
+        CofferError(.absent, "The vault keeps no secret of this name: --create makes one.")
     }
 }

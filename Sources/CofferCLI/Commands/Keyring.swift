@@ -14,8 +14,9 @@ struct KeyringCommand: ParsableCommand {
             commandName: "move",
             abstract: "Copy everything, read it back, and only then remove it from the old place.",
             discussion: """
-                Needs no passcode. When it is interrupted, everything is still in one place or already in \
-                the other; say it again.
+                To the embedded keyring it asks for the passcode, where one is set: the device key is a \
+                file of the home then. To the desktop's keyring it needs none. When it is interrupted, \
+                everything is still in one place or already in the other; say it again.
                 """)
 
         @OptionGroup var global: GlobalOptions
@@ -25,7 +26,7 @@ struct KeyringCommand: ParsableCommand {
 
         func run() async throws {
             let session = try await Opening.session(global)
-            let move = try await session.moveKeyring(to: to.backend)
+            let move = try await Self.move(session, to.backend, global)
             if move.left > 0 {
                 Output.message(
                     "coffer: \(move.left) sealed items are left in the Secret Service; the next command "
@@ -41,6 +42,26 @@ struct KeyringCommand: ParsableCommand {
             try Output.line(
                 "Moved the device key and \(move.tokens) tokens from \(move.from.rawValue) to "
                     + "\(move.to.rawValue).")
+        }
+
+        /// Moves; where the passcode is needed, with that of `--passcode-fd`, or asked for.
+        private static func move(
+            _ session: Session, _ backend: KeyringBackend, _ global: GlobalOptions
+        ) async throws(CofferError) -> KeyringMove {
+            let given = try Opening.passcode(global)
+            do throws(CofferError) {
+                return try await Opening.waitingForDelay { () async throws(CofferError) in
+                    try await session.moveKeyring(to: backend, passcode: given)
+                }
+            } catch {
+                guard error.code == .locked, given == nil, let typed = try Opening.currentPasscode(global)
+                else {
+                    throw error
+                }
+                return try await Opening.waitingForDelay { () async throws(CofferError) in
+                    try await session.moveKeyring(to: backend, passcode: typed)
+                }
+            }
         }
     }
 

@@ -22,6 +22,9 @@ struct StatusCommand: AsyncParsableCommand {
             ("files", .number(status.files)),
         ]
         if status.waitingTokens > 0 { fields.append(("waitingTokens", .number(status.waitingTokens))) }
+        if status.unconfirmedTokens > 0 {
+            fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))
+        }
         if status.damagedTokens > 0 { fields.append(("damagedTokens", .number(status.damagedTokens))) }
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {

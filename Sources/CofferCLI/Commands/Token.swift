@@ -3,9 +3,9 @@ import ArgumentParser
 /// `coffer token`
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Keep tokens: put, get, list, remove, refresh.",
+        commandName: "token", abstract: "Keep tokens: put, get, list, remove, refresh, accept, reject.",
         subcommands: [
             TokenPut.self, TokenGet.self, TokenList.self, TokenRemove.self, TokenRefresh.self,
-            TokenDiscardDamaged.self,
+            TokenAccept.self, TokenReject.self, TokenDiscardDamaged.self,
         ])
 }

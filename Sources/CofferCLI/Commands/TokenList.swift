@@ -5,21 +5,44 @@ import CofferBase
 /// `coffer token list`
 struct TokenList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List names and metadata of the tokens, never values.")
+        commandName: "list", abstract: "List names and metadata of the tokens, never values.",
+        discussion: """
+            A value that came while locked and waits to be accepted stands below the token that it would \
+            replace, with its number: see coffer token accept. A token that is damaged hides no other: the \
+            rest is listed, it is named by its keyed hash, and the command ends with 7.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await Opening.unlocked(global)
-        let infos = try await session.tokens.list()
-        if global.json { return try Output.json(.object([("tokens", .list(infos.map(\.document)))])) }
-        let rows = infos.map { info in
-            [
-                info.id.service.printable, info.id.account.printable, info.id.kind.name, String(info.version),
-                info.protection.name + (info.isVolatile ? ", volatile" : ""),
-                info.expires?.iso8601 ?? "-",
-            ]
+        let tokens = try await Opening.unlocked(global).tokens
+        let listing = try await tokens.listing()
+        let pending = try await tokens.pending()
+        if global.json {
+            try Output.json(
+                .object([
+                    ("tokens", .list(listing.tokens.map(\.document))),
+                    ("pending", .list(pending.map(\.document))),
+                    ("damaged", .list(listing.damaged.map(\.document))),
+                ]))
+        } else {
+            try show(listing, pending)
         }
+        guard let damaged = listing.damaged.first else { return }
+        Output.message(
+            "coffer: \(listing.damaged.count) stored tokens cannot be read; the rest is listed. Remove them "
+                + "by name with coffer token remove.")
+        throw ExitCode(damaged.code.exitCode)
+    }
+
+    private func show(_ listing: TokenListing, _ pending: [PendingReplacement]) throws(CofferError) {
+        var rows = listing.tokens.map { $0.row(version: String($0.version)) }
+        for waiting in pending {
+            let row = waiting.info.row(version: "#\(waiting.number)", mark: ", waits for accept or reject")
+            let place = listing.tokens.lastIndex { $0.id == waiting.info.id }
+            rows.insert(row, at: min(place.map { $0 + 1 } ?? rows.count, rows.count))
+        }
+        rows += listing.damaged.map { ["damaged", $0.name.printable, "-", "-", $0.code.name, "-"] }
         for line in TextTable.lines(
             ["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "EXPIRES"], rows, textColumns: 3)
         {
@@ -49,14 +72,35 @@ struct TokenRemove: AsyncParsableCommand {
 }
 
 extension TokenInfo {
-    fileprivate var document: JSONDocument {
-        .object([
+    fileprivate func row(version: String, mark: String = "") -> [String] {
+        let marks = (isVolatile ? ", volatile" : "") + (isStoredWhileLocked ? ", stored while locked" : "")
+        return [
+            id.service.printable, id.account.printable, id.kind.name, version,
+            protection.name + marks + mark, expires?.iso8601 ?? "-",
+        ]
+    }
+
+    fileprivate var fields: [(String, JSONDocument)] {
+        let sorted = attributes.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        return [
             ("service", .text(id.service)), ("account", .text(id.account)), ("kind", .text(id.kind.name)),
             ("class", .text(protection.name)), ("version", .number(Int(version))),
-            ("volatile", .flag(isVolatile)),
+            ("volatile", .flag(isVolatile)), ("storedWhileLocked", .flag(isStoredWhileLocked)),
             ("stored", .text(stored.iso8601)), ("expires", expires.map { .text($0.iso8601) } ?? .none),
             ("scopes", .list(scopes.map { .text($0) })),
-            ("attributes", .object(attributes.sorted { $0.key < $1.key }.map { ($0.key, .text($0.value)) })),
-        ])
+            ("attributes", .object(sorted.map { ($0.key, .text($0.value)) })),
+        ]
+    }
+
+    fileprivate var document: JSONDocument { .object(fields) }
+}
+
+extension PendingReplacement {
+    fileprivate var document: JSONDocument { .object([("number", .number(Int(number)))] + info.fields) }
+}
+
+extension UnreadableToken {
+    fileprivate var document: JSONDocument {
+        .object([("name", .text(name)), ("code", .text(code.name))])
     }
 }

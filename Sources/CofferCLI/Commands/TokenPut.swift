@@ -12,7 +12,10 @@ struct TokenPut: AsyncParsableCommand {
             Up to 1 MiB. A newline at the end is part of the token: use printf rather than echo.
 
             While the vault is locked and nobody can be asked for the passcode, the token is sealed and \
-            waits; its version is 0 until the next unlock stores it. With --if-version that is refused.
+            waits; its version is 0. The next unlock stores it where there is none of its name; over a \
+            stored one it waits on until coffer token accept. With --if-version that is refused.
+
+            Services that begin with "coffer." are the program's own and refused.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -47,7 +50,9 @@ struct TokenPut: AsyncParsableCommand {
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
             isVolatile: isVolatile, ifVersion: ifVersion)
         if version == 0 {
-            Output.message("coffer: the vault is locked: the token waits, sealed, for the next unlock.")
+            Output.message(
+                "coffer: the vault is locked: the token waits, sealed, for the next unlock; where one of "
+                    + "this name is stored, until coffer token accept.")
         }
         if global.json {
             try Output.json(.object([("version", .number(Int(version))), ("waiting", .flag(version == 0))]))

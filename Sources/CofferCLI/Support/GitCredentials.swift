@@ -126,11 +126,15 @@ struct GitCredentials {
         }
     }
 
-    /// The stored tokens of a target: those for its very path first, then the newest.
+    /// The stored tokens of a target: those for its very path first, then those that did not come in while
+    /// locked, then the newest.
     private func matches(_ target: GitTarget) async throws(CofferError) -> [TokenInfo] {
-        try await tokens.list().filter { target.matches($0.id) }.sorted { left, right in
+        try await tokens.readable().filter { target.matches($0.id) }.sorted { left, right in
             let isLeft = left.id.service.hasSameBytes(as: target.service)
             guard isLeft == right.id.service.hasSameBytes(as: target.service) else { return isLeft }
+            guard left.isStoredWhileLocked == right.isStoredWhileLocked else {
+                return right.isStoredWhileLocked
+            }
             return left.stored > right.stored
         }
     }

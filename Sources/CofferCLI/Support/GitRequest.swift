@@ -9,9 +9,9 @@ final class GitRequest: Sendable {
     private static let longest = 4 << 20
     private let bytes: SecretBytes
     /// Where the values of each key are, in their order.
-    private let values: [String: [Range<Int>]]
+    private let values: [[UInt8]: [Range<Int>]]
 
-    private init(bytes: consuming SecretBytes, values: [String: [Range<Int>]]) {
+    private init(bytes: consuming SecretBytes, values: [[UInt8]: [Range<Int>]]) {
         self.bytes = bytes
         self.values = values
     }
@@ -23,8 +23,8 @@ final class GitRequest: Sendable {
         return GitRequest(bytes: bytes, values: values)
     }
 
-    private static func parse(_ bytes: Span<UInt8>) throws(CofferError) -> [String: [Range<Int>]] {
-        var values: [String: [Range<Int>]] = [:]
+    private static func parse(_ bytes: Span<UInt8>) throws(CofferError) -> [[UInt8]: [Range<Int>]] {
+        var values: [[UInt8]: [Range<Int>]] = [:]
         var start = 0
         while start < bytes.count {
             var end = start
@@ -36,9 +36,9 @@ final class GitRequest: Sendable {
             }
             guard end > start else { break }
             guard let equals else { throw malformed("a line without =") }
-            let key = String(decoding: bytes.extracting(start..<equals).copied(), as: UTF8.self)
+            let key = bytes.extracting(start..<equals).copied()
             let value = equals + 1..<end
-            if !key.utf8.hasSuffix("[]") {
+            if !key.hasSuffix("[]") {
                 values[key] = [value]
             } else if value.isEmpty {
                 values[key] = nil
@@ -56,20 +56,20 @@ final class GitRequest: Sendable {
 
     /// A value that is not secret; `nil` when it is not there.
     func text(_ key: String) throws(CofferError) -> String? {
-        guard let range = values[key]?.last else { return nil }
+        guard let range = values[Array(key.utf8)]?.last else { return nil }
         return try text(range)
     }
 
     /// The values of a key that may have several; `key` with its brackets.
     func texts(_ key: String) throws(CofferError) -> [String] {
         var texts: [String] = []
-        for range in values[key] ?? [] { texts.append(try text(range)) }
+        for range in values[Array(key.utf8)] ?? [] { texts.append(try text(range)) }
         return texts
     }
 
     /// A secret value; `nil` when it is not there.
     func token(_ key: String) throws(CofferError) -> Token? {
-        guard let range = values[key]?.last else { return nil }
+        guard let range = values[Array(key.utf8)]?.last else { return nil }
         return try bytes.exposing { (bytes) throws(CofferError) in
             try Token(SecretBytes.copying(bytes.extracting(range)))
         }

@@ -39,6 +39,26 @@ enum Opening {
         return session
     }
 
+    /// The same, with the passcode that was given or typed, for a scheme that it goes into.
+    static func unlockedKeepingPasscode(
+        _ global: GlobalOptions
+    ) async throws(CofferError) -> (session: Session, passcode: Token?) {
+        let session = try await session(global)
+        let secret: Token
+        if let number = global.passcodeFd {
+            secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
+        } else if try await session.adoptHeldKeys() {
+            return (session, nil)
+        } else if try await session.status().hasPasscode {
+            secret = try Token(PasscodeInput.required(nil))
+        } else {
+            try await unlock(session, with: nil)
+            return (session, nil)
+        }
+        try await unlock(session, with: Passcode(secret.copied()))
+        return (session, secret)
+    }
+
     /// The same for the helpers of other programs, whose users see nothing but the message.
     static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Session {
         do throws(CofferError) {
@@ -91,9 +111,10 @@ enum Opening {
     }
 
     /// Runs what evaluates a passcode; after a delay that it is told of, once more.
-    static func waitingForDelay(
-        _ body: () async throws(CofferError) -> Void
-    ) async throws(CofferError) {
+    @discardableResult
+    static func waitingForDelay<Result>(
+        _ body: () async throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result {
         while true {
             do throws(CofferError) {
                 return try await body()
@@ -129,5 +150,12 @@ enum Opening {
     private static func wrap(_ secret: consuming SecretBytes?) throws(CofferError) -> Passcode? {
         guard let secret else { return nil }
         return try Passcode(secret)
+    }
+}
+
+extension Token {
+    /// The bytes once more, in guarded memory of their own.
+    func copied() throws(CofferError) -> SecretBytes {
+        try exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
     }
 }

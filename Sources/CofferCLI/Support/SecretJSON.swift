@@ -50,8 +50,8 @@ enum SecretJSON {
     // MARK: Reading
 
     /// The members of an object whose values are texts, numbers or words; others are refused. Only texts are
-    /// given.
-    static func members(of document: Span<UInt8>) throws(CofferError) -> [String: Token] {
+    /// given, by the bytes of their names.
+    static func members(of document: Span<UInt8>) throws(CofferError) -> [[UInt8]: Token] {
         var reader = Reader(document)
         return try reader.object()
     }
@@ -67,14 +67,14 @@ enum SecretJSON {
             CofferError(.invalidInput, "The input is no JSON object of texts.")
         }
 
-        mutating func object() throws(CofferError) -> [String: Token] {
-            var members: [String: Token] = [:]
+        mutating func object() throws(CofferError) -> [[UInt8]: Token] {
+            var members: [[UInt8]: Token] = [:]
             try take("{")
             var next: UInt8 = UInt8(ascii: ",")
             if peek() == UInt8(ascii: "}") { next = try take() }
             while next == UInt8(ascii: ",") {
                 skipSpace()
-                let name = try text().exposing { String(decoding: $0.copied(), as: UTF8.self) }
+                let name = try text().exposing { $0.copied() }
                 try take(":")
                 skipSpace()
                 if peek() == UInt8(ascii: "\"") { members[name] = try text() } else { try skipWord() }

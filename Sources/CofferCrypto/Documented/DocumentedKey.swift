@@ -66,11 +66,11 @@ extension Documented {
     }
 
     private static func prefix(uuid: String, label: String) throws(CofferError) -> [UInt8] {
-        guard !uuid.isEmpty else { throw CofferError(.invalidInput, "The documented key needs a UUID.") }
+        guard !uuid.isEmpty else { throw noUUID }
         return Array((uuid + label).utf8)
     }
 
-    private static func sha256(_ bytes: borrowing GuardedBytes) throws(CofferError) -> GuardedBytes {
+    static func sha256(_ bytes: borrowing GuardedBytes) throws(CofferError) -> GuardedBytes {
         var context = try DigestContext.make(.sha256)
         try context.update(bytes.span)
         var hash = try GuardedBytes.zeroed(count: 32)

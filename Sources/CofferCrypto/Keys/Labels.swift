@@ -16,6 +16,7 @@ package enum Label {
     package static let tokenFile = "coffer/token-file/v1"
     package static let tokenName = "coffer/token-name/v1"
     package static let tokenWrapping = "coffer/token-wrap/v1"
+    package static let tokenReplacement = "coffer/token-replacement/v1"
     package static let userNamespace = "coffer/user-namespace/v1"
     package static let deniedPasscode = "coffer/denied-passcode/v1"
     package static let exportMAC = "coffer/export-mac/v1"

@@ -58,6 +58,17 @@ extension VectorProcedure {
         }
     }
 
+    static let documentedPassphrase = VectorProcedure(
+        ["DocumentedPassphraseTest"], fields: ["uuid", "passcode", "passphrase"], control: "passphrase"
+    ) { (test, _) throws(VectorDamage) in
+        let (uuid, passcode) = (try test.text("uuid"), try test.text("passcode"))
+        let expected = try test.bytes("passphrase")
+        return derived(expected, !uuid.isEmpty) { () throws(CofferError) in
+            try Documented.databasePassphrase(
+                uuid: SecretBytes.copying(uuid), passcode: SecretBytes.copying(passcode))
+        }
+    }
+
     static func mac(_ digest: Digest) -> VectorProcedure {
         VectorProcedure(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
             (test, _) throws(VectorDamage) in

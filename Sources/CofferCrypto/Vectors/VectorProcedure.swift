@@ -49,7 +49,7 @@ package struct VectorProcedure: Sendable {
             "AES-CBC-PKCS5": blockCipher, "AES-GCM": gcm, "AES-WRAP": keyWrap, "AES-KWP": keyWrapPadded,
             "CHACHA20-POLY1305": aead(.chaCha20Poly1305), "XCHACHA20-POLY1305": aead(.xChaCha20Poly1305),
             "XAES-256-GCM": aead(.xaes256GCM), "EDDSA": signature, "DOCUMENTED-KEY": documentedKey,
-            "DOCUMENTED-CBC": documentedCBC,
+            "DOCUMENTED-CBC": documentedCBC, "DOCUMENTED-PASSPHRASE": documentedPassphrase,
             "PBKDF2-CBC": pbkdf2CBC, "CBC-HMAC": authenticatedCBC, "AES-CMAC": cmac, "AES-GMAC": gmac,
             "AES-SIV": siv, "AES-SIV-CMAC": sivOfOneString, "AEAD-AES-SIV-CMAC": sivWithNonce,
             "A128CBC-HS256": jose(.a128CBCHS256), "A192CBC-HS384": jose(.a192CBCHS384),

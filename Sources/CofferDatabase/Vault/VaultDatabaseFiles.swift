@@ -188,7 +188,7 @@ final class VaultDatabaseFiles: Sendable {
         try await makeDirectory()
         do throws(CofferError) {
             let key = try Token(SecretBytes.random(count: 32))
-            try await session.tokens.put(key, for: id, class: protection, ifVersion: 0)
+            try await session.tokens.putReserved(key, for: id, class: protection)
         } catch {
             // Another process was faster.
             guard error.code == .conflict else { throw error }

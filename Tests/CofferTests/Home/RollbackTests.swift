@@ -93,12 +93,30 @@
         @Test func filesAloneForget() async throws {
             let session = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
-            _ = try await session.moveKeyring(to: .file)
+            _ = try await session.moveKeyring(to: .file, passcode: Passcode(copying: "correct horse"))
             #expect(try service.items(["application": "coffer"]).isEmpty)
             let old = try home.read("attempts")
-            #expect(try await attempt("wrong 2")?.attemptsLeft == 8)
+            #expect(try await attempt("wrong 2")?.attemptsLeft == 9)
             try home.write("attempts", old)
-            #expect(try await attempt("wrong 3")?.attemptsLeft == 8)
+            #expect(try await attempt("wrong 3")?.attemptsLeft == 9)
+        }
+
+        /// The device key goes into a file with the passcode alone, whether the session is unlocked or not.
+        @Test func movingToFilesTakesThePasscode() async throws {
+            let session = try await create()
+            #expect(session.isUnlocked)
+            #expect(await refusal { _ = try await session.moveKeyring(to: .file) }?.code == .locked)
+            let wrong = await refusal {
+                _ = try await session.moveKeyring(to: .file, passcode: Passcode(copying: "wrong"))
+            }
+            #expect(wrong?.code == .wrongPasscode && wrong?.attemptsLeft == 9)
+            #expect(try await session.status().keyring == .secretService)
+            session.lock()
+            let passcode = try Passcode(copying: "correct horse")
+            #expect(try await session.moveKeyring(to: .file, passcode: passcode).to == .file)
+            #expect(!session.isUnlocked)
+            // Back to the stronger place it needs none.
+            #expect(try await session.moveKeyring(to: .secretService).to == .secretService)
         }
 
         @Test func protectionsSayWhichItIs() async throws {

@@ -63,7 +63,7 @@ struct TokenExportTests {
         try await session.tokens.put(
             Token(copying: "volatile"), for: id(20), class: .whenUnlocked, isVolatile: true)
         // Databases stay, and so do their keys.
-        try await session.tokens.put(
+        try await session.tokens.putReserved(
             Token(copying: "key"), for: StoreKeys.id("user", "notes"), class: .whenUnlocked)
         #expect(try await export(session) == TokenExportReport(exported: 3, thisDeviceOnly: 3))
         let status = try FileManager.default.attributesOfItem(atPath: path.string)
@@ -94,7 +94,8 @@ struct TokenExportTests {
             #expect(!file.contains(Array(text.utf8)), "\(text)")
         }
         var classes: Set<ProtectionClass> = []
-        try TokenExport(file, passphrase: passphrase).forEachToken { (info, _) throws(CofferError) in
+        try TokenExport(file, passphrase: passphrase, allowingExpensive: false).forEachToken {
+            (info, _) throws(CofferError) in
             classes.insert(info.protection)
         }
         #expect(classes == [.whenUnlocked, .afterFirstUnlock])
@@ -189,6 +190,32 @@ struct TokenExportTests {
             try write(Array(good[..<count]))
             #expect(await refusal { _ = try await take(target) }?.code == .corrupt, "\(count)")
         }
+        #expect(try await target.tokens.count() == 0)
+    }
+
+    /// What a stranger's file asks for is asked about before it is spent.
+    @Test func aFileThatAsksForMuchMemoryIsAskedAbout() async throws {
+        let session = try await filled()
+        _ = try await export(session)
+        let good = try bytes()
+        let target = try await other.create()
+        func file(_ memoryKiB: UInt32, _ passes: UInt32) -> [UInt8] {
+            Array(good[..<32]) + memoryKiB.bigEndianBytes + passes.bigEndianBytes + Array(good[40...])
+        }
+        for (memory, passes) in [(1 << 20 + 1, 2), (4 << 20, 64), (2 << 20, 64)] as [(UInt32, UInt32)] {
+            try write(file(memory, passes))
+            let error = await refusal { _ = try await take(target) }
+            #expect(error?.code == .refused && error?.message.contains("anything in it") == true)
+        }
+        // Beyond all bounds also where it is allowed.
+        try write(file(4 << 20 + 1, 2))
+        let beyond = await refusal {
+            try await target.tokens.importTokens(
+                from: path, passphrase: passphrase, allowingExpensive: true)
+        }
+        #expect(beyond?.code == .refused && beyond?.message.contains("anything in it") == false)
+        let small = try TokenExport(good, passphrase: passphrase, allowingExpensive: true)
+        try small.forEachToken { (_, _) in }
         #expect(try await target.tokens.count() == 0)
     }
 

@@ -109,6 +109,83 @@ import Testing
         #expect(try await read(envelope) == nil)
     }
 
+    /// Takes every block and inode that is left.
+    private func fill(_ folder: FilePath) throws {
+        let full = try Descriptor.open(folder, [.read, .directory]).open("filler", [.readWrite, .exclusive])
+        let block = [UInt8](repeating: 1, count: 4096)
+        var offset: Int64 = 0
+        let code = failure {
+            while offset < 64 << 20 {
+                try full.write(block.span, at: offset)
+                offset += 4096
+            }
+        }
+        #expect(code == .noSpace)
+    }
+
+    /// An erasure on a full disk goes over what is there; nobody has an erased token from memory afterwards.
+    @Test(arguments: [false, true])
+    func anErasureNeedsNoSpace(_ isSparing: Bool) async throws {
+        guard let disk = try TinyFileSystem.make(kibibytes: 1024) else { return }
+        let folder = try disk.open().path
+        let location = HomeLocation(path: folder.appending("home"))
+        let session = try await Session.create(at: location, options: TestHome.options(), passcode: nil)
+        let id = try TokenID(service: "s", account: "a")
+        let key = try StoreKeys.id("user", "drafts")
+        for account in 0..<6 {
+            try await session.tokens.put(
+                Token(copying: [UInt8](repeating: 9, count: 20_000)),
+                for: TokenID(service: "s", account: "\(account)"))
+        }
+        try await session.tokens.put(Token(copying: "value"), for: id)
+        if isSparing {
+            try await session.tokens.putReserved(
+                Token(copying: "kept"), for: key, class: .whenUnlockedThisDeviceOnly)
+            let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+            try FileManager.default.createDirectory(
+                atPath: directory.string, withIntermediateDirectories: false)
+            _ = FileManager.default.createFile(
+                atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: nil)
+        }
+        // As another process has them: read, and in memory.
+        let other = try await Session.open(at: location)
+        try await other.unlock()
+        #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
+        let path = location.path.appending("vault").appending("tokens").string
+        let old = [UInt8](try Data(contentsOf: URL(filePath: path)))
+        try fill(folder)
+
+        let receipt = try await session.wipe(.tokens)
+        #expect(receipt.removed["tokens"] == 7)
+        for session in [session, other] {
+            #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == nil)
+            #expect(try await session.tokens.list().count == (isSparing ? 1 : 0))
+        }
+        let new = [UInt8](try Data(contentsOf: URL(filePath: path)))
+        #expect(new.count < 1000 && !new.contains(Array(old[64..<96])))
+        if isSparing {
+            #expect(try await other.tokens.withToken(for: key) { token, _ in token.count } == 4)
+        }
+        // And it goes on once there is room.
+        try FileManager.default.removeItem(atPath: folder.appending("filler").string)
+        try await other.tokens.put(Token(copying: "new"), for: id)
+        #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == 3)
+        extendLifetime(disk)
+    }
+
+    /// What another process has read is not what it gives after an erasure that replaces the file.
+    @Test func anErasureReachesWhatOthersRead() async throws {
+        let (home, session, _) = try await filled()
+        let id = try TokenID(service: "s", account: "a")
+        let other = try await home.unlocked()
+        #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
+        _ = try await Session.wipe(.tokens, at: home.location)
+        for session in [session, other] {
+            #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == nil)
+            #expect(try await session.tokens.info(for: id) == nil)
+        }
+    }
+
     @Test func aFullDiskLosesNothing() async throws {
         guard let disk = try TinyFileSystem.make() else { return }
         let location = HomeLocation(path: try disk.open().path.appending("home"))

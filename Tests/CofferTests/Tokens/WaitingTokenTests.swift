@@ -51,18 +51,21 @@ import Testing
         #expect(try await session.tokens.count() == 0)
         #expect(try home.occurrences(of: Array(secret.utf8)) == 0)
         #expect(try home.occurrences(of: Array("api.example.org".utf8)) == 0)
-        // It is there, and locked; what nobody stored is not.
-        #expect(await refusal { _ = try await value(session) }?.code == .locked)
-        #expect(await refusal { _ = try await session.tokens.info(for: id()) }?.code == .locked)
-        #expect(try await value(session, "nobody") == nil)
-        #expect(await refusal(of: "wrong", by: session)?.code == .wrongPasscode)
-        #expect(await refusal { _ = try await value(session) }?.code == .locked)
+        // Who stored it reads it. For anybody else it is there, and locked; what nobody stored is not.
+        #expect(try await value(session) == secret)
+        #expect(try await session.tokens.info(for: id())?.version == 0)
+        let other = try await home.open()
+        #expect(await refusal { _ = try await value(other) }?.code == .locked)
+        #expect(await refusal { _ = try await other.tokens.info(for: id()) }?.code == .locked)
+        #expect(try await value(other, "nobody") == nil)
+        #expect(await refusal(of: "wrong", by: other)?.code == .wrongPasscode)
+        #expect(await refusal { _ = try await value(other) }?.code == .locked)
 
         try await unlock(session)
         #expect(try await value(session) == secret)
         let info = try #require(try await session.tokens.info(for: id()))
         #expect(info.version == 1 && info.protection == protection && info.expires == date)
-        #expect(info.scopes == ["a b"] && info.attributes == ["k": "v"])
+        #expect(info.scopes == ["a b"] && info.attributes == ["k": "v"] && info.isStoredWhileLocked)
         #expect(try await session.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 0))
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
     }
@@ -179,8 +182,9 @@ import Testing
         let vault = try core.home.openVault()
         try core.inbox.add(in: vault) { (number) throws(CofferError) in
             try PendingToken.seal(
-                Token(copying: "forged"), info: info, name: name, number: number, to: key,
-                vaultID: core.device.vaultID)
+                Token(copying: "forged"), info: info, tokenKey: SecretBytes.random(count: 32), number: number,
+                at: PendingToken.Place(
+                    name: name, publicKey: key, vaultID: core.device.vaultID, ticket: nil))
         }
         #expect(try await owner.tokens.list().isEmpty)
         #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 1))

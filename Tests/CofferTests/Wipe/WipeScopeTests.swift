@@ -32,7 +32,8 @@ import Testing
         let file = try await session.files.add(contentsOf: home.scratch.path.appending("letter"))
         // A database's key stands among the tokens, and its file in the vault.
         let key = try StoreKeys.id("user", "drafts")
-        try await session.tokens.put(Token(copying: "the key of a database"), for: key)
+        try await session.tokens.putReserved(
+            Token(copying: "the key of a database"), for: key, class: .whenUnlockedThisDeviceOnly)
         let directory = session.vaultDirectory.pushing(StoreKeys.directory)
         try FileManager.default.createDirectory(
             atPath: directory.string, withIntermediateDirectories: false)

@@ -1,0 +1,166 @@
+public import CofferBase
+public import CofferCrypto
+import CofferEngine
+
+/// What the documented schemes need kept: the UUID of a documented key, and the random string of a device key
+/// with its parameters. Each stands among the vault's tokens, so the lock and the class hold for it; none
+/// leaves the device.
+///
+/// None is ever made because one could not be read: making one is a call of its own, and refused where one of
+/// that name is.
+///
+/// ```swift
+/// try await session.documentedSecrets.createUUID("app")
+/// let key = try await session.documentedSecrets.withUUID("app") { uuid throws(CofferError) in
+///     try Documented.key(uuid: uuid, passcode: nil)
+/// }
+/// ```
+public struct DocumentedSecrets: Sendable {
+    static let service = ReservedServices.prefix + "documented"
+
+    private enum Attribute {
+        static let digest = "prf", salt = "salt", rounds = "rounds", keySize = "key-size"
+        static let device = "device-id"
+    }
+
+    private let tokens: TokenVault
+
+    init(tokens: TokenVault) { self.tokens = tokens }
+
+    private static func id(_ sort: String, _ name: String) throws(CofferError) -> TokenID {
+        guard (1...512).contains(name.utf8.count) else {
+            throw CofferError(.invalidInput, "The name of a kept secret has 1 to 512 bytes.")
+        }
+        return try TokenID(service: service, account: "\(sort)/\(name)", kind: .other)
+    }
+
+    private func keep(
+        _ secret: consuming SecretBytes, _ id: TokenID, _ protection: ProtectionClass,
+        _ attributes: [String: String] = [:]
+    ) async throws(CofferError) {
+        guard !protection.mayMove else {
+            throw CofferError(.refused, "A documented secret never leaves its device: take another class.")
+        }
+        do throws(CofferError) {
+            try await tokens.putReserved(Token(secret), for: id, class: protection, attributes: attributes)
+        } catch {
+            guard error.code == .conflict else { throw error }
+            throw CofferError(.alreadyExists, "There is a kept secret of this name, and it stays.")
+        }
+    }
+
+    /// Makes a random UUID and keeps it under a name.
+    ///
+    /// - Parameters:
+    ///   - name: What it is found by, 1 to 512 bytes.
+    ///   - protection: When it can be read; a class that may move is refused.
+    /// - Throws: `alreadyExists` when there is one; `locked`, `wiped`, `corrupt`, `refused`.
+    public func createUUID(
+        _ name: String, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+    ) async throws(CofferError) {
+        try await keep(Documented.newUUID(), Self.id("uuid", name), protection)
+    }
+
+    /// Calls `body` with the UUID that is kept under a name.
+    ///
+    /// - Parameters:
+    ///   - name: What it is found by.
+    ///   - body: What uses it.
+    /// - Returns: What `body` returns; `nil` when there is none of that name.
+    /// - Throws: `locked`, `wiped`, `corrupt`, or what `body` throws.
+    public func withUUID<Result: ~Copyable>(
+        _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result? {
+        let id = try Self.id("uuid", name)
+        guard let token = try await tokens.withToken(for: id, { token, _ in token }) else { return nil }
+        return try body(token.secret)
+    }
+
+    /// Makes a random string and a salt, and keeps them with the parameters of the derivation.
+    ///
+    /// - Parameters:
+    ///   - name: What they are found by, 1 to 512 bytes.
+    ///   - digest: The hash function of PBKDF2's HMAC: SHA-1, SHA-256 or SHA-512.
+    ///   - rounds: The number of rounds.
+    ///   - keySize: The AES key's size in bytes, 16 or 32.
+    ///   - deviceID: The identifier of the device, kept with the rest; `nil` for that of the machine that the
+    ///     vault is on at each use.
+    ///   - protection: When they can be read; a class that may move is refused.
+    /// - Throws: `alreadyExists` when there is one; `invalidInput` for other parameters; `unsupported` where
+    ///   the machine has no identifier; `locked`, `wiped`, `corrupt`, `refused`.
+    public func createDeviceKey(
+        _ name: String, digest: Digest = .sha256, rounds: Int = 600_000, keySize: Int = 32,
+        deviceID: String? = nil, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+    ) async throws(CofferError) {
+        let salt = try SecureRandom.bytes(16)
+        _ = try Documented.PBKDF2Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
+        if deviceID == nil { _ = try Self.ownDevice() }
+        var attributes = [
+            Attribute.digest: try Self.name(of: digest), Attribute.salt: HexText.encode(salt),
+            Attribute.rounds: String(rounds), Attribute.keySize: String(keySize),
+        ]
+        attributes[Attribute.device] = deviceID
+        try await keep(Documented.newRandomString(), Self.id("device", name), protection, attributes)
+    }
+
+    /// Calls `body` with the secret of the device scheme, device identifier ‖ random string, and the
+    /// parameters to derive the key by: see ``Documented/key(secret:_:)``.
+    ///
+    /// - Parameters:
+    ///   - name: What it is found by.
+    ///   - body: What uses it.
+    /// - Returns: What `body` returns; `nil` when there is none of that name.
+    /// - Throws: `unsupported` where the machine has no identifier; `locked`, `wiped`, `corrupt`, or what
+    ///   `body` throws.
+    public func withDeviceSecret<Result: ~Copyable>(
+        _ name: String,
+        _ body: (_ secret: borrowing SecretBytes, _ parameters: Documented.PBKDF2Parameters)
+            throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result? {
+        let id = try Self.id("device", name)
+        guard let found = try await tokens.withToken(for: id, { ($0, $1) }) else { return nil }
+        let (token, info) = found
+        let parameters = try Self.parameters(info.attributes)
+        let device: String
+        if let kept = info.attributes[Attribute.device] {
+            device = kept
+        } else {
+            device = try Self.ownDevice()
+        }
+        return try body(
+            Documented.deviceSecret(deviceID: device, randomString: token.secret), parameters)
+    }
+
+    private static func parameters(
+        _ attributes: [String: String]
+    ) throws(CofferError) -> Documented.PBKDF2Parameters {
+        guard let digest = attributes[Attribute.digest].flatMap({ Digest.named($0) }),
+            let salt = attributes[Attribute.salt].flatMap({ HexText.decode($0) }),
+            let rounds = attributes[Attribute.rounds].flatMap({ Int($0) }),
+            let keySize = attributes[Attribute.keySize].flatMap({ Int($0) })
+        else { throw CofferError(.corrupt, "The parameters of a kept device key are damaged.") }
+        return try Documented.PBKDF2Parameters(
+            digest: digest, salt: salt, rounds: rounds, keySize: keySize)
+    }
+
+    private static func name(of digest: Digest) throws(CofferError) -> String {
+        switch digest {
+        case .sha1: "sha1"
+        case .sha256: "sha256"
+        case .sha512: "sha512"
+        default: throw CofferError(.invalidInput, "The device scheme takes SHA-1, SHA-256 or SHA-512.")
+        }
+    }
+
+    private static func ownDevice() throws(CofferError) -> String {
+        guard let device = try DeviceID.current() else {
+            throw CofferError(.unsupported, "This machine has no machine id: say which device is meant.")
+        }
+        return device.description
+    }
+}
+
+extension Session {
+    /// What the documented schemes keep in this vault.
+    public var documentedSecrets: DocumentedSecrets { DocumentedSecrets(tokens: tokens) }
+}

@@ -1,0 +1,72 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+
+/// The right to replace one version of one token while its class is locked: a key derived from the key that
+/// the version is sealed under.
+///
+/// Who has read or written that version has it; who has neither cannot make it, as the version's key is
+/// wrapped under the class's. So a value that a locked vault takes in can prove that it continues the one
+/// that it replaces.
+final class ReplacementTicket: Sendable {
+    private let key: SymmetricKey
+
+    init(of tokenKey: borrowing SymmetricKey, name: [UInt8]) throws(CofferError) {
+        let key = try HKDF.deriveKey(from: tokenKey, info: Label.tokenReplacement, context: name.span)
+        self.key = key
+    }
+
+    /// The proof that goes with a waiting value: an HMAC over all of its box but the proof.
+    func proof(_ head: [UInt8], _ rest: Span<UInt8>) throws(CofferError) -> [UInt8] {
+        let message = try GuardedBytes.concatenating(head.span, rest)
+        return try HMAC.authenticate(message.span, key: key)
+    }
+
+    /// Whether `proof` was made with this ticket.
+    func isValid(_ proof: [UInt8], _ head: [UInt8], _ rest: Span<UInt8>) throws(CofferError) -> Bool {
+        let message = try GuardedBytes.concatenating(head.span, rest)
+        return try HMAC.isValid(proof.span, for: message.span, key: key)
+    }
+}
+
+/// The tickets of one session: of the versions that it read or wrote last. A lock leaves them, as nothing can
+/// be read with them; ``SessionCore/close(_:)`` and a wipe drop them.
+final class ReplacementTickets: Sendable {
+    /// The most that are kept; the oldest go first.
+    static let most = 128
+
+    private struct Entry {
+        let ticket: ReplacementTicket
+        /// The key of the version, as it is stored; `nil` for one that waits.
+        let wrapped: WrappedKey?
+        let order: UInt64
+    }
+
+    private struct State {
+        var entries: [[UInt8]: Entry] = [:]
+        var count: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The ticket of a name.
+    subscript(name: [UInt8]) -> ReplacementTicket? { state.withLock { $0.entries[name]?.ticket } }
+
+    /// Whether the ticket kept is that of the version with this key.
+    func has(_ wrapped: WrappedKey, for name: [UInt8]) -> Bool {
+        state.withLock { $0.entries[name]?.wrapped == wrapped }
+    }
+
+    func keep(_ ticket: ReplacementTicket, for name: [UInt8], wrapped: WrappedKey? = nil) {
+        state.withLock { state in
+            state.count += 1
+            state.entries[name] = Entry(ticket: ticket, wrapped: wrapped, order: state.count)
+            guard state.entries.count > Self.most else { return }
+            let oldest = state.entries.min { $0.value.order < $1.value.order }
+            if let oldest { state.entries[oldest.key] = nil }
+        }
+    }
+
+    func clear() { state.withLock { $0.entries = [:] } }
+}

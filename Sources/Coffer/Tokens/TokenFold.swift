@@ -1,0 +1,99 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// Stores what came while locked, one value after the other, under the home's lock.
+///
+/// What is in the inbox was sealed to a public key, so it says nothing of who put it there. Under a name that
+/// has no value it is stored and marked; over a value only with proof that its sender had read or written
+/// that value. What cannot prove it is set aside until somebody accepts or rejects it.
+struct TokenFold {
+    /// What is stored under a name.
+    private enum Current {
+        case absent
+        /// Its class is locked.
+        case locked
+        /// What there is cannot be read, so nothing can continue it.
+        case unreadable
+        case stored(version: UInt64, ticket: ReplacementTicket, isStoredWhileLocked: Bool)
+    }
+
+    private let core: SessionCore
+    private let keys: [ProtectionClass: ClassKey]
+    private var changes: [[UInt8]: KeyringChange] = [:]
+    private var known: [[UInt8]: Current] = [:]
+    /// Names with something older that has to wait: what is newer waits with it.
+    private var held: Set<[UInt8]> = []
+    private var stored: [TokenInbox.Entry] = []
+
+    init(_ core: SessionCore) {
+        self.core = core
+        keys = core.keys.all
+    }
+
+    /// Takes one entry that waits.
+    mutating func take(_ entry: TokenInbox.Entry, in vault: borrowing Descriptor) throws(CofferError) {
+        guard let pending = try core.inbox.read(entry, in: vault) else { return }
+        let name = pending.name
+        guard !held.contains(name), let key = keys[pending.protection] else {
+            held.insert(name)
+            return
+        }
+        do throws(CofferError) {
+            let opened = try pending.open(under: key, device: core.device)
+            let current = try current(name)
+            known[name] = current
+            switch current {
+            case .locked: held.insert(name)
+            case .absent: try store(opened, over: 0, isStoredWhileLocked: true, name, key, entry)
+            case .stored(let version, let ticket, let isMarked):
+                guard try opened.isProved(by: ticket) else { fallthrough }
+                try store(opened, over: version, isStoredWhileLocked: isMarked, name, key, entry)
+            case .unreadable: try core.inbox.mark(entry, .unconfirmed, in: vault)
+            }
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            try core.inbox.mark(entry, .damaged, in: vault)
+        }
+    }
+
+    /// Makes the changes. A crash in between stores the same values once more: nobody stores before this is
+    /// through.
+    func finish(in vault: borrowing Descriptor) throws(CofferError) {
+        guard !stored.isEmpty else { return }
+        try core.keyring.apply(changes)
+        try core.inbox.remove(stored, in: vault)
+    }
+
+    private mutating func store(
+        _ opened: OpenedToken, over version: UInt64, isStoredWhileLocked: Bool, _ name: [UInt8],
+        _ key: ClassKey, _ entry: TokenInbox.Entry
+    ) throws(CofferError) {
+        let info = opened.info.numbered(version + 1, isStoredWhileLocked: isStoredWhileLocked)
+        let envelope = try TokenEnvelope.seal(
+            opened.token, info: info, name: name, key: opened.tokenKey, under: key,
+            vaultID: core.device.vaultID)
+        changes[name] = .put(envelope.encoded)
+        known[name] = .stored(
+            version: info.version, ticket: try ReplacementTicket(of: opened.tokenKey, name: name),
+            isStoredWhileLocked: isStoredWhileLocked)
+        stored.append(entry)
+    }
+
+    private func current(_ name: [UInt8]) throws(CofferError) -> Current {
+        if let current = known[name] { return current }
+        do throws(CofferError) {
+            guard let bytes = try core.keyring.envelope(name) else { return .absent }
+            let envelope = try TokenEnvelope.decode(bytes)
+            guard let key = keys[envelope.protection] else { return .locked }
+            let vaultID = core.device.vaultID
+            let info = try envelope.open(name: name, under: key, vaultID: vaultID, withValue: false).info
+            return .stored(
+                version: info.version, ticket: try envelope.ticket(name: name, under: key, vaultID: vaultID),
+                isStoredWhileLocked: info.isStoredWhileLocked)
+        } catch {
+            guard [.corrupt, .unsupportedVersion, .ambiguous].contains(error.code) else { throw error }
+            return .unreadable
+        }
+    }
+}

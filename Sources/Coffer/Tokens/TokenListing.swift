@@ -1,0 +1,41 @@
+import CofferBase
+import CofferEngine
+
+/// Every token that can be read, and those that cannot.
+public struct TokenListing: Sendable, Equatable {
+    /// What is known of those that can be read, in the order of ``TokenVault/list()``.
+    public let tokens: [TokenInfo]
+    /// Those that cannot. They stay where they are until somebody removes the token of their name.
+    public let damaged: [UnreadableToken]
+}
+
+extension TokenVault {
+    /// What is known of every token, without values: one that is damaged hides no other.
+    ///
+    /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the keyring itself is
+    ///   damaged.
+    public func listing() async throws(CofferError) -> TokenListing {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            try core.storeWaitingTokens()
+            let stored = try keyring.readableEnvelopes()
+            var all = stored.envelopes.mapValues { Found(bytes: $0, isVolatile: false) }
+            for (name, bytes) in try core.volatileTokens.envelopes() {
+                all[name] = Found(bytes: bytes, isVolatile: true)
+            }
+            var tokens: [TokenInfo] = []
+            var damaged = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
+            for (name, found) in all {
+                do throws(CofferError) {
+                    tokens.append(try open(found, name: name, withValue: false).info)
+                } catch {
+                    guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+                    let hex = String(decoding: try Encoding.hexText(name), as: UTF8.self)
+                    damaged.append(UnreadableToken(name: hex, code: error.code))
+                }
+            }
+            return TokenListing(
+                tokens: tokens.sorted { $0.id.precedes($1.id) },
+                damaged: damaged.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// `coffer key device`
+struct KeyDevice: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "device",
+        abstract: "Print the key of a device, of its identifier and a random string that the vault keeps.",
+        discussion: """
+            The key is PBKDF2 of the device identifier followed by the random string. The vault keeps the \
+            string, the salt and the other parameters under a name; --create makes them, and nothing else \
+            does. The identifier is that of this machine, or what --device-id said when it was made.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var kept: KeptSecret
+
+    @Option(help: ArgumentHelp("With --create: the hash function; sha256 unless told.", valueName: "prf"))
+    var prf: DerivationOptions.PRF?
+
+    @Option(help: ArgumentHelp("With --create: the number of rounds; 600000 unless told.", valueName: "n"))
+    var rounds: Int?
+
+    @Option(help: ArgumentHelp("With --create: 16 or 32 bytes; 32 unless told.", valueName: "bytes"))
+    var keySize: Int?
+
+    @Option(help: ArgumentHelp("With --create: another device's identifier.", valueName: "text"))
+    var deviceId: String?
+
+    func run() async throws {
+        try kept.check()
+        guard let name = kept.stored else { throw CofferError(.invalidInput, "--stored says which key.") }
+        guard kept.create || prf == nil && rounds == nil && keySize == nil && deviceId == nil else {
+            throw CofferError(
+                .invalidInput, "The parameters are kept with the key: they can be given with --create alone.")
+        }
+        guard ProgramArguments.isText(deviceId ?? "") else {
+            throw CofferError(.invalidInput, "A device identifier is UTF-8.")
+        }
+        let secrets = try await Opening.unlocked(global).documentedSecrets
+        if kept.create {
+            try await secrets.createDeviceKey(
+                name, digest: prf.flatMap { Digest.named($0.rawValue) } ?? .sha256,
+                rounds: rounds ?? 600_000, keySize: keySize ?? 32, deviceID: deviceId)
+        }
+        let asJSON = global.json
+        let printed: Void? = try await secrets.withDeviceSecret(name) { (secret, it) throws(CofferError) in
+            let key = try secret.exposing { (secret) throws(CofferError) in
+                try PBKDF2.derive(
+                    secret: secret, salt: it.salt.span, rounds: it.rounds, digest: it.digest,
+                    count: it.keySize)
+            }
+            let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }
+            try Output.secret("key", hex.span, asJSON: asJSON)
+        }
+        guard printed != nil else { throw KeptSecret.none }
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import Testing
+import TestSupport
+
+/// Secrets of the documented schemes that do not stand on a command line.
+@Suite("coffer key with kept secrets")
+struct KeyStoredTests {
+    private static let uuid = "6F9619FF-8B86-4011-B42D-00C04FC964FF"
+
+    @Test("A UUID on a descriptor makes the same key as one on the command line")
+    func descriptor() throws {
+        for (text, passcode) in [(Self.uuid, "2468"), ("K", ""), ("\u{212A}", "é")] {
+            let shown = try CommandRun.coffer(
+                "key", "documented", "--uuid", text, "--label", "l", "--passcode-fd", "3", "--json",
+                descriptors: [3: Array((passcode + "\n").utf8)])
+            let hidden = try CommandRun.coffer(
+                "key", "documented", "--uuid-fd", "4", "--label", "l", "--passcode-fd", "3", "--json",
+                descriptors: [3: Array((passcode + "\n").utf8), 4: Array((text + "\nignored").utf8)])
+            #expect(shown.code == 0 && hidden.output == shown.output)
+        }
+        #expect(try CommandRun.coffer("key", "documented", "--help").text.contains("Other users see it"))
+    }
+
+    @Test(
+        "One source of the UUID, and it is there",
+        arguments: [
+            [], ["--uuid", "A", "--uuid-fd", "3"], ["--uuid", "A", "--stored", "x"], ["--create"],
+            ["--uuid", "A", "--create"], ["--uuid", ""], ["--uuid-fd", "3"], ["--uuid-fd", "9"],
+            ["--uuid", "A", "--key-passcode-fd", "3"],
+        ])
+    func sources(_ options: [String]) throws {
+        let run = try CommandRun.run(
+            CommandRun.cofferPath, ["key", "documented", "--json"] + options,
+            descriptors: [3: Array("\n".utf8)])
+        #expect(run.code == 64 && run.errorCode != nil, "\(options)")
+    }
+
+    @Test("A kept UUID is made when asked for and never else; its key is the scheme's")
+    func stored() throws {
+        let home = try CommandHome()
+        let take = ["key", "documented", "--stored", "app", "--json"]
+        #expect(try home.run(take).errorCode == "absent")
+        let made = try home.run(take + ["--create"])
+        let hash = made.json["passcodeHash"] as? String
+        #expect(made.code == 0 && hash?.count == 44)
+        #expect(try home.run(take).output == made.output)
+        #expect(try home.run(take + ["--create"]).code == 13)
+        #expect(try home.run(take).output == made.output)
+        let other = try home.run(["key", "documented", "--stored", "other", "--create", "--json"])
+        #expect(other.code == 0 && other.json["key"] as? String != made.json["key"] as? String)
+        // Another passcode in the key, or none.
+        func run(_ passcode: String) throws -> CommandRun {
+            try CommandRun.run(
+                CommandRun.cofferPath,
+                take + ["--home", home.path, "--passcode-fd", "3", "--key-passcode-fd", "4"],
+                descriptors: [3: Array("2468\n".utf8), 4: Array((passcode + "\n").utf8)])
+        }
+        #expect(try run("2468").output == made.output)
+        let none = try run("")
+        #expect(none.code == 0 && none.json["passcodeHash"] as? String == "")
+        #expect(none.json["key"] as? String != made.json["key"] as? String)
+        // Locked, and with a wrong passcode, none is made and none is shown.
+        #expect(try home.run(take + ["--create"], passcode: "1357").code == 5)
+        #expect(try home.run(["key", "documented", "--stored", "third", "--create"], passcode: "").code != 0)
+        #expect(try home.run(["key", "documented", "--stored", "third"]).code == 3)
+        let tokens = try home("token", "list", "--json").json["tokens"] as? [[String: Any]] ?? []
+        #expect(tokens.count == 2)
+        #expect(tokens.allSatisfy { $0["class"] as? String == "whenUnlockedThisDeviceOnly" })
+        // The key is that of the UUID in the vault.
+        let uuid = try home("token", "get", "coffer.documented", "uuid/app", "--kind", "other").text
+        let form = /[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}/
+        #expect(uuid.wholeMatch(of: form) != nil)
+        let same = try CommandRun.coffer(
+            "key", "documented", "--uuid", uuid, "--passcode-fd", "3", "--json",
+            descriptors: [3: Array("2468\n".utf8)])
+        #expect(same.output == made.output)
+    }
+
+    @Test("A vault without a passcode makes the key without one")
+    func noPasscode() throws {
+        let home = try CommandHome(passcode: nil)
+        let made = try home("key", "documented", "--stored", "app", "--create", "--json")
+        #expect(made.code == 0 && made.json["passcodeHash"] as? String == "")
+    }
+
+    @Test("A device key is derived from the identifier and what is kept, by the parameters that are kept")
+    func device() throws {
+        let home = try CommandHome(passcode: nil)
+        let take = ["key", "device", "--stored", "app", "--json"]
+        #expect(try home.run(take).code == 3)
+        #expect(try home.run(take + ["--rounds", "5"]).code == 64)
+        for wrong in [["--rounds", "0"], ["--key-size", "24"], ["--rounds", "-1"]] {
+            #expect(try home.run(take + ["--create"] + wrong).code == 64, "\(wrong)")
+        }
+        #expect(try home.run(take).code == 3)
+        let options = [
+            "--create", "--prf", "sha512", "--rounds", "3", "--key-size", "16", "--device-id", "9774d56d",
+        ]
+        let made = try home.run(take + options)
+        let key = try #require(made.json["key"] as? String)
+        #expect(made.code == 0 && key.count == 32)
+        #expect(try home.run(take).output == made.output)
+        #expect(try home.run(take + options).code == 13)
+        // By hand, from what the vault keeps.
+        let tokens = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        let attributes = try #require(tokens?.first?["attributes"] as? [String: String])
+        let random = try home("token", "get", "coffer.documented", "device/app", "--kind", "other").text
+        #expect(random.count == 44 && attributes["rounds"] == "3" && attributes["device-id"] == "9774d56d")
+        let again = try CommandRun.coffer(
+            "key", "pbkdf2", "--prf", "sha512", "--salt-hex", attributes["salt"] ?? "", "--rounds", "3",
+            "--length", "16", "--passcode-fd", "3", descriptors: [3: Array("9774d56d\(random)\n".utf8)])
+        #expect(again.text == key + "\n")
+    }
+
+    @Test("Without an identifier given, it is the machine's")
+    func ownDevice() throws {
+        let home = try CommandHome(passcode: nil)
+        guard FileManager.default.fileExists(atPath: "/etc/machine-id") else { return }
+        let made = try home("key", "device", "--stored", "app", "--create", "--rounds", "2", "--json")
+        guard made.errorCode != "unsupported" else { return }
+        #expect(made.code == 0 && (made.json["key"] as? String)?.count == 64)
+        #expect(try home("key", "device", "--stored", "app", "--json").output == made.output)
+    }
+}

@@ -1,0 +1,305 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What a locked vault takes in is from nobody: what may replace a stored value, and what may not.
+@Suite("Where values come from that are stored while locked")
+struct ProvenanceTests {
+    private static let passcode = "correct horse"
+
+    private func id(_ account: String = "ada") throws -> TokenID {
+        try TokenID(service: "api.example.org", account: account)
+    }
+
+    private func value(_ session: Session, _ account: String = "ada") async throws -> String? {
+        try await session.tokens.withToken(for: id(account)) { token, _ in
+            token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
+        }
+    }
+
+    @discardableResult
+    private func put(
+        _ value: String, _ account: String = "ada", in session: Session,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+    ) async throws -> UInt64 {
+        try await session.tokens.put(Token(copying: value), for: id(account), class: protection)
+    }
+
+    private func unlock(_ session: Session) async throws {
+        try await session.unlock(with: Passcode(copying: Self.passcode))
+    }
+
+    /// A home with the value "good", open and unlocked, and a stranger to it: locked, and never otherwise.
+    private func scene() async throws -> (home: TestHome, owner: Session, stranger: Session) {
+        let home = try TestHome()
+        let owner = try await home.create(Self.passcode)
+        try await put("good", in: owner)
+        owner.lock()
+        return (home, try await home.unlocked(Self.passcode), try await home.open())
+    }
+
+    /// A box that whoever has the home and the device key can make.
+    private func plant(
+        _ id: TokenID, under name: TokenID, by session: Session,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly, ticket: ReplacementTicket? = nil
+    ) throws {
+        let core = session.core
+        let publicKey = try #require(try core.readKeybag().publicKeys[protection])
+        let hash = try session.tokens.name(of: name)
+        let info = TokenInfo(
+            id: id, version: 0, protection: protection, stored: Date(), expires: nil, scopes: [],
+            attributes: [:])
+        try core.inbox.add(in: core.home.openVault()) { (number) throws(CofferError) in
+            try PendingToken.seal(
+                Token(copying: "planted"), info: info, tokenKey: SecretBytes.random(count: 32),
+                number: number,
+                at: PendingToken.Place(
+                    name: hash, publicKey: publicKey, vaultID: core.device.vaultID, ticket: ticket))
+        }
+    }
+
+    @Test("A stranger's value does not replace a stored one until it is accepted")
+    func strangers() async throws {
+        let (home, owner, stranger) = try await scene()
+        defer { extendLifetime(home) }
+        #expect(try await put("evil", in: stranger) == 0)
+        #expect(try await value(owner) == "good")
+        #expect(try await value(owner) == "good")
+        let pending = try await owner.tokens.pending()
+        #expect(pending.map(\.info.id) == [try id()] && pending.first?.info.version == 0)
+        let waiting = WaitingTokens(waiting: 0, unconfirmed: 1, damaged: 0)
+        #expect(try await owner.tokens.waitingTokens() == waiting)
+        #expect(try await owner.tokens.list().map(\.version) == [1])
+        // Neither a new value nor another unlock changes that.
+        #expect(try await put("better", in: owner) == 2)
+        owner.lock()
+        try await unlock(owner)
+        #expect(try await value(owner) == "better")
+        #expect(try await owner.tokens.pending().count == 1)
+        #expect(try await owner.tokens.reject(id()) == 1)
+        #expect(try await owner.tokens.pending().isEmpty)
+        #expect(try await value(owner) == "better")
+        #expect(try await owner.tokens.accept(id()) == nil)
+    }
+
+    @Test("What is accepted replaces, and its writer may go on from it")
+    func accepted() async throws {
+        let (home, owner, stranger) = try await scene()
+        defer { extendLifetime(home) }
+        #expect(try await put("next", in: stranger) == 0)
+        #expect(try await value(stranger) == "next")
+        #expect(try await value(owner) == "good")
+        #expect(try await owner.tokens.accept(id()) == 2)
+        #expect(try await value(owner) == "next")
+        #expect(try await owner.tokens.info(for: id())?.isStoredWhileLocked == false)
+        #expect(try await put("after next", in: stranger) == 0)
+        #expect(try await value(owner) == "after next")
+        #expect(try await owner.tokens.info(for: id())?.version == 3)
+    }
+
+    @Test("Who read or wrote the stored value replaces it from behind the lock, again and again")
+    func background() async throws {
+        let (home, owner, _) = try await scene()
+        let program = try await home.unlocked(Self.passcode)
+        #expect(try await value(program) == "good")
+        program.lock()
+        #expect(await refusal { _ = try await value(program) }?.code == .locked)
+        for round in 1...3 {
+            #expect(try await put("rotated \(round)", in: program) == 0)
+            // Its own program gets the new one, locked or not, and nobody else.
+            #expect(try await value(program) == "rotated \(round)")
+        }
+        #expect(try await value(owner) == "rotated 3")
+        // Stored by another process meanwhile; it goes on from there.
+        #expect(await refusal { _ = try await value(program) }?.code == .locked)
+        #expect(try await put("rotated 4", in: program) == 0)
+        #expect(try await value(owner) == "rotated 4")
+        #expect(try await owner.tokens.info(for: id())?.version == 5)
+        #expect(try await owner.tokens.pending().isEmpty)
+        try await unlock(program)
+        #expect(try await value(program) == "rotated 4")
+    }
+
+    @Test("A program that reads and refreshes behind the lock refreshes its own newest value")
+    func refreshing() async throws {
+        let (home, owner, _) = try await scene()
+        let program = try await home.unlocked(Self.passcode)
+        let seen = Collected()
+        func rotate(_ next: String, lockingFirst: Bool = false) async throws -> CofferError? {
+            await refusal {
+                _ = try await program.tokens.refresh(id()) { current, _ throws(CofferError) in
+                    if lockingFirst { program.lock() }
+                    seen.append(current.exposing { $0.copied() })
+                    return TokenRenewal(try Token(copying: next))
+                }
+            }
+        }
+        #expect(try await rotate("one", lockingFirst: true)?.code == .locked)
+        #expect(try await rotate("two")?.code == .locked)
+        #expect(seen.bytes == Array("goodone".utf8))
+        #expect(try await value(owner) == "two")
+    }
+
+    @Test("A value that another session replaced meanwhile is not replaced by what continued the old one")
+    func stale() async throws {
+        let (home, owner, _) = try await scene()
+        let program = try await home.unlocked(Self.passcode)
+        #expect(try await value(program) == "good")
+        program.lock()
+        #expect(try await put("newest", in: owner) == 2)
+        #expect(try await put("stale", in: program) == 0)
+        #expect(try await value(owner) == "newest")
+        #expect(try await owner.tokens.pending().count == 1)
+    }
+
+    @Test("Closing a session ends its right to replace, and its own values")
+    func closed() async throws {
+        let (home, owner, _) = try await scene()
+        let program = try await home.unlocked(Self.passcode)
+        #expect(try await value(program) == "good")
+        program.lock()
+        #expect(try await put("first", in: program) == 0)
+        program.close()
+        #expect(await refusal { _ = try await value(program) }?.code == .locked)
+        #expect(try await put("second", in: program) == 0)
+        #expect(try await value(owner) == "first")
+        #expect(try await owner.tokens.pending().count == 1)
+    }
+
+    @Test("A file of the inbox that is put back replaces nothing a second time")
+    func replayed() async throws {
+        let (home, owner, _) = try await scene()
+        let program = try await home.unlocked(Self.passcode)
+        #expect(try await value(program) == "good")
+        program.lock()
+        #expect(try await put("once", in: program) == 0)
+        let file = "inbox/0000000000000001-1"
+        let bytes = try home.read(file)
+        #expect(try await value(owner) == "once")
+        #expect(try await put("twice", in: program) == 0)
+        #expect(try await value(owner) == "twice")
+        try FileManager.default.createDirectory(
+            atPath: home.path("inbox").string, withIntermediateDirectories: false)
+        try home.write(file, bytes)
+        #expect(try await value(owner) == "twice")
+        #expect(try await owner.tokens.pending().count == 1)
+    }
+
+    @Test("A ticket of one token is none of another's")
+    func otherToken() async throws {
+        let (home, owner, stranger) = try await scene()
+        defer { extendLifetime(home) }
+        try await put("other", "bob", in: owner)
+        let name = try owner.tokens.name(of: id("bob"))
+        let ticket = try #require(owner.core.tickets[name])
+        try plant(id(), under: id(), by: stranger, ticket: ticket)
+        #expect(try await value(owner) == "good")
+        try plant(id("bob"), under: id("bob"), by: stranger, ticket: ticket)
+        #expect(try await value(owner, "bob") == "planted")
+    }
+
+    @Test("A box under another token's name, or of a reserved service, is damaged")
+    func names() async throws {
+        let (home, owner, stranger) = try await scene()
+        defer { extendLifetime(home) }
+        try plant(id("other"), under: id("new"), by: stranger)
+        let reserved = try StoreKeys.id("database", "notes")
+        try plant(reserved, under: reserved, by: stranger)
+        #expect(try await owner.tokens.list().map(\.id) == [try id()])
+        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 2))
+        for session in [owner, stranger] {
+            let error = await refusal { try await session.tokens.put(Token(copying: "x"), for: reserved) }
+            #expect(error?.code == .refused)
+        }
+        #expect(try await owner.tokens.waitingTokens().waiting == 0)
+    }
+
+    @Test("A new name is stored and marked until somebody stores a value unlocked")
+    func newNames() async throws {
+        let (home, owner, stranger) = try await scene()
+        defer { extendLifetime(home) }
+        #expect(try await put("new", "eve", in: stranger) == 0)
+        #expect(try await value(owner, "eve") == "new")
+        #expect(try await owner.tokens.info(for: id("eve"))?.isStoredWhileLocked == true)
+        #expect(try await owner.tokens.info(for: id())?.isStoredWhileLocked == false)
+        // Its writer goes on from it; the mark stays.
+        #expect(try await put("newer", "eve", in: stranger) == 0)
+        #expect(try await value(owner, "eve") == "newer")
+        #expect(try await owner.tokens.info(for: id("eve"))?.isStoredWhileLocked == true)
+        #expect(try await put("own", "eve", in: owner) == 3)
+        #expect(try await owner.tokens.info(for: id("eve"))?.isStoredWhileLocked == false)
+        #expect(try await put("newest", "eve", in: stranger) == 0)
+        #expect(try await value(owner, "eve") == "own")
+    }
+
+    @Test("Of several that wait, the number says which; removing the token takes all")
+    func several() async throws {
+        let (home, owner, stranger) = try await scene()
+        let another = try await home.open()
+        #expect(try await put("a", in: stranger) == 0)
+        #expect(try await put("b", in: another) == 0)
+        #expect(try await put("c", in: stranger) == 0)
+        #expect(try await value(owner) == "good")
+        let error = await refusal { _ = try await owner.tokens.accept(id()) }
+        #expect(error?.code == .ambiguous && error?.entries == ["1", "2", "3"])
+        #expect(try await owner.tokens.accept(id(), number: 9) == nil)
+        #expect(try await owner.tokens.accept(id(), number: 2) == 2)
+        #expect(try await value(owner) == "b")
+        #expect(try await stranger.tokens.reject(id(), number: 1) == 1)
+        #expect(try await owner.tokens.pending().map(\.number) == [3])
+        #expect(try await owner.tokens.remove(id()))
+        #expect(try await owner.tokens.pending().isEmpty)
+        #expect(try await owner.tokens.count() == 0)
+        #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
+    }
+
+    @Test("Accepting and listing need the keys; what is of a locked class is not told")
+    func locked() async throws {
+        let (home, owner, stranger) = try await scene()
+        defer { extendLifetime(home) }
+        #expect(try await put("evil", in: stranger) == 0)
+        #expect(try await value(owner) == "good")
+        #expect(await refusal { _ = try await stranger.tokens.pending() }?.code == .locked)
+        #expect(await refusal { _ = try await stranger.tokens.accept(id()) }?.code == .locked)
+        #expect(try await value(owner) == "good")
+    }
+
+    @Test("Over a stored token that is damaged a value waits, and accepting it mends the name")
+    func damaged() async throws {
+        let (home, owner, stranger) = try await scene()
+        defer { extendLifetime(home) }
+        let vault = try owner.core.home.openVault()
+        let file = TokenFile(device: owner.core.device)
+        var contents = try file.read(in: vault).contents
+        contents.envelopes[try owner.tokens.name(of: id())]?[120] ^= 1
+        try file.write(contents, in: vault)
+        #expect(try await put("new", in: stranger) == 0)
+        #expect(await refusal { _ = try await value(owner) }?.code == .corrupt)
+        #expect(try await owner.tokens.accept(id()) == 1)
+        #expect(try await value(owner) == "new")
+    }
+
+    @Test("Names of files in the inbox that nobody wrote so are passed over, and none traps")
+    func fileNames() async throws {
+        let (home, owner, stranger) = try await scene()
+        try FileManager.default.createDirectory(
+            atPath: home.path("inbox").string, withIntermediateDirectories: false)
+        for name in [
+            "1-1", "000000000000000A-1", "0000000000000001-01", "0000000000000001-1-1", "-", "damaged-",
+            "unconfirmed-damaged-0000000000000001-1", "+000000000000001-1", "0000000000000001-+1",
+        ] {
+            try home.write("inbox/" + name, [])
+        }
+        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 0))
+        #expect(try await put("x", "new", in: stranger) == 0)
+        try home.write("inbox/ffffffffffffffff-1", [])
+        let error = await refusal { try await put("y", "newer", in: stranger) }
+        #expect(error?.code == .corrupt)
+        #expect(try await value(owner, "new") == "x")
+    }
+}

@@ -23,11 +23,12 @@ extension SessionCore {
         }
     }
 
-    /// Removes a token, also one that waits for an unlock; gives whether there was one.
+    /// Removes a token, also one that waits for an unlock or to be accepted; gives whether there was one.
     private func removeToken(
         _ name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
-        let waiting = try waitingEntries(of: name, in: vault)
+        let waiting =
+            try entries(.waiting, of: name, in: vault) + entries(.unconfirmed, of: name, in: vault)
         try inbox.remove(waiting, in: vault)
         var isFound = !waiting.isEmpty
         if try keyring.envelope(name) != nil {

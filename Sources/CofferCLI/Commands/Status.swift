@@ -21,6 +21,10 @@ struct StatusCommand: AsyncParsableCommand {
             ("tokens", .number(status.tokens)),
             ("files", .number(status.files)),
         ]
+        if status.unfinishedFiles > 0 {
+            fields.append(("unfinishedFiles", .number(status.unfinishedFiles)))
+            fields.append(("unfinishedBytes", .number(Int(status.unfinishedBytes))))
+        }
         if status.waitingTokens > 0 { fields.append(("waitingTokens", .number(status.waitingTokens))) }
         if status.unconfirmedTokens > 0 {
             fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))

@@ -94,6 +94,7 @@ public enum EncryptedDatabase {
         if lease.format.isReadOnly { configuration.readonly = true }
         configuration.prepareDatabase { db in
             let format = try String.fetchOne(db, sql: "PRAGMA \(DatabaseLease.proofPragma)")
+            if format == nil, TemporaryDatabases.moveIntoMemory(db) { return }
             guard format == lease.format.rawValue else {
                 if format == nil {
                     throw CofferError(.internalFailure, "SQLite did not open the database encrypted.")

@@ -20,6 +20,7 @@ extension FuzzTarget {
             try manifest.add(bytes)
         },
         FuzzTarget("hex") { bytes, _ in try readHex(bytes) },
+        FuzzTarget("passcode") { bytes, _ in try countPasscode(bytes) },
         FuzzTarget("names") { bytes, _ in
             let text = String(decoding: bytes, as: UTF8.self)
             let path = FilePath(text)
@@ -32,6 +33,19 @@ extension FuzzTarget {
             try FuzzFinding.require(try FileID(id.description) == id, "a file's id is another")
         },
     ]
+
+    /// Characters are counted as the language counts them, where the bytes are text.
+    private static func countPasscode(_ bytes: [UInt8]) throws {
+        let found = PasscodeCharacters(bytes.span)
+        try FuzzFinding.require(found.count <= bytes.count, "more characters than bytes")
+        try FuzzFinding.require((found.count == 0) == bytes.isEmpty, "no characters, or none but some")
+        try FuzzFinding.require(
+            found.letters + found.digits <= bytes.count, "more letters and digits than bytes")
+        guard let text = String(validating: bytes, as: UTF8.self) else { return }
+        try FuzzFinding.require(found.count == text.count, "characters are counted otherwise")
+        let digits = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        try FuzzFinding.require(found.isOfKeypad == digits, "digits of a keypad are others")
+    }
 
     /// The two decoders, one for public text and one for secrets, must agree.
     private static func readHex(_ bytes: [UInt8]) throws {

@@ -280,15 +280,22 @@ struct WipeOrderTests {
     @Test("A refresh command that ends with 77 says that the token was taken back, when it is asked to")
     func refresh() throws {
         for (policy, code, state) in [
-            (nil, 1, "unlocked"), ("keep", 11, "unlocked"), ("lock", 11, "unlocked"), ("wipe", 11, "wiped"),
+            (nil, 1, "unlocked"), ("keep", 11, "unlocked"), ("lock", 11, "unlocked"),
+            ("wipe", 11, "unlocked"), ("wipe-all", 11, "wiped"),
         ] as [(String?, Int32, String)] {
             let home = try CommandHome(passcode: nil)
-            #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+            for account in ["a", "b"] {
+                #expect(try home("token", "put", "s", account, input: [1]).code == 0)
+            }
             let option = policy.map { ["--on-revocation", $0] } ?? []
             let run = try home.run(
                 ["token", "refresh", "s", "a", "--json"] + option + ["--", "sh", "-c", "exit 77"])
             #expect(run.code == code && run.errorCode == (policy == nil ? "inputOutput" : "tokenRevoked"))
             #expect(try home.status()["state"] as? String == state)
+            guard state == "unlocked" else { continue }
+            // What the grant stood for, and nothing else.
+            #expect(try home("token", "get", "s", "a").code == (policy == "wipe" ? 3 : 0))
+            #expect(try home("token", "get", "s", "b").code == 0)
         }
     }
 }

@@ -26,7 +26,7 @@ extension Session {
             return [
                 Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag, backend),
                 try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
-            ] + Self.hostProtections(sessionBus: bus)
+            ] + Self.orders(try core.orderRecordDamage()) + Self.hostProtections(sessionBus: bus)
         }
     }
 
@@ -65,6 +65,18 @@ extension Session {
             "The tenth wrong passcode erases the vault. Who copies the home first can guess on the copy "
                 + "without end."
         )
+    }
+
+    /// Only where something is wrong with it: most vaults take no orders.
+    private static func orders(_ damage: CofferError?) -> [Protection] {
+        guard let damage else { return [] }
+        return [
+            Protection(
+                "orders", .missing,
+                "The record of orders cannot be read: no signed order is taken and the dead-man's switch is "
+                    + "off. \(damage.message) Put back a copy of the vault's file orders, or remove it and "
+                    + "pin the keys again.")
+        ]
     }
 
     private static func host(_ keybag: Keybag) throws(CofferError) -> Protection {

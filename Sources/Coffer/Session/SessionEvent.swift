@@ -24,10 +24,14 @@ public struct SessionEvent: Sendable, Hashable {
     /// Why; `nil` for what was asked of the vault itself.
     public let reason: LockReason?
 
+    /// What the revocation led to; with ``Kind/revocationHandled`` alone.
+    public let revocation: RevocationResult?
+
     /// An event, as a test expects it.
-    public init(_ kind: Kind, _ reason: LockReason? = nil) {
+    public init(_ kind: Kind, _ reason: LockReason? = nil, revocation: RevocationResult? = nil) {
         self.kind = kind
         self.reason = reason
+        self.revocation = revocation
     }
 }
 

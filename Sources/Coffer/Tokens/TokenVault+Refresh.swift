@@ -22,7 +22,8 @@ extension TokenVault {
     /// process which died before it was stored is lost with it.
     ///
     /// A closure that is told `invalid_grant` throws `tokenRevoked`: the token was taken back, and what
-    /// follows is up to `policy`; with `wipe`, the vault is no more when the error comes out.
+    /// follows is up to `policy`. Unless told otherwise, what the account had is erased, and nothing of
+    /// others: ``RevocationScope/account``.
     ///
     /// - Parameters:
     ///   - id: What the token is found by.
@@ -34,7 +35,8 @@ extension TokenVault {
     ///   meanwhile, which then stands; `locked`, `wiped`, `busy`, `noSpace`; what `renew` throws,
     ///   `tokenRevoked` after the policy was followed.
     public func refresh(
-        _ id: TokenID, deadline: Duration = .seconds(60), onRevocation policy: RevocationPolicy = .wipe,
+        _ id: TokenID, deadline: Duration = .seconds(60),
+        onRevocation policy: RevocationPolicy = .wipe(.account),
         _ renew:
             @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
             TokenRenewal
@@ -47,7 +49,7 @@ extension TokenVault {
             return result
         } catch {
             await lease.release()
-            if error.code == .tokenRevoked { try await revoked(policy) }
+            if error.code == .tokenRevoked { try await revoked(id, policy) }
             throw error
         }
     }
@@ -62,9 +64,10 @@ extension TokenVault {
         }
     }
 
-    private func revoked(_ policy: RevocationPolicy) async throws(CofferError) {
+    private func revoked(_ id: TokenID, _ policy: RevocationPolicy) async throws(CofferError) {
         _ = try await BlockingWork.run { [core] _ throws(CofferError) in
-            try core.handle(.grant("a token was taken back by its issuer"), onRevocation: policy)
+            let grant = Revocation.grant("a token was taken back by its issuer", of: TokenAccount(id))
+            return try core.handle(grant, onRevocation: policy)
         }
     }
 

@@ -18,8 +18,10 @@ struct TokenRefresh: AsyncParsableCommand {
             whether this process refreshed it.
 
             With --on-revocation, a command that ends with 77 says that the token was taken back \
-            (invalid_grant): then the vault is wiped or locked, or kept as it is, and the exit code is 11 \
-            with the code tokenRevoked. Without the option, 77 is a failure like any other.
+            (invalid_grant), and the exit code is 11 with the code tokenRevoked. With wipe, all tokens of \
+            that service and account are erased, and the namespace of a user of that name; with wipe-all, \
+            the whole vault; with lock, every key is dropped; with keep, nothing happens. Without the \
+            option, 77 is a failure like any other.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -34,7 +36,7 @@ struct TokenRefresh: AsyncParsableCommand {
     @Option(help: ArgumentHelp("When the new token stops being valid, from now on.", valueName: "seconds"))
     var expiresIn: Int?
 
-    @Option(help: "What follows when the command ends with 77: wipe, lock or keep.")
+    @Option(help: "What follows when the command ends with 77: wipe, wipe-all, lock or keep.")
     var onRevocation: RevocationWord?
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")

@@ -13,7 +13,8 @@ struct WatchCommand: AsyncParsableCommand {
             prints a line for each lock. Needs no passcode. Says on standard error what is not there.
 
             With --mailbox also carries out signed orders that somebody puts into that directory as files \
-            NAME.order, looking once a minute. The dead-man's switch is looked at as often. Ends with 6 when \
+            NAME.order, looking once a minute. One that is not valid yet is taken when it is; one whose \
+            handling failed is tried again. The dead-man's switch is looked at as often. Ends with 6 when \
             the vault is no more.
             """)
 
@@ -37,7 +38,7 @@ struct WatchCommand: AsyncParsableCommand {
             Output.message("coffer: \(status.source.rawValue): \(status.message)")
         }
         let desktop = statuses.filter { ![.idleTimer, .kernelKeyring].contains($0.source) }
-        let hasSwitch = try await session.contactPolicy() != nil
+        let hasSwitch = try await hasSwitch(session)
         guard mailbox != nil || hasSwitch || desktop.contains(where: \.isListening) else {
             throw CofferError(.unsupported, "Nothing on this host says when to lock.")
         }
@@ -46,6 +47,17 @@ struct WatchCommand: AsyncParsableCommand {
             group.addTask { try await follow(session) }
             group.addTask { try await show(events) }
             try await group.next()
+        }
+    }
+
+    /// Whether the dead-man's switch is on; no where the record cannot be read, which is said.
+    private func hasSwitch(_ session: Session) async throws(CofferError) -> Bool {
+        do throws(CofferError) {
+            return try await session.contactPolicy() != nil
+        } catch {
+            guard error.code != .wiped else { throw error }
+            Output.message("coffer: orders: \(error.code.name): \(error.message.printable)")
+            return false
         }
     }
 

@@ -41,11 +41,14 @@ enum OuterCipherWord: String, CaseIterable, ExpressibleByArgument {
 
 /// What follows when a token was taken back, as words on the command line.
 enum RevocationWord: String, CaseIterable, ExpressibleByArgument {
-    case wipe, lock, keep
+    case wipe
+    case wipeAll = "wipe-all"
+    case lock, keep
 
     var policy: RevocationPolicy {
         switch self {
-        case .wipe: .wipe
+        case .wipe: .wipe(.account)
+        case .wipeAll: .wipe(.all)
         case .lock: .lock
         case .keep: .keep
         }

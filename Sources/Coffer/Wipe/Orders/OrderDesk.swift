@@ -15,6 +15,20 @@ extension SessionCore {
         return try home.checkingState { () throws(CofferError) in try orderBook(in: vault)?.book }
     }
 
+    /// Why the record of orders cannot be read, where that will not pass by itself.
+    func orderRecordDamage() throws(CofferError) -> CofferError? {
+        do throws(CofferError) {
+            _ = try readOrderBook()
+            return nil
+        } catch {
+            let lasting: Set<CofferError.Code> = [
+                .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
+            ]
+            guard lasting.contains(error.code) else { throw error }
+            return error
+        }
+    }
+
     private func orderBook(
         in vault: borrowing Descriptor, repairing: Bool = false
     ) throws(CofferError) -> (book: OrderBook, contents: SlotRecord.Contents)? {
@@ -81,7 +95,7 @@ extension SessionCore {
         try changeOrderBook { (book) throws(CofferError) in
             let judged = try judge(order.unverified, by: book)
             guard book.pending != order.unverified.bytes else { return }
-            guard book.pending == nil else {
+            guard try order.order.action.isFree(of: book.pendingOrder()) else {
                 throw CofferError(.busy, "Another order is being carried out: open the vault again.")
             }
             try book.take(judged, time: time)
@@ -141,8 +155,10 @@ extension SessionCore {
     /// out, and the dead-man's switch is looked at.
     ///
     /// - Throws: `wiped` when the vault is no more.
+    /// A record that is damaged keeps no vault from opening: who could damage it could remove it as well, and
+    /// with it what it asks for. No order is taken meanwhile; see ``Session/protections()``.
     func attendToOrders() throws(CofferError) {
-        guard let book = try readOrderBook() else { return }
+        guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
         if let order = try book.pendingOrder() { try resume(order) }
         guard let contact = book.contact else { return }
         if book.clock.isStale(time) {
@@ -156,6 +172,20 @@ extension SessionCore {
             _ = try Wiper(home: home, time: time).wipe(
                 .all, reason: "no contact for \(days) days of running time", by: self)
             throw CofferError.wiped
+        }
+    }
+}
+
+extension OrderAction {
+    /// Whether an order may be taken while another is being carried out: a contact takes no counter of its
+    /// kind, and what erases everything takes the part of one that erases less with it.
+    fileprivate func isFree(of pending: VerifiedWipeOrder?) -> Bool {
+        guard let pending else { return true }
+        switch (self, pending.order.action) {
+        case (.contact, _): return true
+        case (.wipe(.all), .wipe(.all)): return false
+        case (.wipe(.all), _): return true
+        default: return false
         }
     }
 }

@@ -2,7 +2,7 @@
 public enum Revocation: Sendable, Hashable {
     /// The bytes of a signed order. It is verified, and then obeyed whatever the policy says.
     case order([UInt8])
-    /// The grant that this vault's tokens stand for was taken back, in words for the receipt. Nothing vouches
-    /// for it but its source: the policy says what follows.
-    case grant(String)
+    /// A grant was taken back, in words for the receipt: that of an account, or without one what all the
+    /// vault's tokens stand for. Nothing vouches for it but its source: the policy says what follows.
+    case grant(String, of: TokenAccount? = nil)
 }

@@ -1,7 +1,8 @@
 /// What follows when a grant was taken back.
-public enum RevocationPolicy: String, Sendable, CaseIterable {
-    /// The vault is erased: the user has to sign in anew.
-    case wipe
+public enum RevocationPolicy: Sendable, Hashable {
+    /// What the scope says is erased: the user has to sign in again. A grant that names no account is locked
+    /// away instead, unless the scope is the whole home.
+    case wipe(RevocationScope)
     /// Every key is dropped.
     case lock
     /// Nothing: the program handles it, told by ``SessionEvent/Kind/revoked``.

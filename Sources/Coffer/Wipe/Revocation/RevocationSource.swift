@@ -9,4 +9,23 @@ public import CofferBase
 public protocol RevocationSource: Sendable {
     /// What has come in since the last call; nothing is the usual answer. Keep a deadline.
     func poll() async throws(CofferError) -> [Revocation]
+
+    /// Whether the next ``poll()`` tells again what was not ``settled(_:)``. Where it does not, as by
+    /// default, ``Session/followRevocations(from:every:onRevocation:_:)`` keeps it and tries it again.
+    var repeatsUnsettled: Bool { get }
+
+    /// Called with each revocation whose outcome is final: it need not be told again. By default nothing
+    /// happens.
+    ///
+    /// Not final is an order that is not valid yet, or that a later change can make valid
+    /// (``RevocationOutcome/isFinal``), and one whose handling failed.
+    func settled(_ revocation: Revocation) async
+}
+
+extension RevocationSource {
+    /// No: what was told is not told again.
+    public var repeatsUnsettled: Bool { false }
+
+    /// Nothing happens.
+    public func settled(_ revocation: Revocation) async {}
 }

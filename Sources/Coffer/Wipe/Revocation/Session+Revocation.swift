@@ -15,7 +15,7 @@ extension Session {
     /// - Throws: What hinders it: `wiped`, `busy`, `corrupt` and what ``wipe(_:reason:)`` throws.
     @discardableResult
     public func handle(
-        _ revocation: Revocation, onRevocation policy: RevocationPolicy = .wipe
+        _ revocation: Revocation, onRevocation policy: RevocationPolicy = .wipe(.account)
     ) async throws(CofferError) -> RevocationOutcome {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in
@@ -23,21 +23,32 @@ extension Session {
         }
     }
 
-    /// Asks a source once and handles what it says, in order.
+    /// Asks a source once and handles what it says: orders by their counters, then grants.
+    ///
+    /// What fails keeps nothing of the rest from being handled, but for orders of a higher counter, which
+    /// would make a replay of it; an order to erase everything waits for none.
     ///
     /// - Parameters:
     ///   - source: Whom to ask.
     ///   - policy: What follows when a grant was taken back.
-    /// - Returns: What became of each.
-    /// - Throws: What the source throws, and as ``handle(_:onRevocation:)``.
+    /// - Returns: What became of each, up to the end of the vault.
+    /// - Throws: What the source throws; the first error of ``handle(_:onRevocation:)``, after the rest was
+    ///   handled.
     @discardableResult
     public func handleRevocations(
-        from source: some RevocationSource, onRevocation policy: RevocationPolicy = .wipe
+        from source: some RevocationSource, onRevocation policy: RevocationPolicy = .wipe(.account)
     ) async throws(CofferError) -> [RevocationOutcome] {
         var outcomes: [RevocationOutcome] = []
-        for revocation in try await source.poll() {
-            outcomes.append(try await handle(revocation, onRevocation: policy))
+        var failure: CofferError?
+        for (revocation, result) in try await handleAll(try await source.poll(), policy) {
+            switch result {
+            case .success(let outcome):
+                outcomes.append(outcome)
+                if outcome.isFinal { await source.settled(revocation) }
+            case .failure(let error): failure = failure ?? error
+            }
         }
+        if let failure { throw failure }
         return outcomes
     }
 
@@ -45,41 +56,82 @@ extension Session {
     /// cancelled.
     ///
     /// A source that cannot be asked is asked again after the pause: being out of reach is no revocation.
-    /// What could not be handled is tried again, too.
+    /// What could not be handled is tried again, and so is an order that is not valid yet.
     ///
     /// - Parameters:
     ///   - source: Whom to ask.
     ///   - pause: How long to wait between two questions.
     ///   - policy: What follows when a grant was taken back.
-    ///   - report: Told of each outcome and of each failure.
+    ///   - report: Told of each outcome and of each failure; of a refusal that stays the same, once.
     /// - Throws: `wiped` when the vault is no more.
     public func followRevocations(
         from source: some RevocationSource, every pause: Duration = .seconds(60),
-        onRevocation policy: RevocationPolicy = .wipe,
+        onRevocation policy: RevocationPolicy = .wipe(.account),
         _ report: @Sendable (Result<RevocationOutcome, CofferError>) -> Void = { _ in }
     ) async throws(CofferError) {
         var waiting: [Revocation] = []
+        var reports = RevocationReports()
         while !Task.isCancelled {
             do throws(CofferError) {
                 try await checkContact()
+            } catch {
+                guard error.code != .wiped else { throw error }
+                report(.failure(error))
+            }
+            do throws(CofferError) {
                 waiting += try await source.poll()
             } catch {
                 guard error.code != .wiped else { throw error }
                 report(.failure(error))
             }
-            var failed: [Revocation] = []
-            for revocation in waiting {
-                do throws(CofferError) {
-                    report(.success(try await handle(revocation, onRevocation: policy)))
-                } catch {
-                    guard error.code != .wiped else { throw error }
-                    report(.failure(error))
-                    failed.append(revocation)
+            var results: [RevocationRound.Result] = []
+            do throws(CofferError) {
+                results = try await handleAll(waiting, policy)
+            } catch {
+                // Cancelled: the loop ends.
+                report(.failure(error))
+            }
+            var unsettled: [Revocation] = []
+            for (revocation, result) in results {
+                if case .failure(let error) = result, error.code == .wiped { throw error }
+                if reports.isNew(revocation, result) { report(result) }
+                if case .success(let outcome) = result, outcome.isFinal {
+                    await source.settled(revocation)
+                } else {
+                    unsettled.append(revocation)
                 }
             }
-            waiting = failed
+            waiting = source.repeatsUnsettled ? [] : unsettled.suffix(Self.mostWaiting)
             try? await Task.sleep(for: pause, clock: .continuous)
         }
+    }
+
+    /// How much is kept for sources that do not tell it again.
+    private static let mostWaiting = 4096
+
+    private func handleAll(
+        _ revocations: [Revocation], _ policy: RevocationPolicy
+    ) async throws(CofferError) -> [RevocationRound.Result] {
+        guard !revocations.isEmpty else { return [] }
+        let core = core
+        return try await BlockingWork.run { cancellation throws(CofferError) in
+            var round = RevocationRound(core, policy)
+            return round.handle(revocations) { cancellation.isCancelled }
+        }
+    }
+}
+
+/// Which refusals a listener has been told of, the newest of them.
+private struct RevocationReports {
+    private var told: [Int: CofferError.Code] = [:]
+    private static let most = 1 << 17
+
+    mutating func isNew(
+        _ revocation: Revocation, _ result: Result<RevocationOutcome, CofferError>
+    ) -> Bool {
+        guard case .success(.refused(let error)) = result else { return true }
+        if told.count >= Self.most { told = [:] }
+        return told.updateValue(error.code, forKey: revocation.hashValue) != error.code
     }
 }
 
@@ -97,32 +149,48 @@ extension SessionCore {
                 guard Self.orderRefusals.contains(error.code) else { throw error }
                 return .refused(error)
             }
-        case .grant(let reason):
+        case .grant(let reason, let account):
             return try announcing { () throws(CofferError) in
-                switch policy {
-                case .wipe:
-                    let reason = reason.isEmpty ? "a grant was taken back" : reason
-                    return .wiped(try Wiper(home: home, time: time).wipe(.all, reason: reason, by: self))
-                case .lock:
-                    close(.revoked)
-                    return .locked
-                case .keep: return .kept
-                }
+                try end(reason.isEmpty ? "a grant was taken back" : reason, of: account, policy)
             }
         }
     }
 
+    /// What the policy says of a grant.
+    private func end(
+        _ reason: String, of account: TokenAccount?, _ policy: RevocationPolicy
+    ) throws(CofferError) -> RevocationOutcome {
+        switch policy {
+        case .wipe(.all):
+            return .wiped(try Wiper(home: home, time: time).wipe(.all, reason: reason, by: self))
+        case .wipe(.account):
+            if let account { return .accountWiped(try wipe(account, reason: reason)) }
+            close(.revoked)
+            return .locked
+        case .lock:
+            close(.revoked)
+            return .locked
+        case .keep: return .kept
+        }
+    }
+
     /// An event before and one after what `body` does, also when it fails.
-    private func announcing<Result>(
-        _ body: () throws(CofferError) -> Result
-    ) throws(CofferError) -> Result {
+    private func announcing(
+        _ body: () throws(CofferError) -> RevocationOutcome
+    ) throws(CofferError) -> RevocationOutcome {
         hub.post(SessionEvent(.revoked))
-        defer { hub.post(SessionEvent(.revocationHandled)) }
-        return try body()
+        do throws(CofferError) {
+            let outcome = try body()
+            hub.post(SessionEvent(.revocationHandled, revocation: outcome.result))
+            return outcome
+        } catch {
+            hub.post(SessionEvent(.revocationHandled, revocation: .failed))
+            throw error
+        }
     }
 
     /// What an order is refused with when nothing is wrong with the vault.
-    private static let orderRefusals: Set<CofferError.Code> = [
+    static let orderRefusals: Set<CofferError.Code> = [
         .orderMalformed, .orderTooLong, .orderUnsupportedVersion, .orderUnknownKey, .orderBadSignature,
         .orderForeign, .orderCounterOutOfRange, .orderReplayed, .orderNotYetValid, .orderExpired,
         .alreadyExists, .absent, .refused, .unsupported,

@@ -20,8 +20,10 @@ import Testing
     @Test("A grant taken back wipes, locks or keeps, as the policy says, with an event before and after")
     func grants() async throws {
         for (policy, expected) in [
-            (.wipe, [.revoked, .wiped, .revocationHandled]),
+            (.wipe(.all), [.revoked, .wiped, .revocationHandled]),
             (.lock, [.revoked, .closed, .revocationHandled]),
+            // It names no account: what it stands for is not known.
+            (.wipe(.account), [.revoked, .closed, .revocationHandled]),
             (.keep, [.revoked, .revocationHandled]),
         ] as [(RevocationPolicy, [SessionEvent.Kind])] {
             let scene = try await OrderScene.make()
@@ -29,10 +31,10 @@ import Testing
             let outcome = try await scene.session.handle(.grant("dismissed"), onRevocation: policy)
             #expect(await kinds(events) == expected)
             switch (policy, outcome) {
-            case (.wipe, .wiped(let receipt)):
+            case (.wipe(.all), .wiped(let receipt)):
                 #expect(receipt.reason == "dismissed" && receipt.orderDigest == nil)
                 #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
-            case (.lock, .locked): #expect(!scene.session.holdsKeys)
+            case (.lock, .locked), (.wipe(.account), .locked): #expect(!scene.session.holdsKeys)
             case (.keep, .kept): #expect(try await scene.token())
             default: Issue.record("\(policy) did something else")
             }
@@ -64,7 +66,7 @@ import Testing
         #expect(await refusal { try await scene.session.handle(order) }?.code == .wiped)
     }
 
-    @Test("A mailbox tells each order once, in the order of names, and passes over what is no file")
+    @Test("A mailbox tells each order until it is settled, by counters, and passes over what is no file")
     func mailbox() async throws {
         let scene = try await OrderScene.make(nil)
         let scratch = try ScratchDirectory.make()
@@ -80,6 +82,10 @@ import Testing
             atPath: scratch.path(of: "f.order"), withIntermediateDirectories: false)
         let told = try await source.poll()
         #expect(told.count == 3 && Array(told.prefix(2)) == [.order(first), .order(second)])
+        #expect(try await source.poll() == told)
+        await source.settled(told[0])
+        #expect(try await source.poll() == Array(told.dropFirst()))
+        for revocation in told { await source.settled(revocation) }
         #expect(try await source.poll().isEmpty)
         let again = MailboxRevocationSource(scratch.path)
         let outcomes = try await scene.session.handleRevocations(from: again)
@@ -146,7 +152,9 @@ import Testing
         #expect(try await scene.token())
     }
 
-    @Test("A refresh that is told invalid_grant follows the policy", arguments: RevocationPolicy.allCases)
+    @Test(
+        "A refresh that is told invalid_grant follows the policy",
+        arguments: [RevocationPolicy.wipe(.all), .wipe(.account), .lock, .keep])
     func refresh(_ policy: RevocationPolicy) async throws {
         let scene = try await OrderScene.make()
         let id = try TokenID(service: "api.example.org", account: "ada")
@@ -158,7 +166,8 @@ import Testing
         }
         #expect(error?.code == .tokenRevoked)
         switch policy {
-        case .wipe: #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
+        case .wipe(.all): #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
+        case .wipe(.account): #expect(try await !scene.token())
         case .lock: #expect(!scene.session.holdsKeys)
         case .keep: #expect(try await scene.token())
         }

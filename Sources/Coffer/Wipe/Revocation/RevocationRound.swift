@@ -1,0 +1,103 @@
+import CofferBase
+
+/// What came in at one time, handled in a sequence in which none of it is lost: orders first, by their
+/// counters, then grants.
+struct RevocationRound {
+    typealias Result = (revocation: Revocation, result: Swift.Result<RevocationOutcome, CofferError>)
+
+    private let core: SessionCore
+    private let policy: RevocationPolicy
+    /// The rules for a first look, read once for all: most of what lies in a mailbox is not for this vault,
+    /// or was seen before. What passes is judged again when it is carried out.
+    private var rules: Swift.Result<OrderRules, CofferError>?
+    /// An order failed that others of a higher counter must not overtake.
+    private var isHeldUp = false
+
+    init(_ core: SessionCore, _ policy: RevocationPolicy) {
+        self.core = core
+        self.policy = policy
+    }
+
+    /// Handles all of it, up to the end of the vault.
+    mutating func handle(_ revocations: [Revocation], isCancelled: () -> Bool) -> [Result] {
+        var seen: Set<[UInt8]> = []
+        var orders: [ReceivedOrder] = []
+        var grants: [Revocation] = []
+        for revocation in revocations {
+            switch revocation {
+            case .order(let bytes): if seen.insert(bytes).inserted { orders.append(ReceivedOrder(bytes)) }
+            case .grant: grants.append(revocation)
+            }
+        }
+        var results: [Result] = []
+        for order in ReceivedOrder.inSequence(orders) where !isCancelled() {
+            let result = handle(order)
+            results.append((.order(order.bytes), result))
+            if Self.isTheEnd(result) { return results }
+        }
+        for grant in grants where !isCancelled() {
+            let result = attempt(grant)
+            results.append((grant, result))
+            if Self.isTheEnd(result) { return results }
+        }
+        return results
+    }
+
+    private mutating func handle(
+        _ order: ReceivedOrder
+    ) -> Swift.Result<RevocationOutcome, CofferError> {
+        if let read = order.read, let refusal = refusal(of: read) { return refusal }
+        guard !isHeldUp || !order.waitsItsTurn else {
+            return .failure(CofferError(.busy, "An order with a lower counter is not carried out yet."))
+        }
+        let result = attempt(.order(order.bytes))
+        switch result {
+        case .success(.carriedOut): rules = nil
+        case .failure: isHeldUp = true
+        default: break
+        }
+        return result
+    }
+
+    private func attempt(_ revocation: Revocation) -> Swift.Result<RevocationOutcome, CofferError> {
+        do throws(CofferError) {
+            return .success(try core.handle(revocation, onRevocation: policy))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The refusal at first look; `nil` for an order that passes.
+    private mutating func refusal(
+        of order: UnverifiedWipeOrder
+    ) -> Swift.Result<RevocationOutcome, CofferError>? {
+        let rules = self.rules ?? currentRules()
+        self.rules = rules
+        do throws(CofferError) {
+            _ = try rules.get().verify(order)
+            return nil
+        } catch {
+            // A replay may be the order that is just being carried out.
+            let isSure = SessionCore.orderRefusals.contains(error.code) && error.code != .orderReplayed
+            return isSure ? .success(.refused(error)) : nil
+        }
+    }
+
+    private func currentRules() -> Swift.Result<OrderRules, CofferError> {
+        do throws(CofferError) {
+            let book = try core.readOrderBook() ?? OrderBook(core.time)
+            return .success(try book.rules(vaultID: core.device.vaultID, now: core.wallSeconds))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private static func isTheEnd(_ result: Swift.Result<RevocationOutcome, CofferError>) -> Bool {
+        switch result {
+        case .failure(let error): error.code == .wiped
+        case .success(.carriedOut(.wiped(let receipt))), .success(.wiped(let receipt)):
+            receipt.scope == WipeScope.all.name
+        case .success: false
+        }
+    }
+}

@@ -66,15 +66,14 @@ extension FileStore {
     ) throws(CofferError) -> FileID {
         let id = try FileID.random()
         let classKey = try core.keyForStoring(reader.protection)
-        try addContainer(id, reader.protection, classKey) { (target, outer, inner) throws(CofferError) in
+        try addContainer(id, reader.protection, classKey, check) {
+            (target, outer, inner) throws(CofferError) in
             var writer = ContainerWriter(
                 id: id, device: core.device, classKey: classKey, protection: reader.protection,
                 suite: reader.suite, context: context, outerKEK: outer, innerKEK: inner)
             writer.mediaType = reader.header.mediaType
-            let header = try writer.seal(
+            return try writer.seal(
                 source, name: reader.header.name, into: target, check: check, progress: nil)
-            try check()
-            return header
         }
         return id
     }

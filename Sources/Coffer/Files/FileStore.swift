@@ -33,14 +33,17 @@ public final class FileStore: Sendable {
     ///   - outerSuite: The cipher of the outer layer.
     ///   - context: Bytes that are bound into the inner layer, at most 1024: the id of the record that the
     ///     file belongs to, a tenant. Nobody reads the file without giving the same. They are not kept.
-    ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk. Its blocks
-    ///     may stay readable on the medium: nothing here can promise otherwise.
+    ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk, unless it
+    ///     was changed since or somebody has it open for writing. Its blocks may stay readable on the medium:
+    ///     nothing here can promise otherwise.
     ///   - allowingExternalMedia: Whether the vault may be on a removable medium or a network file system by
     ///     now, although it was not made for that.
     ///   - progress: Called now and then from working threads.
     /// - Returns: What the file is found by from now on.
     /// - Throws: `locked`, `wiped`; `refused` for what is not a regular file, and for a vault on an external
-    ///   medium; `conflict` when the file changes while it is read; `noSpace`, `readOnly`, `cancelled`.
+    ///   medium; `conflict` when the file changes while it is read, and when the original is to go and was
+    ///   changed since or is open for writing: it stays then, beside its sealed copy, whose id the message
+    ///   has; `noSpace`, `readOnly`, `cancelled`.
     public func add(
         contentsOf path: FilePath, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerSuite: OuterSuite = .chaCha20Poly1305, context: [UInt8] = [], removingOriginal: Bool = false,
@@ -61,16 +64,21 @@ public final class FileStore: Sendable {
             guard try source.status().kind == .regular else {
                 throw CofferError(.refused, "\(path) is not a regular file.")
             }
-            if removingOriginal { try OriginalFile.check(of: path, source) }
+            let original = removingOriginal ? try OriginalFile(path, source) : nil
             let id = try FileID.random()
-            try addContainer(id, protection, classKey) { (target, outer, inner) throws(CofferError) in
+            try addContainer(id, protection, classKey, check) { (target, outer, inner) throws(CofferError) in
                 let writer = ContainerWriter(
                     id: id, device: core.device, classKey: classKey, protection: protection,
                     suite: outerSuite, context: context, outerKEK: outer, innerKEK: inner)
                 return try writer.seal(
                     source, name: name.bytes, into: target, check: check, progress: progress)
             }
-            if removingOriginal { try OriginalFile.remove(path, ifStill: source) }
+            do throws(CofferError) {
+                try original?.remove(source)
+            } catch {
+                throw CofferError(
+                    error.code, "\(error.message) The sealed copy is \(id).", systemError: error.systemError)
+            }
             return id
         }
     }
@@ -96,7 +104,9 @@ public final class FileStore: Sendable {
             }
             // The containers first: what is entered in the meantime is not listed, what is struck out
             // neither.
-            let present = Set(try ids())
+            let (ids, hasUnfinished) = try look()
+            if hasUnfinished { removeRemains() }
+            let present = Set(ids)
             let contents = try index.salvage(in: core.home.openVault())
             let found = try index.records(of: present, in: contents) { (protection) throws(CofferError) in
                 try core.keys.key(protection)
@@ -164,6 +174,7 @@ public final class FileStore: Sendable {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             try core.home.changingVault { (vault) throws(CofferError) in
                 let directory = try vault.open(Home.filesName, [.read, .directory])
+                try cleanUpNowAndThen(directory, in: vault)
                 guard try directory.status(of: id.fileName) != nil else { return false }
                 try Self.destroy(id, of: core.device, index, directory, in: vault)
                 return true

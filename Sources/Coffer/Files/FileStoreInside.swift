@@ -75,13 +75,21 @@ extension FileStore {
     }
 
     /// The ids of the containers, in no order.
-    func ids() throws(CofferError) -> [FileID] {
-        try openDirectory().names().compactMap { FileID(fileName: $0) }
+    func ids() throws(CofferError) -> [FileID] { try look().ids }
+
+    /// The same, and whether there are files that are being added or removed, or were.
+    func look() throws(CofferError) -> (ids: [FileID], hasUnfinished: Bool) {
+        let names = try openDirectory().names()
+        let ids = names.compactMap { FileID(fileName: $0) }
+        let hasUnfinished =
+            ids.count < names.count && names.contains { FileID(temporaryName: $0) != nil }
+        return (ids, hasUnfinished)
     }
 
     /// Creates a container under a temporary name, lets `fill` write it, flushes it and gives it its name.
     func addContainer(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
+        _ check: () throws(CofferError) -> Void,
         _ fill: (borrowing Descriptor, _ outer: FileKEK, _ inner: FileKEK) throws(CofferError) -> InnerHeader
     ) throws(CofferError) {
         let directory = try openDirectory()
@@ -96,6 +104,7 @@ extension FileStore {
             let header = try fill(file, begun.outer, begun.inner)
             try file.sync()
             try core.home.changingVault { (vault) throws(CofferError) in
+                try check()
                 // While a long file was sealed, the passcode may have gone and its class with it.
                 if protection.needsPasscode { _ = try core.keyForStoring(protection) }
                 try enter(header, protection, in: vault)

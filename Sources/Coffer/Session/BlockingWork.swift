@@ -1,4 +1,5 @@
 package import CofferBase
+import CofferEngine
 import Dispatch
 import Synchronization
 
@@ -8,14 +9,15 @@ import Synchronization
 /// Work that blocks there can leave tasks without a thread for good. A serial queue of its own gets a thread
 /// of its own.
 package enum BlockingWork {
-    /// Whether the task that waits for the work was cancelled; long work looks at it between steps.
+    /// Whether the task that waits for the work was cancelled, or a signal asks this process to give it up;
+    /// long work looks at it between steps.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
 
         func cancel() { flag.store(true, ordering: .relaxed) }
 
         /// Whether it was.
-        package var isCancelled: Bool { flag.load(ordering: .relaxed) }
+        package var isCancelled: Bool { flag.load(ordering: .relaxed) || EndSignals.isWorkCancelled }
 
         func check() throws(CofferError) {
             guard !isCancelled else {

@@ -23,11 +23,20 @@ extension Session {
             let keybag = try core.readKeybag()
             let backend = try core.keyring.backend()
             let bus = core.home.service.address
+            let remains = try FileStore(core: core).remains()
             return [
                 Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag, backend),
                 try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
-            ] + Self.orders(try core.orderRecordDamage()) + Self.hostProtections(sessionBus: bus)
+            ] + (remains.count > 0 ? [Self.unfinished(remains)] : []) + Self.orders(try core.orderRecordDamage())
+                + Self.hostProtections(sessionBus: bus)
         }
+    }
+
+    private static func unfinished(_ remains: FileRemains) -> Protection {
+        Protection(
+            "unfinished-files", .advisory,
+            "\(remains.count) interrupted additions or removals of files left \(remains.bytes) sealed bytes "
+                + "in the home. The next command that lists or changes files removes them: coffer file list")
     }
 
     private static func passcode(_ keybag: Keybag) -> Protection {

@@ -33,6 +33,10 @@ public struct VaultStatus: Sendable, Equatable {
     public var tokens = 0
     /// The number of files.
     public var files = 0
+    /// How many interrupted additions and removals of files left something in the home.
+    public var unfinishedFiles = 0
+    /// How many bytes that is. The next command that lists or changes files removes them.
+    public var unfinishedBytes: Int64 = 0
     /// Tokens that were stored while locked and wait for an unlock.
     public var waitingTokens = 0
     /// Such tokens that are damaged.
@@ -81,6 +85,8 @@ extension Session {
         }
         status.tokens = try await tokens.count()
         status.files = try await files.count()
+        let remains = try await BlockingWork.run { [files] _ throws(CofferError) in try files.remains() }
+        (status.unfinishedFiles, status.unfinishedBytes) = (remains.count, remains.bytes)
         let waiting = try await tokens.waitingTokens()
         status.waitingTokens = waiting.waiting
         status.damagedTokens = waiting.damaged

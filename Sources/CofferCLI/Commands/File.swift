@@ -60,11 +60,7 @@ struct FileAdd: AsyncParsableCommand {
 
     func run() async throws {
         let session = try await Opening.unlocked(global)
-        let id = try await session.files.add(
-            contentsOf: ProgramArguments.path(path), class: protection.protection,
-            outerSuite: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
-            removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
-            progress: ProgressBar("sealing").report)
+        let id = try await add(to: session)
         if global.json {
             let isEncrypted = try await session.files.isDiskEncrypted()
             try Output.json(
@@ -74,6 +70,29 @@ struct FileAdd: AsyncParsableCommand {
         } else {
             try Output.line(id.description)
         }
+    }
+
+    /// A signal that asks this process to end takes back what is half done first.
+    private func add(to session: Session) async throws -> FileID {
+        let signals = EndSignals.hold(cancellingWork: true)
+        let result: Result<FileID, CofferError>
+        do throws(CofferError) {
+            result = .success(
+                try await session.files.add(
+                    contentsOf: ProgramArguments.path(path), class: protection.protection,
+                    outerSuite: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
+                    removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
+                    progress: ProgressBar("sealing").report))
+        } catch {
+            result = .failure(error)
+        }
+        let received = EndSignals.received
+        signals.release()
+        if case .failure(let error) = result, error.code == .cancelled, let received {
+            Output.message("coffer: \(error.message)")
+            EndSignals.end(by: received)
+        }
+        return try result.get()
     }
 }
 

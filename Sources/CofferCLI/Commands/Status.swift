@@ -21,6 +21,10 @@ struct StatusCommand: AsyncParsableCommand {
             ("tokens", .number(status.tokens)),
             ("files", .number(status.files)),
         ]
+        if status.unfinishedFiles > 0 {
+            fields.append(("unfinishedFiles", .number(status.unfinishedFiles)))
+            fields.append(("unfinishedBytes", .number(Int(status.unfinishedBytes))))
+        }
         if status.waitingTokens > 0 { fields.append(("waitingTokens", .number(status.waitingTokens))) }
         if status.damagedTokens > 0 { fields.append(("damagedTokens", .number(status.damagedTokens))) }
         guard !global.json else { return try Output.json(.object(fields)) }

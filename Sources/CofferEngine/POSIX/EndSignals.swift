@@ -12,6 +12,8 @@ package struct EndSignals: ~Copyable, Sendable {
     private static let child = Atomic<Int32>(0)
     /// The first signal that came; 0 while none has.
     private static let first = Atomic<Int32>(0)
+    /// Whether work under way is to be given up when one comes.
+    private static let cancels = Atomic(false)
     private static let grace: UInt32 = 2
 
     private let handlers: SignalHandlers
@@ -19,7 +21,10 @@ package struct EndSignals: ~Copyable, Sendable {
     private init(handlers: SignalHandlers) { self.handlers = handlers }
 
     /// Holds the signals from here on. One holder at a time.
-    package static func hold() -> EndSignals {
+    ///
+    /// - Parameter cancellingWork: Whether ``isWorkCancelled`` says so once a signal came.
+    package static func hold(cancellingWork: Bool = false) -> EndSignals {
+        cancels.store(cancellingWork, ordering: .sequentiallyConsistent)
         first.store(0, ordering: .sequentiallyConsistent)
         child.store(0, ordering: .sequentiallyConsistent)
         return unsafe EndSignals(
@@ -34,8 +39,19 @@ package struct EndSignals: ~Copyable, Sendable {
         return number == 0 ? nil : number
     }
 
+    /// Whether a signal came that long work is to be given up for.
+    package static var isWorkCancelled: Bool {
+        cancels.load(ordering: .relaxed) && first.load(ordering: .relaxed) != 0
+    }
+
+    /// Ends this process as the signal does that has no handler any more.
+    package static func end(by number: Int32) {
+        kill(getpid(), number)
+    }
+
     /// Gives the signals their actions back.
     package consuming func release() {
+        EndSignals.cancels.store(false, ordering: .sequentiallyConsistent)
         _ = alarm(0)
         handlers.restore()
     }

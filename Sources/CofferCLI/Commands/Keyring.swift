@@ -54,7 +54,8 @@ struct KeyringCommand: ParsableCommand {
                     try await session.moveKeyring(to: backend, passcode: given)
                 }
             } catch {
-                guard error.code == .locked, given == nil, let typed = try Opening.currentPasscode(global)
+                guard error.code == .locked, given == nil,
+                    let typed = try await Opening.currentPasscode(global, of: session)
                 else {
                     throw error
                 }

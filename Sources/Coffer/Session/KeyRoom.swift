@@ -150,10 +150,8 @@ final class KeyRoom: Sendable {
             return !state.isWatched && state.idleEnd != nil
         }
         guard start else { return }
-        _ = WatchTask.start { [weak self] in
-            while let pause = self?.timeToIdleEnd() {
-                try? await Task.sleep(for: max(pause, Duration.milliseconds(20)), clock: .continuous)
-            }
+        WatchTask.repeating { [weak self] in
+            self?.timeToIdleEnd().map { max($0, .milliseconds(20)) }
         }
     }
 

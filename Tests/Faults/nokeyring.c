@@ -4,15 +4,25 @@
  *     cc -shared -fPIC -O2 -o nokeyring.so nokeyring.c
  *     NOKEYRING=ENOSYS LD_PRELOAD=./nokeyring.so coffer unlock
  *
- * NOKEYRING is EPERM (the default), EACCES or ENOSYS.
+ * NOKEYRING is EPERM (the default), EACCES or ENOSYS; or KEEP: everything works but taking keys away.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/keyctl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+
+static int is_refused(long number, long operation)
+{
+    const char *name = getenv("NOKEYRING");
+    if (name == NULL || strcmp(name, "KEEP") != 0)
+        return number == SYS_add_key || number == SYS_request_key || number == SYS_keyctl;
+    return number == SYS_keyctl && (operation == KEYCTL_INVALIDATE || operation == KEYCTL_REVOKE
+                                    || operation == KEYCTL_UNLINK);
+}
 
 static int failure(void)
 {
@@ -34,7 +44,7 @@ long syscall(long number, ...)
     for (int index = 0; index < 6; index++)
         arguments[index] = va_arg(list, long);
     va_end(list);
-    if (number == SYS_add_key || number == SYS_request_key || number == SYS_keyctl) {
+    if (is_refused(number, arguments[0])) {
         errno = failure();
         return -1;
     }

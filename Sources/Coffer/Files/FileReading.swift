@@ -57,8 +57,10 @@ extension FileStore {
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func reader(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> StoredFileReader {
         try await BlockingWork.run { [self] _ throws(CofferError) in
-            let check = try stopping(BlockingWork.Cancellation())
-            return StoredFileReader(try open(id, context: context), check: check)
+            let mark = core.keys.mark
+            let reader = try open(id, context: context)
+            let check = try stopping(BlockingWork.Cancellation(), since: mark, only: reader.protection)
+            return StoredFileReader(reader, check: check)
         }
     }
 

@@ -171,16 +171,26 @@ extension FileStore {
         try file.syncData()
     }
 
-    /// Long work stops when its task is cancelled or the session locks. Ask before taking a key, so that a
-    /// lock in between is seen.
+    /// Long work stops when its task is cancelled or the key of a class goes that it used. Ask before taking
+    /// a key, so that a lock in between is seen.
+    ///
+    /// - Parameters:
+    ///   - cancellation: The task's.
+    ///   - mark: Where it began; `nil`: now.
+    ///   - protection: The only class that it uses; `nil`: every one that is used from its beginning on.
+    /// - Returns: What throws once it must stop.
+    /// - Throws: Nothing by itself: `cancelled`, `locked` and `wiped` come from what it returns.
     func stopping(
-        _ cancellation: BlockingWork.Cancellation
+        _ cancellation: BlockingWork.Cancellation, since mark: KeyMark? = nil,
+        only protection: ProtectionClass? = nil
     ) throws(CofferError) -> @Sendable () throws(CofferError) -> Void {
         let keys = core.keys
-        let epoch = keys.epoch
+        let mark = mark ?? keys.mark
         return { () throws(CofferError) in
             try cancellation.check()
-            guard keys.epoch == epoch else { throw keys.isWiped ? CofferError.wiped : CofferError.locked }
+            guard !keys.hasLost(since: mark, only: protection) else {
+                throw keys.isWiped ? CofferError.wiped : CofferError.locked
+            }
         }
     }
 

@@ -3,7 +3,7 @@ import Synchronization
 /// The view copies that a session has handed out and that are still there: a lock removes them.
 final class OpenViews: Sendable {
     private struct State {
-        var views: [Int: @Sendable () -> Void] = [:]
+        var views: [Int: (protection: ProtectionClass, remove: @Sendable () -> Void)] = [:]
         var next = 0
     }
 
@@ -11,26 +11,28 @@ final class OpenViews: Sendable {
 
     init(_ hub: EventHub) {
         hub.observe { [weak self] event in
-            if event.kind != .unlocked { self?.removeAll() }
+            if event.kind != .unlocked { self?.removeAll { _ in true } }
         }
+        hub.observeLosses { [weak self] classes in self?.removeAll(where: classes.contains) }
     }
 
-    /// Remembers how to remove a view copy; gives the number to forget it by.
-    func add(_ remove: @escaping @Sendable () -> Void) -> Int {
+    /// Remembers how to remove a view copy of a file of some class; returns the number to forget it by.
+    func add(_ protection: ProtectionClass, _ remove: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.next += 1
-            state.views[state.next] = remove
+            state.views[state.next] = (protection, remove)
             return state.next
         }
     }
 
     func forget(_ number: Int) { _ = state.withLock { $0.views.removeValue(forKey: number) } }
 
-    private func removeAll() {
+    private func removeAll(where matches: (ProtectionClass) -> Bool) {
         let views = state.withLock { state in
-            defer { state.views = [:] }
-            return state.views
+            let doomed = state.views.filter { matches($0.value.protection) }
+            for number in doomed.keys { state.views[number] = nil }
+            return doomed
         }
-        for remove in views.values { remove() }
+        for view in views.values { view.remove() }
     }
 }

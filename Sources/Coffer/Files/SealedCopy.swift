@@ -41,7 +41,7 @@ extension FileStore {
         _ body: (SealedCopy) async throws -> Result
     ) async throws -> Result {
         let hold = try await makeSealedCopy(of: id, context)
-        let number = openViews.add { [weak hold] in hold?.blank() }
+        let number = openViews.add(hold.protection) { [weak hold] in hold?.blank() }
         defer {
             openViews.forget(number)
             hold.blank()
@@ -59,15 +59,18 @@ extension FileStore {
         of id: FileID, _ context: [UInt8]
     ) async throws(CofferError) -> SealedHold {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+            let mark = core.keys.mark
             let reader = try open(id, context: context)
+            let check = try stopping(cancellation, since: mark, only: reader.protection)
             try ViewRoom.check(reader.layout.length, inFileSystem: nil)
             let memory = try Descriptor.sealableMemory()
             try reader.copy(into: memory, check: check)
             try memory.setPermissions(0o400)
             try memory.seal()
             try check()
-            return SealedHold(try memory.reopenedForReading(), length: reader.layout.length, check: check)
+            return SealedHold(
+                try memory.reopenedForReading(), length: reader.layout.length,
+                protection: reader.protection, check: check)
         }
     }
 }
@@ -76,13 +79,16 @@ extension FileStore {
 private final class SealedHold: Sendable {
     let file: Descriptor
     let length: Int64
+    let protection: ProtectionClass
     let check: @Sendable () throws(CofferError) -> Void
 
     init(
-        _ file: consuming Descriptor, length: Int64, check: @escaping @Sendable () throws(CofferError) -> Void
+        _ file: consuming Descriptor, length: Int64, protection: ProtectionClass,
+        check: @escaping @Sendable () throws(CofferError) -> Void
     ) {
         self.file = file
         self.length = length
+        self.protection = protection
         self.check = check
     }
 

@@ -65,12 +65,12 @@ extension FileStore {
     }
 
     /// Gives `body` an empty directory in memory, for a copy that others are not to see: a viewer puts it
-    /// there in a mount namespace of its own. Gone when `body` ends.
+    /// there in a mount namespace of its own. Gone when `body` ends, or the key of the copy's class goes.
     package func withPrivatePlace<Result>(
-        _ body: (FilePath) async throws -> Result
+        for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
         let hold = try await BlockingWork.run { [self] _ throws(CofferError) -> ViewHold in
-            let hold = ViewHold(try makePlace(), "file", in: openViews)
+            let hold = ViewHold(try makePlace(), "file", protection, in: openViews)
             try hold.makeHolder()
             return hold
         }
@@ -90,12 +90,13 @@ extension FileStore {
         of id: FileID, _ context: [UInt8], _ permissions: UInt32
     ) async throws(CofferError) -> (ViewHold, ContainerReader) {
         try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+            let mark = core.keys.mark
             let reader = try open(id, context: context)
+            let check = try stopping(cancellation, since: mark, only: reader.protection)
             let vault = try core.home.openVault()
             _ = try? ViewRoots.reap(vault: vault)
             let name = try reader.info.name
-            let hold = ViewHold(try makePlace(), name, in: openViews)
+            let hold = ViewHold(try makePlace(), name, reader.protection, in: openViews)
             do throws(CofferError) {
                 try ViewRoom.check(reader.layout.length, inFileSystem: hold.available)
                 let file = try hold.makeFile()

@@ -22,7 +22,10 @@ final class ViewHold: Sendable {
     /// What the session forgets it by.
     var number: Int { registration.withLock { $0 } }
 
-    init(_ place: consuming ViewRoots.Place, _ name: FilePath.Component, in openViews: OpenViews) {
+    init(
+        _ place: consuming ViewRoots.Place, _ name: FilePath.Component, _ protection: ProtectionClass,
+        in openViews: OpenViews
+    ) {
         path = place.view.directory.path.pushing(Self.holder).appending(name)
         leaseNumber = place.view.lease.number
         self.name = FilePath(root: nil, [name])
@@ -30,7 +33,9 @@ final class ViewHold: Sendable {
         root = place.root
         directory = place.view.directory
         lease = Mutex(place.view.lease)
-        let number = openViews.add { [weak self] in self?.takeBack(.locked, "The vault was locked") }
+        let number = openViews.add(protection) { [weak self] in
+            self?.takeBack(.locked, "The vault was locked")
+        }
         registration.withLock { $0 = number }
     }
 

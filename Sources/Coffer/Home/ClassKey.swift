@@ -39,12 +39,25 @@ final class ClassKey: Sendable {
 
     /// The X25519 secret key that opens what was sealed to this class while it was locked.
     func inboxKey(vaultID: VaultID) throws(CofferError) -> SymmetricKey {
-        let context = vaultID.bytes
-        return try HKDF.deriveKey(from: key, info: Label.classInbox, context: context.span)
+        try Self.inboxKey(of: key, vaultID: vaultID)
     }
 
     /// The public key to which a locked vault seals new values of this class.
     func publicKey(vaultID: VaultID) throws(CofferError) -> [UInt8] {
-        try SealedBox.publicKey(of: inboxKey(vaultID: vaultID))
+        try Self.publicKey(of: key, vaultID: vaultID)
+    }
+
+    /// The public key that belongs to the bytes of a class key: it tells whose key they are.
+    static func publicKey(
+        of key: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) -> [UInt8] {
+        try SealedBox.publicKey(of: inboxKey(of: key, vaultID: vaultID))
+    }
+
+    private static func inboxKey(
+        of key: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) -> SymmetricKey {
+        let context = vaultID.bytes
+        return try HKDF.deriveKey(from: key, info: Label.classInbox, context: context.span)
     }
 }

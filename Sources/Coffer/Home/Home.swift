@@ -213,4 +213,8 @@ extension CofferError {
     }
 
     static var locked: CofferError { CofferError(.locked, "The vault is locked: unlock it first.") }
+
+    static var lockedMeanwhile: CofferError {
+        CofferError(.locked, "The vault was locked while it was being unlocked: unlock it again.")
+    }
 }

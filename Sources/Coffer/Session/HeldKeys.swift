@@ -3,95 +3,151 @@ import CofferCrypto
 import CofferEngine
 import Synchronization
 
-/// Class keys lent to the kernel keyring, for the next commands of the same user.
+/// Class keys held in the kernel keyring, for the next commands of the same user.
+///
+/// Every process of this user can put a key there, too: one is taken only if it is the class's own, by the
+/// public key in the keybag.
 final class HeldKeys: Sendable {
+    /// A class whose key this process stored or took there, and has not taken back.
+    private struct Entry {
+        let publicKey: [UInt8]
+        /// Whether using it starts its timeout again, as far as is known here; the key itself decides.
+        var isRenewable: Bool
+    }
+
     private let vaultID: VaultID
     private let inactivity: Int?
-    /// Keys that were lent in another boot are not taken.
-    private let boot: @Sendable () -> String
-    /// The timeout to start anew at each use; `nil` while nothing is held with one.
-    private let renewal = Mutex<Int?>(nil)
-    /// Whether keys that drop on lock were lent or taken here, and have not been taken back.
-    private let isLent = Atomic(false)
+    /// Keys of another boot are not taken.
+    private let time: TimeSource
+    /// Of the classes that drop on lock.
+    private let entries = Mutex<[ProtectionClass: Entry]>([:])
 
-    init(vaultID: VaultID, inactivity: Int?, boot: @escaping @Sendable () -> String) {
+    init(vaultID: VaultID, inactivity: Int?, time: TimeSource) {
         self.vaultID = vaultID
         self.inactivity = inactivity
-        self.boot = boot
+        self.time = time
     }
 
     static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
         "coffer:\(vaultID):\(protection.name)"
     }
 
-    /// Lends `keys`; classes that drop on lock for exactly `seconds`, or for the inactivity time after each
+    private func name(_ protection: ProtectionClass) -> String {
+        Self.name(protection, vaultID: vaultID)
+    }
+
+    /// Stores `keys`; classes that drop on lock for exactly `seconds`, or for the inactivity time after each
     /// use. All or, when one is not taken, none.
     func hold(_ keys: [ProtectionClass: ClassKey], seconds: Int?) throws(CofferError) {
         do throws(CofferError) {
             for (protection, key) in keys {
+                let publicKey = try key.publicKey(vaultID: vaultID)
                 let timeout = protection.dropsOnLock ? seconds ?? inactivity : nil
                 try KernelHeldKey.store(
-                    key.key, name: Self.name(protection, vaultID: vaultID), timeout: timeout,
-                    isRenewable: seconds == nil, boot: boot())
+                    key.key, name: name(protection), timeout: timeout, isRenewable: seconds == nil,
+                    boot: time.bootIdentifier(), now: time.sinceBoot())
+                guard protection.dropsOnLock else { continue }
+                let entry = Entry(publicKey: publicKey, isRenewable: seconds == nil)
+                entries.withLock { $0[protection] = entry }
             }
             try KernelTokenRing.prepare(vaultID: vaultID, timeout: seconds ?? inactivity)
         } catch {
             remove(all: true)
             throw error
         }
-        isLent.store(true, ordering: .relaxed)
     }
 
-    /// The keys that are held, with ids from `keybag`; empty where there are none or no kernel keyring.
-    func read(_ keybag: Keybag) throws(CofferError) -> [ProtectionClass: ClassKey] {
+    /// What is held of a vault, and until when.
+    struct Taken {
         var keys: [ProtectionClass: ClassKey] = [:]
+        var terms: [ProtectionClass: HeldTerm] = [:]
+        /// Classes of the vault of which no key is held.
+        var lacking: Set<ProtectionClass> = []
+    }
+
+    /// The keys that are held, with ids from `keybag`; empty where there are none or no kernel keyring. One
+    /// that does not belong to the keybag's public key is somebody else's and stays where it is.
+    func read(_ keybag: Keybag) throws(CofferError) -> Taken {
+        var taken = Taken()
         for (protection, wrapped) in keybag.keys {
-            let name = Self.name(protection, vaultID: vaultID)
-            guard let held = try? KernelHeldKey.read(name: name, boot: boot()) else { continue }
-            if protection.dropsOnLock { isLent.store(true, ordering: .relaxed) }
-            if protection.dropsOnLock, held.isRenewable { renewal.withLock { $0 = inactivity } }
-            keys[protection] = try ClassKey(
+            // Where there is no keyring, or no public key in an earlier release's keybag, nothing is held.
+            guard let publicKey = keybag.publicKeys[protection],
+                let held = try? own(protection, publicKey)
+            else {
+                taken.lacking.insert(protection)
+                continue
+            }
+            taken.terms[protection] = HeldTerm(end: held.end, isExact: !held.isRenewable)
+            taken.keys[protection] = try ClassKey(
                 held.takeKey(), id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
         }
-        return keys
+        return taken
     }
 
-    /// Starts the timeouts anew.
-    func noteUse() {
-        guard let timeout = renewal.withLock({ $0 }) else { return }
-        for protection in ProtectionClass.allCases where protection.dropsOnLock {
-            try? KernelHeldKey.renew(name: Self.name(protection, vaultID: vaultID), timeout: timeout)
-        }
-        KernelTokenRing.renew(vaultID: vaultID, timeout: timeout)
-    }
-
-    /// Whether keys that drop on lock were lent and are gone: their time is over, or another process took
-    /// them back.
-    var hasLapsed: Bool {
-        guard isLent.load(ordering: .relaxed) else { return false }
-        let name = Self.name(.whenUnlockedThisDeviceOnly, vaultID: vaultID)
-        do throws(CofferError) {
-            let held = try KernelHeldKey.read(name: name, boot: boot())
-            switch held {
-            case .some: return false
-            case .none: return true
-            }
-        } catch {
-            return false
+    /// Takes part in what was taken: uses here count, and its end ends what is here.
+    func share(_ taken: Taken, _ keybag: Keybag) {
+        for (protection, term) in taken.terms where protection.dropsOnLock {
+            guard let publicKey = keybag.publicKeys[protection] else { continue }
+            entries.withLock { $0[protection] = Entry(publicKey: publicKey, isRenewable: !term.isExact) }
         }
     }
 
-    /// Takes back what was lent: what drops on lock, or all; gives whether there was anything.
+    /// The held key of a class, if it is the one that belongs to `publicKey`.
+    private func own(
+        _ protection: ProtectionClass, _ publicKey: [UInt8]
+    ) throws(CofferError) -> KernelHeldKey? {
+        let held = try KernelHeldKey.read(
+            name: name(protection), boot: time.bootIdentifier(), now: time.sinceBoot())
+        guard let held, try ClassKey.publicKey(of: held.key, vaultID: vaultID) == publicKey else {
+            return nil
+        }
+        return held
+    }
+
+    /// Starts the timeout of the class that was used again, and that of volatile tokens; of no other class.
+    func noteUse(_ protection: ProtectionClass, _ key: ClassKey) {
+        guard let inactivity, entries.withLock({ $0[protection]?.isRenewable == true }) else { return }
+        let now = time.sinceBoot()
+        // First, so that what an exact time sets comes after it.
+        KernelTokenRing.renew(vaultID: vaultID, timeout: inactivity)
+        let renewal = try? KernelHeldKey.renew(
+            key.key, name: name(protection), timeout: inactivity, boot: time.bootIdentifier(), now: now)
+        guard case .exact(let end) = renewal else { return }
+        entries.withLock { $0[protection]?.isRenewable = false }
+        guard let end else { return }
+        let left = Int((end - now).components.seconds)
+        KernelTokenRing.renew(vaultID: vaultID, timeout: min(max(left, 1), inactivity))
+    }
+
+    /// The classes whose keys this process stored or took and that are gone: their time is over, or another
+    /// process took them back. And whether no other is left.
+    var lapsed: (classes: Set<ProtectionClass>, isEverything: Bool) {
+        let entries = entries.withLock { $0 }
+        var gone: Set<ProtectionClass> = []
+        for (protection, entry) in entries {
+            // A key that cannot be looked at may be there.
+            let held = try? own(protection, entry.publicKey) == nil
+            if held == true { gone.insert(protection) }
+        }
+        return (gone, gone.count == entries.count)
+    }
+
+    /// Stops looking after classes that are gone.
+    func forget(_ classes: Set<ProtectionClass>) {
+        entries.withLock { entries in entries = entries.filter { !classes.contains($0.key) } }
+    }
+
+    /// Takes the keys back: what drops on lock, or all; tells whether there was anything.
     @discardableResult
     func remove(all: Bool) -> Bool {
-        renewal.withLock { $0 = nil }
-        isLent.store(false, ordering: .relaxed)
+        entries.withLock { $0 = [:] }
         return Self.remove(vaultID: vaultID, all: all)
     }
 
     /// Takes back the key of one class.
     func remove(_ protection: ProtectionClass) {
-        _ = try? KernelKeyring.remove(Self.name(protection, vaultID: vaultID))
+        forget([protection])
+        _ = try? KernelKeyring.remove(name(protection))
     }
 
     /// Whether the kernel still has a key of a vault.
@@ -110,4 +166,12 @@ final class HeldKeys: Sendable {
         KernelTokenRing.remove(vaultID: vaultID)
         return hadAny
     }
+}
+
+/// How long a key is held.
+struct HeldTerm: Equatable {
+    /// Since boot; `nil`: until a reboot.
+    let end: Duration?
+    /// Whether use leaves the end where it is.
+    let isExact: Bool
 }

@@ -4,31 +4,21 @@ import CofferEngine
 import Synchronization
 
 /// Where the unwrapped class keys live while a session is unlocked, and the one place that drops them.
+///
+/// Each class has an inactivity time of its own: the use of one keeps no other here.
 final class KeyRoom: Sendable {
-    private struct State {
-        var keys: [ProtectionClass: ClassKey] = [:]
-        var isWiped = false
-        /// When the keys that drop on lock are dropped for want of use.
-        var idleEnd: Duration?
-        /// Counts locks: whoever works for long compares it.
-        var epoch = 0
-        var isWatched = false
-        /// The boot in which the keys came in.
-        var boot: String?
-    }
-
     private let state = Mutex(State())
     private let time: TimeSource
-    /// Without use for so long, the room locks; `nil`: never.
+    /// A class that is not used for so long goes; `nil`: never.
     private let inactivity: Duration?
-    /// Called after keys were used, to start timeouts elsewhere anew.
-    private let onUse: @Sendable () -> Void
+    /// Called after a key was used, to start its timeout elsewhere again.
+    private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
     /// Told of every change, after it.
     private let hub: EventHub
 
     init(
         time: TimeSource, inactivity: Duration?, hub: EventHub = EventHub(),
-        onUse: @escaping @Sendable () -> Void
+        onUse: @escaping @Sendable (ProtectionClass, ClassKey) -> Void
     ) {
         self.time = time
         self.inactivity = inactivity
@@ -36,76 +26,129 @@ final class KeyRoom: Sendable {
         self.onUse = onUse
     }
 
-    /// Takes keys in and starts the idle time.
-    func admit(_ keys: [ProtectionClass: ClassKey]) {
-        let isNew = state.withLock { state in
-            guard !state.isWiped else { return false }
-            let wasOpen = Self.isOpen(state)
-            state.keys.merge(keys) { $1 }
-            state.idleEnd = inactivity.map { time.sinceBoot() + $0 }
-            state.boot = time.bootIdentifier()
-            return !wasOpen && Self.isOpen(state)
+    /// Takes keys in and starts their idle time, unless a lock came since `locks` was read.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - terms: How long those may stay that were taken from elsewhere.
+    ///   - lacking: Classes that the vault has and whose keys are not at hand.
+    ///   - locks: What ``locks`` was when the work began that these keys come from.
+    /// - Returns: Whether they are in.
+    @discardableResult
+    func admit(
+        _ keys: [ProtectionClass: ClassKey], _ terms: [ProtectionClass: HeldTerm] = [:],
+        lacking: Set<ProtectionClass> = [], since locks: Int? = nil
+    ) -> Bool {
+        let now = time.sinceBoot()
+        let boot = time.bootIdentifier()
+        let (isIn, isNew) = state.withLock { state in
+            guard !state.isWiped, locks == nil || locks == state.locks else { return (false, false) }
+            let wasOpen = state.isOpen
+            for (protection, key) in keys {
+                state.admit(key, protection, terms[protection], now: now, inactivity: inactivity)
+            }
+            state.lapsed.formUnion(lacking.filter { state.held[$0] == nil })
+            state.boot = boot
+            return (true, !wasOpen && state.isOpen)
         }
         if isNew { hub.post(SessionEvent(.unlocked)) }
         watch()
+        return isIn
     }
 
-    /// Takes these keys in and drops every other.
-    func replace(with keys: [ProtectionClass: ClassKey]) {
-        state.withLock { state in state.keys = state.keys.filter { keys[$0.key] != nil } }
-        admit(keys)
+    /// Takes these keys in and drops every other, unless a lock came since `locks` was read.
+    @discardableResult
+    func replace(with keys: [ProtectionClass: ClassKey], since locks: Int? = nil) -> Bool {
+        state.withLock { state in
+            state.drop(Set(state.held.keys.filter { keys[$0] == nil }))
+            state.lapsed.formIntersection(keys.keys)
+        }
+        return admit(keys, since: locks)
     }
 
-    private static func isOpen(_ state: State) -> Bool { state.keys.keys.contains { $0.dropsOnLock } }
-
-    /// The key of a class. Using it starts the idle time anew.
+    /// The key of a class. Using it starts the idle time of this class again.
     func key(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
-        dropIdleKeys()
-        let (key, isWiped, isOpen) = state.withLock { state in
-            let key = state.keys[protection]
-            if key != nil { state.idleEnd = inactivity.map { time.sinceBoot() + $0 } }
-            return (key, state.isWiped, Self.isOpen(state))
+        let now = time.sinceBoot()
+        dropIdleKeys(now)
+        let (key, refusal) = state.withLock { state in
+            let key = state.use(protection, now: now, inactivity: inactivity)
+            return (key, key == nil ? state.refusal(protection) : nil)
         }
-        guard !isWiped else { throw CofferError.wiped }
-        guard let key else {
-            throw protection.needsPasscode && isOpen ? CofferError.needsPasscode : CofferError.locked
-        }
-        onUse()
+        guard let key else { throw refusal ?? CofferError.locked }
+        onUse(protection, key)
         return key
+    }
+
+    /// The key of a class, without counting as use.
+    func present(_ protection: ProtectionClass) -> ClassKey? {
+        dropIdleKeys(time.sinceBoot())
+        return state.withLock { $0.held[protection]?.key }
     }
 
     /// Every key now held, without counting as use.
     var all: [ProtectionClass: ClassKey] {
-        dropIdleKeys()
-        return state.withLock { $0.keys }
+        dropIdleKeys(time.sinceBoot())
+        return state.withLock { $0.held.mapValues(\.key) }
     }
 
     /// Whether the vault was wiped.
     var isWiped: Bool { state.withLock { $0.isWiped } }
 
-    /// Whether the keys that a lock drops are here.
+    /// Whether keys that a lock drops are here.
     var isUnlocked: Bool { all.keys.contains { $0.dropsOnLock } }
 
-    /// Counts locks; work that began under another number must stop.
-    var epoch: Int {
-        dropIdleKeys()
-        return state.withLock { $0.epoch }
+    /// Whether a class of the vault lost its key while others stayed.
+    var isPartial: Bool {
+        dropIdleKeys(time.sinceBoot())
+        return state.withLock { !$0.lapsed.isEmpty }
     }
 
-    /// Drops what a lock drops; gives whether there was anything.
+    /// When keys that were held elsewhere until an exact time go; `nil` where none were.
+    var exactEnd: Duration? {
+        dropIdleKeys(time.sinceBoot())
+        return state.withLock { $0.held.values.compactMap(\.end).min() }
+    }
+
+    /// Counts locks from outside. Keys that come from work which began under another number stay out.
+    var locks: Int { state.withLock { $0.locks } }
+
+    /// What long work remembers when it begins, for ``hasLost(since:only:)``. Ask before taking a key.
+    var mark: KeyMark {
+        dropIdleKeys(time.sinceBoot())
+        return state.withLock { $0.mark }
+    }
+
+    /// Whether a key went that was used since `mark` was read, or that of one class.
+    func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
+        dropIdleKeys(time.sinceBoot())
+        return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
+    }
+
+    /// Drops what a lock drops; tells whether there was anything.
     @discardableResult
     func lock(_ reason: LockReason = .asked) -> Bool {
-        let dropped = state.withLock { Self.lock(&$0) }
+        let dropped = state.withLock { state in
+            let wasOpen = state.isOpen
+            state.drop(Set(ProtectionClass.allCases.filter(\.dropsOnLock)))
+            state.lapsed = []
+            state.locks += 1
+            return wasOpen
+        }
         if dropped { hub.post(SessionEvent(.locked, reason)) }
         return dropped
     }
 
-    /// Drops everything, for good when `wiped`; gives whether there was anything.
+    /// Drops the keys of classes whose time is over elsewhere. With the last that a lock drops, it is a lock.
+    func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) {
+        post(state.withLock { $0.lapse(classes, reason) })
+    }
+
+    /// Drops everything, for good when `wiped`; tells whether there was anything.
     @discardableResult
     func dropAll(wiped: Bool, _ reason: LockReason = .asked) -> Bool {
         let dropped = state.withLock { state in
-            let hadKeys = !state.keys.isEmpty
-            Self.dropAll(&state)
+            let hadKeys = !state.held.isEmpty
+            state.dropAll()
             defer { state.isWiped = state.isWiped || wiped }
             return hadKeys || wiped && !state.isWiped
         }
@@ -113,56 +156,47 @@ final class KeyRoom: Sendable {
         return dropped
     }
 
-    private static func dropAll(_ state: inout State) {
-        state.keys = [:]
-        state.idleEnd = nil
-        state.epoch += 1
-    }
-
-    /// Gives whether there was anything to drop.
-    private static func lock(_ state: inout State) -> Bool {
-        let wasOpen = isOpen(state)
-        state.keys = state.keys.filter { !$0.key.dropsOnLock }
-        state.idleEnd = nil
-        state.epoch += 1
-        return wasOpen
-    }
-
-    /// Drops what the inactivity time ends, or a reboot.
-    private func dropIdleKeys() {
-        let now = time.sinceBoot()
+    /// Drops what the inactivity time ends, an exact time, or a reboot.
+    private func dropIdleKeys(_ now: Duration) {
         let boot = time.bootIdentifier()
-        let event: SessionEvent? = state.withLock { state in
-            if let own = state.boot, own != boot, !state.keys.isEmpty {
-                Self.dropAll(&state)
-                return SessionEvent(.closed, .reboot)
+        let loss: Loss? = state.withLock { state in
+            if let own = state.boot, own != boot, !state.held.isEmpty {
+                state.dropAll()
+                return .event(SessionEvent(.closed, .reboot))
             }
-            guard let end = state.idleEnd, now >= end else { return nil }
-            return Self.lock(&state) ? SessionEvent(.locked, .idle) : nil
+            return state.dropOver(now)
         }
-        if let event { hub.post(event) }
+        post(loss)
     }
 
-    /// Sleeps until the idle time is over and locks, so that keys go also when nobody asks for them.
+    private func post(_ loss: Loss?) {
+        switch loss {
+        case .event(let event): hub.post(event)
+        case .classes(let classes): hub.postLoss(of: classes)
+        case nil: break
+        }
+    }
+
+    /// Sleeps until the next key's time is over and drops it, so that keys go also when nobody asks for them.
     private func watch() {
         let start = state.withLock { state in
-            defer { state.isWatched = true }
-            return !state.isWatched && state.idleEnd != nil
+            defer { state.isWatched = state.isWatched || state.nextEnd != nil }
+            return !state.isWatched && state.nextEnd != nil
         }
         guard start else { return }
         _ = WatchTask.start { [weak self] in
-            while let pause = self?.timeToIdleEnd() {
+            while let pause = self?.timeToNextEnd() {
                 try? await Task.sleep(for: max(pause, Duration.milliseconds(20)), clock: .continuous)
             }
         }
     }
 
-    /// How long the keys still stay; `nil` ends the watch.
-    private func timeToIdleEnd() -> Duration? {
-        dropIdleKeys()
+    /// How long the next key still stays; `nil` ends the watch.
+    private func timeToNextEnd() -> Duration? {
         let now = time.sinceBoot()
+        dropIdleKeys(now)
         return state.withLock { state in
-            if let end = state.idleEnd { return end - now }
+            if let end = state.nextEnd { return end - now }
             state.isWatched = false
             return nil
         }

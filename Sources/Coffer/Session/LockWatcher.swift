@@ -27,7 +27,8 @@ final class LockWatcher: Sendable {
         }
         kernelWatch = WatchTask.start { [weak core] in
             while !Task.isCancelled, let held = core?.heldKeys {
-                if held.hasLapsed { core?.lock(.kernelKey) }
+                let gone = held.lapsed
+                if !gone.classes.isEmpty { core?.lapse(gone.classes, isEverything: gone.isEverything) }
                 try? await Task.sleep(for: Self.kernelPause, clock: .continuous)
             }
         }
@@ -59,6 +60,13 @@ final class LockWatcher: Sendable {
 }
 
 extension SessionCore {
+    /// Drops the keys of classes that are gone in the kernel keyring; when all are, it is a lock.
+    func lapse(_ classes: Set<ProtectionClass>, isEverything: Bool) {
+        guard !isEverything else { return lock(.kernelKey) }
+        heldKeys.forget(classes)
+        keys.lapse(classes, .kernelKey)
+    }
+
     func act(on signal: LockSignal) {
         switch signal {
         case .lock(let reason): lock(reason)

@@ -19,6 +19,9 @@ enum OpenSessions {
         }
     }
 
+    /// Those of every vault.
+    static var all: [SessionCore] { entries.withLock { $0.values.flatMap { $0.compactMap(\.core) } } }
+
     /// Those of one vault.
     static func of(_ vaultID: VaultID) -> [SessionCore] {
         entries.withLock { $0[vaultID]?.compactMap(\.core) ?? [] }

@@ -35,18 +35,20 @@ final class SessionCore: Sendable {
         let keybag = try home.checkingState { () throws(CofferError) in
             try Self.readKeybag(device: device, in: vault)
         }
-        let heldKeys = HeldKeys(
-            vaultID: device.vaultID, inactivity: keybag.inactivity, boot: time.bootIdentifier)
+        let heldKeys = HeldKeys(vaultID: device.vaultID, inactivity: keybag.inactivity, time: time)
         self.heldKeys = heldKeys
         inactivity = keybag.inactivity
         let hub = EventHub()
         self.hub = hub
-        let volatileTokens = VolatileTokens(vaultID: device.vaultID, timeout: keybag.inactivity)
+        let keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
+            heldKeys.noteUse($0, $1)
+        }
+        self.keys = keys
+        let volatileTokens = VolatileTokens(
+            vaultID: device.vaultID, timeout: keybag.inactivity, keys: keys, boot: time.bootIdentifier)
         self.volatileTokens = volatileTokens
         hub.observe { event in if event.kind.dropsKeys { volatileTokens.clear() } }
-        keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
-            heldKeys.noteUse()
-        }
+        hub.observeLosses { classes in volatileTokens.clear(classes) }
         OpenSessions.add(self)
     }
 
@@ -93,13 +95,16 @@ final class SessionCore: Sendable {
     }
 
     func unlock(with passcode: Passcode?) throws(CofferError) {
+        let locks = keys.locks
         let unwrapped = try evaluating(passcode) { (keys, contents, vault) throws(CofferError) in
             let keybag = try Keybag.decode(contents.payload)
             if keybag.hasOrphans { _ = try removeOrphans(in: vault) }
             guard !keybag.isComplete else { return keys }
             return try complete(keybag, keys, with: passcode, in: vault)
         }
-        keys.admit(unwrapped)
+        guard keys.admit(unwrapped, since: locks) else {
+            throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
+        }
         // What hinders it shows to whoever reads tokens; the unlock itself is done.
         try? storeWaitingTokens()
     }
@@ -123,6 +128,7 @@ final class SessionCore: Sendable {
 
     func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) -> PasscodeBoundItems {
         var destroyed = PasscodeBoundItems(tokens: 0, files: 0, databases: 0)
+        let locks = keys.locks
         let unwrapped = try evaluating(current) { (keys, contents, vault) throws(CofferError) in
             let old = try Keybag.decode(contents.payload)
             if let new { try old.policy.check(new) }
@@ -141,7 +147,8 @@ final class SessionCore: Sendable {
             if all.count < keys.count { destroyed = try removeOrphans(in: vault) }
             return all
         }
-        keys.replace(with: unwrapped)
+        // The passcode is changed. A lock that came meanwhile holds all the same.
+        keys.replace(with: unwrapped, since: locks)
         if new == nil {
             heldKeys.remove(.whenPasscodeSetThisDeviceOnly)
             hub.postLoss(of: [.whenPasscodeSetThisDeviceOnly])

@@ -72,7 +72,7 @@ extension Session {
         let core = core
         var status = try await BlockingWork.run { _ throws(CofferError) in
             let keybag = try core.readKeybag()
-            let held = try core.heldKeys.read(keybag)
+            let held = try core.heldKeys.read(keybag).keys
             let isOpen =
                 keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.dropsOnLock }
             var status = VaultStatus(isOpen ? .unlocked : .locked)
@@ -95,27 +95,66 @@ extension Session {
 
     /// Lends the class keys to the kernel keyring, so that later processes of this user find them.
     ///
+    /// Each class has an inactivity time of its own, which use of that class alone starts again. Keys that
+    /// this session took from the keyring until an exact time are held no longer than that.
+    ///
     /// - Parameter duration: Until then and no longer; `nil`: the home's inactivity time after each use.
-    /// - Throws: `locked`; `unsupported` or `permissionDenied` where there is no kernel keyring.
+    /// - Throws: `locked`, also when a lock comes meanwhile or the time is longer than that of the keys here;
+    ///   `unsupported` or `permissionDenied` where there is no kernel keyring.
     public func holdKeys(for duration: Duration? = nil) async throws(CofferError) {
         let core = core
         try await BlockingWork.run { _ throws(CofferError) in
-            guard core.keys.isUnlocked else { throw CofferError.locked }
-            try core.heldKeys.hold(
-                core.keys.all, seconds: duration.map { max(1, Int($0.components.seconds)) })
+            try core.holdKeys(seconds: duration.map { max(1, Int($0.components.seconds)) })
         }
     }
 
-    /// Takes the class keys that an earlier process lent to the kernel keyring; gives whether there are any
+    /// Whether ``holdKeys(for:)`` can hold the keys of every class for so long with what is here.
+    package func canHoldKeys(for duration: Duration?) -> Bool {
+        core.keys.isUnlocked && !core.keys.isPartial && core.mayHold(for: duration)
+    }
+
+    /// Takes the class keys that an earlier process holds in the kernel keyring; tells whether there are any
     /// that a lock would drop.
+    ///
+    /// Only keys that belong to this vault's keybag are taken. One whose time is exact goes here at that
+    /// time, too. A keybag of an earlier release that no unlock has completed cannot tell: then none is
+    /// taken.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func adoptHeldKeys() async throws(CofferError) -> Bool {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in
-            core.keys.admit(try core.heldKeys.read(core.readKeybag()))
+            let locks = core.keys.locks
+            let keybag = try core.readKeybag()
+            let taken = try core.heldKeys.read(keybag)
+            if core.keys.admit(taken.keys, taken.terms, lacking: taken.lacking, since: locks) {
+                core.heldKeys.share(taken, keybag)
+            }
             try? core.storeWaitingTokens()
             return core.keys.isUnlocked
         }
+    }
+}
+
+extension SessionCore {
+    /// Stores the keys; what a lock that comes meanwhile drops is not held after it.
+    fileprivate func holdKeys(seconds: Int?) throws(CofferError) {
+        let locks = keys.locks
+        guard keys.isUnlocked else { throw CofferError.locked }
+        guard mayHold(for: seconds.map { .seconds($0) }) else {
+            throw CofferError(
+                .locked,
+                "The keys are held until an exact time: unlock with the passcode to hold them longer.")
+        }
+        try heldKeys.hold(keys.all, seconds: seconds)
+        guard keys.locks == locks else {
+            heldKeys.remove(all: keys.all.isEmpty)
+            throw CofferError.lockedMeanwhile
+        }
+    }
+
+    fileprivate func mayHold(for duration: Duration?) -> Bool {
+        guard let end = keys.exactEnd else { return true }
+        return duration.map { time.sinceBoot() + $0 <= end } ?? false
     }
 }

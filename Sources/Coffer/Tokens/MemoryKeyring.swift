@@ -15,6 +15,10 @@ final class MemoryKeyring: Keyring {
 
     func removeAll() { items.withLock { $0 = [:] } }
 
+    func removeAll(where matches: (_ envelope: [UInt8]) -> Bool) {
+        items.withLock { items in items = items.filter { !matches($0.value) } }
+    }
+
     func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
         items.withLock { $0 = $0.applying(changes) }
     }

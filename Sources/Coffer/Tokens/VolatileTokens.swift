@@ -6,10 +6,14 @@ import Synchronization
 final class VolatileTokens: Keyring {
     private let memory = MemoryKeyring()
     private let kernel: KernelTokenRing
+    private let key: @Sendable (ProtectionClass) -> ClassKey?
     private let isShared = Atomic(false)
 
-    init(vaultID: VaultID, timeout: Int?) {
-        kernel = KernelTokenRing(vaultID: vaultID, timeout: timeout)
+    init(vaultID: VaultID, timeout: Int?, keys: KeyRoom, boot: @escaping @Sendable () -> String) {
+        // The room tells those who empty this of locks: it must not be kept from here.
+        let key: @Sendable (ProtectionClass) -> ClassKey? = { [weak keys] in keys?.present($0) }
+        kernel = KernelTokenRing(vaultID: vaultID, timeout: timeout, boot: boot, key: key)
+        self.key = key
     }
 
     /// From here on they are in the kernel's keyring.
@@ -23,6 +27,13 @@ final class VolatileTokens: Keyring {
     /// Drops those of this process.
     func clear() { memory.removeAll() }
 
+    /// Drops those of this process that are of these classes.
+    func clear(_ classes: Set<ProtectionClass>) {
+        memory.removeAll { envelope in
+            (try? TokenEnvelope.decode(envelope)).map { classes.contains($0.protection) } ?? true
+        }
+    }
+
     private var keyring: any Keyring { isShared.load(ordering: .sequentiallyConsistent) ? kernel : memory }
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { try keyring.envelope(name) }
@@ -31,5 +42,15 @@ final class VolatileTokens: Keyring {
 
     func count() throws(CofferError) -> Int { try keyring.count() }
 
-    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) { try keyring.apply(changes) }
+    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+        try keyring.apply(changes)
+        // What a lock has just cleared does not come back.
+        for (name, change) in changes {
+            guard case .put(let envelope) = change,
+                try key(TokenEnvelope.decode(envelope).protection) == nil
+            else { continue }
+            try keyring.remove(name)
+            throw CofferError.locked
+        }
+    }
 }

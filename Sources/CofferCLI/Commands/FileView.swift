@@ -145,7 +145,7 @@ struct FileView: AsyncParsableCommand {
                 return try runCommand(
                     Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.descriptor])
             }
-            return try await session.files.withPrivatePlace { place in
+            return try await session.files.withPrivatePlace(for: info.protection) { place in
                 let path = place.appending(info.name)
                 return try runCommand(
                     PrivateView.command(

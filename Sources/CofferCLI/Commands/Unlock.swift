@@ -22,10 +22,11 @@ struct UnlockCommand: AsyncParsableCommand {
         if let seconds, !(1...Int(Int32.max)).contains(seconds) {
             throw CofferError(.invalidInput, "--for takes 1 to \(Int32.max) seconds.")
         }
-        let session = try await Opening.unlocked(global)
+        let duration = seconds.map { Duration.seconds($0) }
+        let session = try await Opening.unlockedForHolding(global, for: duration)
         var isHeld = true
         do throws(CofferError) {
-            try await session.holdKeys(for: seconds.map { .seconds($0) })
+            try await session.holdKeys(for: duration)
         } catch {
             guard [.unsupported, .permissionDenied, .noSpace].contains(error.code) else { throw error }
             isHeld = false
@@ -41,14 +42,38 @@ struct UnlockCommand: AsyncParsableCommand {
 struct LockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock", abstract: "Take back the keys that `unlock` left in the kernel keyring.",
-        discussion:
-            "All but those of the two afterFirstUnlock classes, which a reboot or a wipe takes.")
+        discussion: """
+            All but those of the two afterFirstUnlock classes, which a reboot or a wipe takes. Needs nothing \
+            readable: where the home cannot tell which vault it has, every vault of this user is locked, and \
+            a message says so. What fails on the way is said; the command fails when a key is still there.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
+    @Flag(help: "Lock every vault of this user. Needs no home.")
+    var all = false
+
     func run() async throws {
-        let session = try await Opening.session(global)
-        session.lock()
-        if global.json { try Output.json(.object([("state", .text("locked"))])) }
+        let report = try await all ? Session.lockAll() : lockHome()
+        for failure in report.failures { Output.message("coffer: \(failure.message.printable)") }
+        guard global.json else { return }
+        try Output.json(
+            .object([
+                ("state", .text("locked")),
+                ("vaultID", report.vaultID.map { .text($0.description) } ?? .none),
+                ("removedKeys", .number(report.removed)),
+                ("failures", .list(report.failures.map { .text($0.code.name) })),
+            ]))
+    }
+
+    private func lockHome() async throws(CofferError) -> LockReport {
+        let location: HomeLocation
+        do throws(CofferError) {
+            location = try Opening.location(global)
+        } catch {
+            Output.message("coffer: \(error.message.printable) Every vault of this user is locked.")
+            return try await Session.lockAll()
+        }
+        return try await Session.lock(at: location)
     }
 }

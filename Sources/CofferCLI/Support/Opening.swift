@@ -20,12 +20,33 @@ enum Opening {
     /// kernel keyring, without one where none is set, or by asking on the terminal. Where nobody can be
     /// asked, keys that outlast a lock still open what is of their class.
     static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Session {
+        try await unlocked(global) { _ in true }
+    }
+
+    /// The same, with keys that may be held for so long: those of every class, and none that is held until
+    /// an exact time before that.
+    static func unlockedForHolding(
+        _ global: GlobalOptions, for duration: Duration?
+    ) async throws(CofferError) -> Session {
+        let session = try await unlocked(global) { $0.canHoldKeys(for: duration) }
+        guard session.canHoldKeys(for: duration) else { throw CofferError(.locked, needsPasscode) }
+        return session
+    }
+
+    private static let needsPasscode =
+        "The keys that are held are not those of every class, or are held until an exact time: unlock with "
+        + "the passcode."
+
+    /// The session of the home, unlocked; keys in the kernel keyring are enough where `isEnough` says so.
+    private static func unlocked(
+        _ global: GlobalOptions, _ isEnough: (Session) -> Bool
+    ) async throws(CofferError) -> Session {
         let session = try await session(global)
         if let passcode = try passcode(global) {
             try await unlock(session, with: passcode)
             return session
         }
-        if try await session.adoptHeldKeys() { return session }
+        if try await session.adoptHeldKeys(), isEnough(session) { return session }
         do throws(CofferError) {
             try await session.unlock()
         } catch {

@@ -18,6 +18,8 @@ package enum Label {
     package static let tokenWrapping = "coffer/token-wrap/v1"
     package static let userNamespace = "coffer/user-namespace/v1"
     package static let deniedPasscode = "coffer/denied-passcode/v1"
+    package static let heldKey = "coffer/held-key/v1"
+    package static let volatileToken = "coffer/volatile-token/v1"
     package static let exportMAC = "coffer/export-mac/v1"
     package static let exportSealing = "coffer/export/v1"
     package static let hostBinding = "coffer/host-binding/v1"

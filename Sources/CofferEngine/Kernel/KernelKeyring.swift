@@ -8,6 +8,9 @@ import CLinux
 /// Where the kernel has no keyring, or a container forbids it, every call throws `unsupported` or
 /// `permissionDenied`; callers then do without.
 package enum KernelKeyring {
+    /// More keys under one description than this are not looked for.
+    private static let mostOfOneName = 64
+
     /// Whether the user keyring can be searched here.
     package static var isAvailable: Bool {
         do throws(CofferError) {
@@ -18,18 +21,35 @@ package enum KernelKeyring {
         }
     }
 
-    /// Stores `secret` under `description`, replacing what was there; the kernel drops it after `timeout`
-    /// seconds, without one at the next reboot.
+    /// Stores `secret` under `description`; the kernel drops it after `timeout` seconds, without one at the
+    /// next reboot.
+    ///
+    /// What was there is taken out in the same step, not changed: a process that still works on the former
+    /// key changes nothing of this one.
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
     ) throws(CofferError) {
-        try store(secret, description: description, timeout: timeout, in: Int(KEY_SPEC_USER_KEYRING))
+        let former = try find(description)
+        // A key's timeout is set before anybody can find the key.
+        let aside = Int(KEY_SPEC_THREAD_KEYRING)
+        let key = try add(secret, description: description, timeout: timeout, in: aside)
+        defer { unlink(key, from: aside) }
+        guard clinux_keyctl(KEYCTL_LINK, UInt(key), userKeyring, 0, 0) == 0 else {
+            throw Errno.failure("use the kernel keyring", nil)
+        }
+        if let former, former != key { try? KernelKey(number: former).invalidate() }
     }
 
-    /// The same in another ring.
+    /// Stores `secret` in a ring, replacing what was there.
     static func store(
-        _ secret: borrowing GuardedBytes, description: String, timeout: Int?, in ring: Int
+        _ secret: borrowing GuardedBytes, description: String, in ring: Int
     ) throws(CofferError) {
+        _ = try add(secret, description: description, timeout: nil, in: ring)
+    }
+
+    private static func add(
+        _ secret: borrowing GuardedBytes, description: String, timeout: Int?, in ring: Int
+    ) throws(CofferError) -> Int {
         try check(timeout)
         let key = unsafe secret.span.withUnsafeBytes { payload in
             unsafe clinux_add_key(
@@ -39,32 +59,25 @@ package enum KernelKeyring {
         // Possessor and user may do all; nobody else anything. Without the user bits, a session that does not
         // link the user keyring could not read its own key.
         allow(key)
-        guard let timeout else { return }
+        guard let timeout else { return key }
         do throws(CofferError) {
-            try set(key, timeout: timeout)
+            try KernelKey(number: key).setTimeout(timeout)
         } catch {
-            _ = clinux_keyctl(KEYCTL_INVALIDATE, UInt(key), 0, 0, 0)
+            try? KernelKey(number: key).invalidate()
             throw error
         }
+        return key
+    }
+
+    /// The key under `description`; `nil` when there is none or its time is over.
+    package static func key(_ description: String) throws(CofferError) -> KernelKey? {
+        try find(description).map { KernelKey(number: $0) }
     }
 
     /// The secret under `description`; `nil` when there is none or its time is over.
     package static func read(_ description: String) throws(CofferError) -> GuardedBytes? {
-        guard let key = try find(description) else { return nil }
-        return try content(of: key)
-    }
-
-    /// The secret that is the key's content; `nil` when it went meanwhile.
-    static func content(of key: Int) throws(CofferError) -> GuardedBytes? {
-        let size = clinux_keyctl_read(key, nil, 0)
-        guard size >= 0 else { return try missing() }
-        var secret = try GuardedBytes.zeroed(count: size)
-        var span = secret.mutableSpan
-        let read = unsafe span.withUnsafeMutableBytes {
-            unsafe clinux_keyctl_read(key, $0.baseAddress, UInt($0.count))
-        }
-        guard read == size else { return try missing() }
-        return secret
+        guard let key = try key(description) else { return nil }
+        return try key.content()
     }
 
     /// Whether there is a secret under `description` whose time is not over.
@@ -72,42 +85,23 @@ package enum KernelKeyring {
         try find(description) != nil
     }
 
-    /// Replaces a secret that is there and starts its timeout anew; nothing happens when it is gone, so that
-    /// what somebody removed meanwhile does not come back.
-    package static func replace(
-        _ secret: borrowing GuardedBytes, description: String, timeout: Int
-    ) throws(CofferError) {
-        try check(timeout)
-        guard let key = try find(description) else { return }
-        let result = unsafe secret.span.withUnsafeBytes { payload in
-            unsafe clinux_keyctl_update(key, payload.baseAddress, UInt(payload.count))
-        }
-        guard result == 0 else {
-            let _: Bool? = try missing()
-            return
-        }
-        try set(key, timeout: timeout)
-    }
-
-    /// Starts the timeout anew; nothing happens when there is no such key.
+    /// Starts the timeout again; nothing happens when there is no such key.
     package static func refresh(_ description: String, timeout: Int) throws(CofferError) {
         try check(timeout)
-        guard let key = try find(description) else { return }
-        try set(key, timeout: timeout)
+        try key(description)?.setTimeout(timeout)
     }
 
-    /// Removes the secret under `description`; gives whether there was one.
+    /// Removes every secret under `description`; tells whether there was one.
     @discardableResult
     package static func remove(_ description: String) throws(CofferError) -> Bool {
-        guard let key = try find(description) else { return false }
-        try invalidate(key)
-        return true
-    }
-
-    static func invalidate(_ key: Int) throws(CofferError) {
-        guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(key), 0, 0, 0) == 0 else {
-            throw Errno.failure("remove from the kernel keyring", nil)
+        var hadAny = false
+        // The first that is found may hide another, in a ring within the ring.
+        for _ in 0..<mostOfOneName {
+            guard let key = try key(description) else { break }
+            try key.remove()
+            hadAny = true
         }
+        return hadAny
     }
 
     static func allow(_ key: Int) {
@@ -121,11 +115,13 @@ package enum KernelKeyring {
         }
     }
 
-    static func set(_ key: Int, timeout: Int) throws(CofferError) {
-        guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(key), UInt(timeout), 0, 0) == 0 else {
-            throw Errno.failure("set a timeout in the kernel keyring", nil)
-        }
+    /// Takes a key out of a ring; the key lives on where another ring has it.
+    @discardableResult
+    static func unlink(_ key: Int, from ring: Int) -> Bool {
+        clinux_keyctl(KEYCTL_UNLINK, UInt(key), UInt(bitPattern: ring), 0, 0) == 0
     }
+
+    private static var userKeyring: UInt { UInt(bitPattern: Int(KEY_SPEC_USER_KEYRING)) }
 
     private static func find(_ description: String) throws(CofferError) -> Int? {
         try find(description, type: "user", in: Int(KEY_SPEC_USER_KEYRING))
@@ -138,7 +134,7 @@ package enum KernelKeyring {
     }
 
     /// `nil` for what is not there, an error for a keyring that cannot be used.
-    private static func missing<Value: ~Copyable>() throws(CofferError) -> Value? {
+    static func missing<Value: ~Copyable>() throws(CofferError) -> Value? {
         switch Errno.current {
         case ENOKEY, EKEYEXPIRED, EKEYREVOKED: return nil
         default: throw Errno.failure("use the kernel keyring", nil)

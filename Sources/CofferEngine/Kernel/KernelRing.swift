@@ -25,46 +25,84 @@ package struct KernelRing: Sendable {
         return KernelRing(number: number)
     }
 
-    /// Removes the ring under `description` with all that is in it; gives whether there was one.
+    /// Removes the ring under `description` with all that is in it; tells whether there was one.
     @discardableResult
     package static func remove(_ description: String) throws(CofferError) -> Bool {
         guard let ring = try find(description) else { return false }
-        // What is in it would otherwise stay until the kernel gets round to it.
-        for key in try ring.keys() { try? KernelKeyring.invalidate(key) }
-        try KernelKeyring.invalidate(ring.number)
+        try ring.remove()
         return true
     }
 
-    /// Starts the timeout anew, in seconds; `nil` for none, which the kernel calls 0.
+    private func remove() throws(CofferError) {
+        // What is in it would otherwise stay until the kernel gets round to it. A ring that does not say what
+        // is in it goes all the same.
+        for key in (try? keys()) ?? [] { try? key.remove() }
+        try KernelKey(number: number).remove()
+    }
+
+    /// Removes what lies in the user keyring under a name that `matches` wants, whatever it is; also what
+    /// cannot be read.
+    package static func removeOfUser(
+        where matches: (_ name: [UInt8]) -> Bool
+    ) throws(CofferError) -> RemovedKeys {
+        var removed = RemovedKeys()
+        let user = KernelRing(number: Int(KEY_SPEC_USER_KEYRING))
+        for key in try user.keys() {
+            guard let label = key.label, matches(label.name) else { continue }
+            do throws(CofferError) {
+                let isRing = label.type == Array(type.utf8)
+                if isRing { try KernelRing(number: key.number).remove() } else { try key.remove() }
+                removed.count += 1
+            } catch {
+                removed.failures.append(error)
+            }
+        }
+        // The kernel is asked once more: what it still has is there, whatever it said before.
+        for key in try user.keys() {
+            guard let label = key.label, matches(label.name) else { continue }
+            removed.left.append(label.name)
+        }
+        return removed
+    }
+
+    /// What ``removeOfUser(where:)`` did.
+    package struct RemovedKeys: Sendable {
+        /// How many keys and rings went.
+        package var count = 0
+        /// What the kernel refused.
+        package var failures: [CofferError] = []
+        /// The names that are still there.
+        package var left: [[UInt8]] = []
+    }
+
+    /// Starts the timeout again, in seconds; `nil` for none, which the kernel calls 0.
     package func setTimeout(_ seconds: Int?) throws(CofferError) {
         try KernelKeyring.check(seconds)
-        try KernelKeyring.set(number, timeout: seconds ?? 0)
+        try KernelKey(number: number).setTimeout(seconds ?? 0)
     }
 
     /// Stores `secret` under `description`, replacing what was there.
     package func store(_ secret: borrowing GuardedBytes, description: String) throws(CofferError) {
-        try KernelKeyring.store(secret, description: description, timeout: nil, in: number)
+        try KernelKeyring.store(secret, description: description, in: number)
     }
 
     /// The secret under `description`; `nil` when there is none.
     package func read(_ description: String) throws(CofferError) -> GuardedBytes? {
         guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return nil }
-        return try KernelKeyring.content(of: key)
+        return try KernelKey(number: key).content()
     }
 
-    /// Removes the secret under `description`; gives whether there was one.
+    /// Removes the secret under `description`; tells whether there was one.
     @discardableResult
     package func remove(_ description: String) throws(CofferError) -> Bool {
         guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return false }
-        try KernelKeyring.invalidate(key)
+        try KernelKey(number: key).remove()
         return true
     }
 
     /// What the secrets in the ring are stored under, in no order.
     package func descriptions() throws(CofferError) -> [String] {
-        var descriptions: [String] = []
-        for key in try keys() { if let text = Self.description(of: key) { descriptions.append(text) } }
-        return descriptions
+        try keys().compactMap { $0.label.map { String(decoding: $0.name, as: UTF8.self) } }
     }
 
     /// Gives `body` every secret of the user keyring that can be read, also in the rings in it, and what it
@@ -80,35 +118,37 @@ package struct KernelRing: Sendable {
     ) throws(CofferError) {
         for key in try keys() {
             // One that goes meanwhile has nothing to say.
-            guard let description = Self.description(of: key) else { continue }
-            let content = try? KernelKeyring.content(of: key)
+            guard let label = key.label else { continue }
+            let content = try? key.content()
             switch content {
-            case .some(let secret): body(description, secret.span)
+            case .some(let secret): body(String(decoding: label.name, as: UTF8.self), secret.span)
             case .none: break
             }
-            if depth > 0 { try? KernelRing(number: key).forEachSecret(depth: depth - 1, body) }
+            if depth > 0 { try? KernelRing(number: key.number).forEachSecret(depth: depth - 1, body) }
         }
     }
 
-    private func keys() throws(CofferError) -> [Int] {
-        guard let list = try KernelKeyring.content(of: number) else { return [] }
-        let bytes = list.span
+    /// The keys in the ring. It may grow while it is read: then it is read again.
+    private func keys() throws(CofferError) -> [KernelKey] {
+        var bytes: [UInt8] = []
+        while true {
+            let size = unsafe bytes.withUnsafeMutableBytes {
+                unsafe clinux_keyctl_read(number, $0.baseAddress, UInt($0.count))
+            }
+            guard size >= 0 else {
+                let none: [KernelKey]? = try KernelKeyring.missing()
+                return none ?? []
+            }
+            if size <= bytes.count {
+                bytes.removeLast(bytes.count - size)
+                break
+            }
+            bytes = [UInt8](repeating: 0, count: size + 16 * Self.numberSize)
+        }
         return stride(from: 0, to: bytes.count - Self.numberSize + 1, by: Self.numberSize).map { start in
-            unsafe bytes.extracting(start..<start + Self.numberSize).withUnsafeBytes {
-                Int(unsafe $0.loadUnaligned(as: Int32.self))
+            unsafe bytes.withUnsafeBytes {
+                KernelKey(number: Int(unsafe $0.loadUnaligned(fromByteOffset: start, as: Int32.self)))
             }
         }
-    }
-
-    /// The kernel gives type, owner, permissions and description, with semicolons between them; `nil` for a
-    /// key that went meanwhile.
-    private static func description(of key: Int) -> String? {
-        var text = [UInt8](repeating: 0, count: 512)
-        let size = unsafe text.withUnsafeMutableBytes {
-            unsafe clinux_keyctl_describe(key, $0.baseAddress, UInt($0.count))
-        }
-        guard size > 0, size <= text.count else { return nil }
-        let parts = text.prefix(size - 1).split(separator: UInt8(ascii: ";"), maxSplits: 4)
-        return parts.count == 5 ? String(decoding: parts[4], as: UTF8.self) : nil
     }
 }

@@ -68,6 +68,27 @@ private let hasKeyring: Bool = {
         #expect(try read() == nil)
     }
 
+    /// Who still works on the former key does not change the one that took its place.
+    @Test(.enabled(if: hasKeyring, "this kernel has no keyring for us"))
+    func aNewKeyIsAnother() throws {
+        defer { _ = try? KernelKeyring.remove(name) }
+        try store([1], timeout: 3600)
+        let former = try #require(try KernelKeyring.key(name))
+        try store([2], timeout: 60)
+        let key = try #require(try KernelKeyring.key(name))
+        #expect(key != former)
+        let late = try GuardedBytes.copying([3].span)
+        try former.update(late, timeout: 3600)
+        #expect(try read() == [2])
+        #expect(try #require(KernelKeys.secondsLeft(name)) <= 60)
+        // The same where nobody came between.
+        try key.update(late, timeout: 3600)
+        #expect(try read() == [3])
+        try key.invalidate()
+        try key.update(late, timeout: 3600)
+        #expect(try read() == nil)
+    }
+
     @Test(.enabled(if: hasKeyring, "this kernel has no keyring for us"))
     func anotherProcessFindsIt() throws {
         defer { _ = try? KernelKeyring.remove(name) }

@@ -50,6 +50,24 @@ struct KernelRingTests {
         #expect(try read("first") == nil)
     }
 
+    /// Names are bytes: what looks alike is another.
+    @Test func removesOfTheUserByName() throws {
+        let secret = try GuardedBytes.copying([1].span)
+        let names = ["\(name):a", "\(name):b\u{301}", "\(name):b", "\(name)"]
+        defer { for name in names { _ = try? KernelKeyring.remove(name) } }
+        defer { _ = try? KernelRing.remove("\(name):ring") }
+        for name in names { try KernelKeyring.store(secret, description: name, timeout: 600) }
+        try KernelRing.make("\(name):ring").store(secret, description: "inside")
+        let prefix = Array("\(name):b".utf8)
+        let removed = try KernelRing.removeOfUser { $0.starts(with: prefix) }
+        #expect(removed.count == 2 && removed.left.isEmpty && removed.failures.isEmpty)
+        #expect(try names.map(KernelKeyring.contains) == [true, false, false, true])
+        let rest = Array("\(name):".utf8)
+        #expect(try KernelRing.removeOfUser { $0.starts(with: rest) }.count == 2)
+        #expect(try names.map(KernelKeyring.contains) == [false, false, false, true])
+        #expect(try KernelRing.find("\(name):ring") == nil)
+    }
+
     @Test func theKernelCountsTheTime() throws {
         defer { _ = try? KernelRing.remove(name) }
         try store([1], "first")

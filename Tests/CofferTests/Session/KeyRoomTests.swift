@@ -16,7 +16,7 @@ import Testing
     }
 
     private func room(_ clock: TestClock, inactivity: Duration? = .seconds(60)) -> KeyRoom {
-        KeyRoom(time: clock.source, inactivity: inactivity) {}
+        KeyRoom(time: clock.source, inactivity: inactivity) { _, _ in }
     }
 
     @Test func lockDropsWhatItShould() throws {
@@ -24,9 +24,10 @@ import Testing
         #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
         room.admit(try keys())
         #expect(room.isUnlocked)
-        let epoch = room.epoch
+        let mark = room.mark
+        _ = try room.key(.whenUnlockedThisDeviceOnly)
         room.lock()
-        #expect(room.epoch != epoch)
+        #expect(room.hasLost(since: mark))
         #expect(!room.isUnlocked)
         #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
         #expect(failure { _ = try room.key(.afterFirstUnlockThisDeviceOnly) } == nil)
@@ -64,16 +65,16 @@ import Testing
         let clock = TestClock()
         let room = room(clock)
         room.admit(try keys())
-        let epoch = room.epoch
+        let mark = room.mark
         clock.advance(.seconds(59))
         _ = try room.key(.whenUnlockedThisDeviceOnly)
         clock.advance(.seconds(59))
         #expect(room.isUnlocked)
-        #expect(room.epoch == epoch)
+        #expect(!room.hasLost(since: mark))
         // Looking is not using.
         clock.advance(.seconds(1))
         #expect(!room.isUnlocked)
-        #expect(room.epoch != epoch)
+        #expect(room.hasLost(since: mark))
         #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
         #expect(failure { _ = try room.key(.afterFirstUnlockThisDeviceOnly) } == nil)
     }
@@ -88,7 +89,7 @@ import Testing
 
     /// Nobody asks for a key, and it goes all the same.
     @Test func theWatchLocksByItself() async throws {
-        let room = KeyRoom(time: .system, inactivity: .milliseconds(200)) {}
+        let room = KeyRoom(time: .system, inactivity: .milliseconds(200)) { _, _ in }
         weak var key: ClassKey?
         do {
             let keys = try keys()
@@ -103,7 +104,7 @@ import Testing
 
     @Test func useIsReported() throws {
         let uses = Counter()
-        let room = KeyRoom(time: TestClock().source, inactivity: nil) { uses.increment() }
+        let room = KeyRoom(time: TestClock().source, inactivity: nil) { _, _ in uses.increment() }
         room.admit(try keys())
         _ = try room.key(.whenUnlockedThisDeviceOnly)
         _ = room.all

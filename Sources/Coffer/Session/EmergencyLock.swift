@@ -1,0 +1,158 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// Takes back what is held in the kernel keyring by the names of the keys alone: nothing has to be readable.
+struct EmergencyLock {
+    private var removed = 0
+    private var failures: [CofferError] = []
+    private var left: [[UInt8]] = []
+
+    /// Every name in the kernel keyring that Coffer gives begins like this. Names are compared byte by byte.
+    private static let prefix = Array("coffer:".utf8)
+    /// What a lock leaves, by what the names end with.
+    private static let kept = ProtectionClass.allCases.filter { !$0.dropsOnLock }.map { Array($0.name.utf8) }
+    private static let uuidSize = 36
+
+    /// Locks the vault of a home; where it cannot be told which that is, every vault of this user.
+    static func run(at location: HomeLocation) throws(CofferError) -> LockReport {
+        var lock = EmergencyLock()
+        let hints = VaultHints(at: location)
+        for core in hints.candidates.flatMap(OpenSessions.of) { core.lock(.asked) }
+        if let doubt = hints.doubt {
+            lock.failures.append(
+                CofferError(
+                    doubt.code,
+                    "The home does not tell which vault is in it, so every vault of this user is locked. "
+                        + doubt.message, systemError: doubt.systemError))
+            return try lock.lockEverything()
+        }
+        lock.remove { name in hints.candidates.contains { isOf($0, name) } }
+        lock.tidy(location, hints)
+        let report = try lock.report(of: hints.candidates.first)
+        guard !hints.isWiped else { throw CofferError.wiped }
+        return report
+    }
+
+    /// Locks every vault of this user.
+    static func runEverywhere() throws(CofferError) -> LockReport {
+        var lock = EmergencyLock()
+        return try lock.lockEverything()
+    }
+
+    private mutating func lockEverything() throws(CofferError) -> LockReport {
+        for core in OpenSessions.all { core.lock(.asked) }
+        remove { name in name.starts(with: Self.prefix) && !Self.isKept(name) }
+        return try report(of: nil)
+    }
+
+    private static func isOf(_ vaultID: VaultID, _ name: [UInt8]) -> Bool {
+        name.starts(with: prefix + Array("\(vaultID):".utf8)) && !isKept(name)
+    }
+
+    /// Whether it is the key of a class that outlasts a lock: the prefix, a vault's id, a colon, the class.
+    private static func isKept(_ name: [UInt8]) -> Bool {
+        let start = prefix.count + uuidSize
+        guard name.count > start, name[start] == UInt8(ascii: ":") else { return false }
+        return kept.contains(Array(name[(start + 1)...]))
+    }
+
+    private mutating func remove(_ matches: ([UInt8]) -> Bool) {
+        do throws(CofferError) {
+            let result = try KernelRing.removeOfUser(where: matches)
+            removed += result.count
+            failures += result.failures
+            left += result.left
+        } catch {
+            // A kernel without keyrings has none of the keys.
+            if error.systemError != nil, error.code == .unsupported { return }
+            failures.append(error)
+        }
+    }
+
+    /// What opening the home does beside: finishes a wipe that was interrupted, removes views of dead owners.
+    private mutating func tidy(_ location: HomeLocation, _ hints: VaultHints) {
+        do throws(CofferError) {
+            if hints.isUnfinished { try Wiper.finishInterrupted(at: location, time: .system) }
+            guard !hints.isWiped else { return }
+            _ = try ViewRoots.reap(vault: Home.openDirectory(location).openVault())
+        } catch {
+            // A wipe that is finished says so by this.
+            if error.code != .wiped { failures.append(error) }
+        }
+    }
+
+    private func report(of vaultID: VaultID?) throws(CofferError) -> LockReport {
+        guard left.isEmpty else {
+            let names = left.map { String(decoding: $0, as: UTF8.self) }
+            let reason = failures.last.map { " \($0.message)" } ?? ""
+            throw CofferError(
+                .permissionDenied,
+                "Still in the kernel keyring: \(names.joined(separator: ", ")).\(reason)",
+                systemError: failures.last?.systemError, entries: names)
+        }
+        return LockReport(vaultID: vaultID, removed: removed, failures: failures)
+    }
+}
+
+/// Which vault a home has, from whatever still tells it. For removing keys alone: who can write the home can
+/// have it name any vault.
+private struct VaultHints {
+    /// Every vault that something in the home names, the surest first.
+    private(set) var candidates: [VaultID] = []
+    /// Why it is not sure that the home's vault is among them; `nil` when it is.
+    private(set) var doubt: CofferError?
+    private(set) var isWiped = false
+    /// A wipe, of everything or of the tokens, was interrupted.
+    private(set) var isUnfinished = false
+
+    init(at location: HomeLocation) {
+        do throws(CofferError) {
+            let home = try Home.openDirectory(location)
+            try look(in: home)
+        } catch {
+            doubt = error
+        }
+    }
+
+    private mutating func look(in home: Home) throws(CofferError) {
+        let state = try? home.state()
+        if let state { candidates.append(state.vaultID) }
+        isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.word) } ?? false
+        isWiped = state.map { !$0.isAlive } ?? false
+        guard !isWiped else { return }
+        // The tag of the device record covers the vault's id; that of the state record does not exist.
+        let vault = try home.directory.open(Home.vaultName, [.read, .directory])
+        let vaultID = try DeviceFile.read(in: vault).vaultID
+        candidates = [vaultID] + candidates.filter { $0 != vaultID }
+    }
+}
+
+extension Session {
+    /// Locks the vault of a home without opening it: takes back what is held in the kernel keyring, volatile
+    /// tokens included, and locks the sessions of this process. Keys of the two `afterFirstUnlock` classes
+    /// stay, as with every lock.
+    ///
+    /// Needs nothing readable: no bus, no passcode, no sound file. Where the home is missing, damaged or not
+    /// this user's alone, so that it cannot be told which vault it has, every vault of this user is locked,
+    /// and ``LockReport/failures`` says so: to lock too much loses nothing.
+    ///
+    /// - Parameter location: The home's directory.
+    /// - Returns: What was taken back, and what failed on the way.
+    /// - Throws: `permissionDenied` when the kernel still has a key, with the names of those in `entries`;
+    ///   `wiped` when there is no vault any more, after its keys were looked for.
+    @discardableResult
+    public static func lock(at location: HomeLocation) async throws(CofferError) -> LockReport {
+        try await BlockingWork.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }
+    }
+
+    /// Locks every vault of this user, as ``lock(at:)`` does one: all that the user keyring has under a name
+    /// that begins with `coffer:`. Needs no home.
+    ///
+    /// - Returns: What was taken back, and what failed on the way.
+    /// - Throws: `permissionDenied` when the kernel still has a key, with the names of those in `entries`.
+    @discardableResult
+    public static func lockAll() async throws(CofferError) -> LockReport {
+        try await BlockingWork.run { _ throws(CofferError) in try EmergencyLock.runEverywhere() }
+    }
+}

@@ -1,0 +1,13 @@
+public import CofferBase
+
+/// What a lock did that opened nothing: see ``Session/lock(at:)``.
+public struct LockReport: Sendable {
+    /// The vault that was locked; `nil`: every vault of this user.
+    public let vaultID: VaultID?
+
+    /// How many keys, and rings of volatile tokens, the kernel keyring had of it.
+    public let removed: Int
+
+    /// What failed on the way. None of it is known to have kept a key.
+    public let failures: [CofferError]
+}

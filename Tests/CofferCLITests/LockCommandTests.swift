@@ -1,0 +1,141 @@
+import CofferEngine
+import Foundation
+import Testing
+import TestSupport
+
+/// Each run has a user namespace of its own, and with it a user keyring: to lock every vault of the user
+/// reaches no other test.
+@Suite(
+    "coffer lock, whatever is broken",
+    .enabled(if: Namespace.isAvailable && KernelKeyring.isAvailable))
+struct LockCommandTests {
+    /// Runs a script beside two unlocked homes, $1/a and $1/b, of which each has a volatile token. `keys`
+    /// counts what a lock must take of a vault; `later` is everything else.
+    private func run(_ script: String, environment: [String: String] = [:]) throws -> CommandRun {
+        let begin = """
+            printf '2468\\n' >"$1/p"
+            for v in a b; do
+                "$0" init --home "$1/$v" --keyring file --kdf-memory 8 --kdf-passes 2 \\
+                    --passcode-fd 3 3<"$1/p" >"$1/out" || exit 90
+                "$0" unlock --home "$1/$v" --passcode-fd 3 3<"$1/p" || exit 91
+                printf x | "$0" token put s a --volatile --home "$1/$v" >"$1/out" || exit 92
+                "$0" status --home "$1/$v" | sed -n 's/^vaultID: //p' >"$1/$v.id"
+            done
+            listed() { awk '$2 !~ /i$/' /proc/keys | grep "coffer:$1" | grep -v ':afterFirstUnlock'; }
+            keys() { listed "$(cat "$2/$1.id")" | wc -l; }
+            [ "$(keys a "$1")$(keys b "$1")" = 44 ] || exit 93
+            cd "$1"
+            """
+        let folder = try ScratchDirectory.make()
+        return try Namespace.run(begin + "\n" + script, [folder.path(of: ".")], environment: environment)
+    }
+
+    @Test(
+        "The home is sound enough to name its vault: this one is locked, and no other",
+        arguments: [
+            "true", "rm a/state", "printf x | dd of=a/state bs=1 seek=20 conv=notrunc 2>err",
+            "rm a/vault/keybag", "printf x | dd of=a/vault/keybag bs=1 seek=100 conv=notrunc 2>err",
+            "rm a/state; mkfifo a/state", "rm -r a/vault/attempts a/vault/tokens a/vault/files",
+            "rm a/lock; mkdir a/lock", "descriptors=16",
+            "unset XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS HOME",
+            "export DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere",
+        ])
+    func named(_ disturbance: String) throws {
+        let run = try run(
+            disturbance + "\n"
+                + """
+                (ulimit -n ${descriptors:-1024}; exec "$0" lock --home a --json) >out; echo $?
+                keys a . ; keys b .
+                cat out
+                """)
+        let lines = run.text.split(separator: "\n").map(String.init)
+        #expect(run.code == 0 && lines.prefix(3) == ["0", "0", "4"], "\(run.text) \(run.errorText)")
+        #expect(lines.last?.contains("\"state\":\"locked\"") == true)
+        #expect(lines.last?.contains("\"removedKeys\":4") == true)
+    }
+
+    @Test(
+        "The home does not name its vault: every vault of the user is locked, and it says so",
+        arguments: [
+            "mv a elsewhere", "rm -r a", "rm a/vault/device", "chmod 0777 a", "rm -r a/vault",
+            "printf x | dd of=a/vault/device bs=1 seek=20 conv=notrunc 2>err",
+            "printf x | dd of=a/vault/device bs=1 seek=100 conv=notrunc 2>err", ": >a/vault/device",
+            "rm a/vault/device; mkfifo a/vault/device", "rm a/vault/device; mkdir a/vault/device",
+            "rm a/vault/device; ln -s /dev/zero a/vault/device", "rm -r a; mkfifo a", "rm -r a; ln -s a a",
+        ])
+    func unnamed(_ disturbance: String) throws {
+        let run = try run(
+            disturbance + "\n"
+                + """
+                "$0" lock --home a --json >out; echo $?
+                keys a . ; keys b .
+                """)
+        #expect(run.code == 0 && run.text == "0\n0\n0\n", "\(run.text) \(run.errorText)")
+        #expect(run.errorText.contains("every vault of this user is locked"))
+    }
+
+    @Test("Nothing says where the home is: every vault of the user is locked")
+    func nowhere() throws {
+        let run = try run(
+            """
+            unset HOME XDG_DATA_HOME COFFER_HOME
+            "$0" lock; echo $?
+            keys a . ; keys b .
+            """)
+        #expect(run.code == 0 && run.text == "0\n0\n0\n", "\(run.text) \(run.errorText)")
+        #expect(run.errorText.contains("Every vault of this user is locked"))
+    }
+
+    @Test("--all locks every vault, also those whose home is gone; keys that outlast a lock stay")
+    func all() throws {
+        let run = try run(
+            """
+            rm -r a
+            staying="$(cat a.id):afterFirstUnlock\\|$(cat b.id):afterFirstUnlock"
+            env -i "$0" lock --all --json; echo $?
+            keys a . ; keys b .
+            grep -c "$staying" /proc/keys
+            env -i "$0" lock --all --json
+            "$0" unlock --home b </dev/null
+            """)
+        #expect(
+            run.text.hasPrefix(
+                "{\"state\":\"locked\",\"vaultID\":null,\"removedKeys\":8,\"failures\":[]}\n0\n0\n0\n4\n"),
+            "\(run.text) \(run.errorText)")
+        #expect(run.text.contains("\"removedKeys\":0"))
+        #expect(run.code == 4)
+    }
+
+    @Test("A key that the kernel keeps is named, and the command fails; one that is gone is no failure")
+    func kept() throws {
+        let library = try #require(NoKeyring.library)
+        let run = try run(
+            """
+            NOKEYRING=KEEP LD_PRELOAD=\(library) "$0" lock --home a --json; echo $?
+            keys a . ; keys b .
+            NOKEYRING=KEEP LD_PRELOAD=\(library) "$0" lock --all --json; echo $?
+            NOKEYRING=EACCES LD_PRELOAD=\(library) "$0" lock --all --json; echo $?
+            """)
+        let lines = run.text.split(separator: "\n").map(String.init)
+        try #require(lines.count == 8, "\(run.text) \(run.errorText)")
+        #expect(lines[0].contains("permissionDenied") && lines[0].contains("whenUnlockedThisDeviceOnly"))
+        #expect(lines[1...3] == ["1", "4", "4"])
+        #expect(lines[4].contains("permissionDenied") && lines[5] == "1")
+        #expect(lines[6].contains("\"failures\":[\"permissionDenied\"]") && lines[7] == "0")
+        #expect(run.errorText.contains("Still in the kernel keyring"))
+    }
+
+    @Test("unlock asks for the passcode where the held keys have an exact time or are not all there")
+    func unlockAgain() throws {
+        let run = try run(
+            """
+            "$0" unlock --home a </dev/null; echo $?
+            "$0" unlock --home a --for 500 --passcode-fd 3 3<p; echo $?
+            "$0" unlock --home a </dev/null; echo $?
+            "$0" unlock --home a --for 501 </dev/null; echo $?
+            "$0" unlock --home a --for 200 </dev/null; echo $?
+            "$0" unlock --home a --passcode-fd 3 3<p; echo $?
+            """)
+        #expect(run.code == 0 && run.text == "0\n0\n4\n4\n0\n0\n", "\(run.text) \(run.errorText)")
+    }
+}

@@ -1,0 +1,177 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import TestSupport
+import Testing
+
+/// What other programs of the user put into the kernel keyring is no key of the vault.
+@Suite("Keys that somebody else put into the kernel keyring", .enabled(if: KernelKeyring.isAvailable))
+struct HeldKeyForgeryTests {
+    private static let passcode = "correct horse"
+
+    private func content(_ name: String) throws -> [UInt8]? {
+        let secret = try KernelKeyring.read(name)
+        switch secret {
+        case .some(let secret): return secret.span.copied()
+        case .none: return nil
+        }
+    }
+
+    private func plant(_ bytes: [UInt8], _ name: String) throws {
+        try KernelKeyring.store(GuardedBytes.copying(bytes.span), description: name, timeout: 600)
+    }
+
+    private func names(_ session: Session) -> [String] {
+        ProtectionClass.allCases.map { HeldKeys.name($0, vaultID: session.vaultID) }
+    }
+
+    @Test("A planted key unlocks nothing, nothing is sealed under it, and it stays where it is")
+    func planted() async throws {
+        let home = try TestHome()
+        let made = try await home.create(Self.passcode)
+        defer { made.close() }
+        made.lock()
+        made.close()
+        let id = try TokenID(service: "s", account: "a")
+        let boot = TimeSource.system.bootIdentifier()
+        for name in names(made) {
+            try KernelHeldKey.store(
+                SymmetricKey.random(), name: name, timeout: 600, isRenewable: true, boot: boot,
+                now: TimeSource.system.sinceBoot())
+        }
+        let before = try names(made).map(content)
+        let session = try await home.open()
+        #expect(try await Session.status(at: home.location).state == .locked)
+        #expect(try await !session.adoptHeldKeys())
+        #expect(!session.holdsKeys)
+        #expect(try await session.tokens.put(Token(copying: "value"), for: id) == 0)
+        #expect(failure { _ = try session.core.keys.key(.afterFirstUnlock) } == .locked)
+        #expect(try names(made).map(content) == before)
+        // What waited is sealed to the vault's own key.
+        try await session.unlock(with: Passcode(copying: Self.passcode))
+        #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == 5)
+    }
+
+    @Test("One planted among held ones: the others are taken")
+    func oneOfMany() async throws {
+        let home = try TestHome()
+        let made = try await home.create(Self.passcode)
+        defer { made.close() }
+        try await made.holdKeys()
+        let name = HeldKeys.name(.whenUnlocked, vaultID: made.vaultID)
+        try KernelHeldKey.store(
+            SymmetricKey.random(), name: name, timeout: 600, isRenewable: true,
+            boot: TimeSource.system.bootIdentifier(), now: TimeSource.system.sinceBoot())
+        let session = try await home.open()
+        #expect(try await session.adoptHeldKeys())
+        #expect(Set(session.core.keys.all.keys) == Set(ProtectionClass.allCases).subtracting([.whenUnlocked]))
+        let error = failure { _ = try session.core.keys.key(.whenUnlocked) }
+        #expect(error == .locked)
+        // The session that lent the keys sees that one of them is gone, and only that one.
+        #expect(made.core.heldKeys.lapsed.classes == [.whenUnlocked])
+        #expect(!made.core.heldKeys.lapsed.isEverything)
+    }
+
+    @Test("Not one changed byte passes, and no other name")
+    func changed() async throws {
+        let home = try TestHome()
+        let session = try await home.create(Self.passcode)
+        defer { session.close() }
+        try await session.holdKeys(for: .seconds(500))
+        let name = HeldKeys.name(.whenUnlockedThisDeviceOnly, vaultID: session.vaultID)
+        let whole = try #require(try content(name))
+        let (boot, now) = (TimeSource.system.bootIdentifier(), TimeSource.system.sinceBoot())
+        func isRead(_ name: String) throws -> Bool {
+            try KernelHeldKey.read(name: name, boot: boot, now: now) != nil
+        }
+        for position in whole.indices {
+            var bytes = whole
+            bytes[position] ^= 1
+            try plant(bytes, name)
+            #expect(try !isRead(name), "byte \(position)")
+        }
+        for shorter in [0, 1, 31, 32, 77, whole.count - 1] {
+            try plant(Array(whole.prefix(max(1, shorter))), name)
+            #expect(try !isRead(name), "\(shorter) bytes")
+        }
+        try plant(whole + [0], name)
+        #expect(try !isRead(name))
+        try plant(whole, name)
+        #expect(try isRead(name))
+        let other = HeldKeys.name(.whenUnlocked, vaultID: session.vaultID)
+        try plant(whole, other)
+        #expect(try !isRead(other))
+    }
+
+    /// The layout of an earlier release: nothing bound its marks.
+    @Test("A key as an earlier release lent it is not taken")
+    func earlierLayout() async throws {
+        let home = try TestHome()
+        let session = try await home.create(Self.passcode)
+        defer { session.close() }
+        try await session.holdKeys()
+        for name in names(session) {
+            let marks: [UInt8] = [1] + UInt64.max.bigEndianBytes
+            let key = try #require(try content(name)).prefix(32)
+            try plant(key + marks + Array(TimeSource.system.bootIdentifier().utf8), name)
+        }
+        let other = try await home.open()
+        #expect(try await !other.adoptHeldKeys() && !other.holdsKeys)
+    }
+
+    @Test("Without public keys in the keybag nothing is taken; an unlock completes it")
+    func earlierKeybag() async throws {
+        let home = try TestHome()
+        let made = try await home.create(Self.passcode)
+        defer { made.close() }
+        try await made.holdKeys()
+        let vault = try made.core.home.openVault()
+        try made.core.updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.publicKeys = [:] }
+        let session = try await home.open()
+        #expect(try await !session.adoptHeldKeys() && !session.holdsKeys)
+        #expect(try await session.status().state == .locked)
+        try await session.unlock(with: Passcode(copying: Self.passcode))
+        #expect(try await home.open().adoptHeldKeys())
+    }
+
+    @Test("An older envelope in the ring of volatile tokens is not there")
+    func ring() async throws {
+        let home = try TestHome()
+        let session = try await home.create(Self.passcode)
+        defer { session.close() }
+        session.shareVolatileTokens()
+        let id = try TokenID(service: "s", account: "a")
+        let name = try id.keyedHash(session.core.device.nameKey().key)
+        let text = String(decoding: try Encoding.hexText(name), as: UTF8.self)
+        try await session.tokens.put(Token(copying: "older"), for: id)
+        let older = try #require(try session.core.keyring.envelope(name))
+        try await session.tokens.put(Token(copying: "newest"), for: id)
+        func value() async throws -> String? {
+            try await session.tokens.withToken(for: id) { token, _ in
+                token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
+            }
+        }
+        let ring = try KernelRing.make(KernelTokenRing.name(session.vaultID))
+        for planted in [older, older + [UInt8](repeating: 0, count: 32), [1], []] {
+            let bytes = planted.isEmpty ? [UInt8](repeating: 7, count: 33) : planted
+            try ring.store(GuardedBytes.copying(bytes.span), description: text)
+            #expect(try await value() == "newest")
+            #expect(try await session.tokens.list().map(\.isVolatile) == [false])
+            #expect(try session.core.volatileTokens.count() == 0)
+        }
+        try ring.remove(text)
+        // A sealed entry of one name is none under another.
+        let other = try TokenID(service: "s", account: "b")
+        try await session.tokens.put(Token(copying: "volatile"), for: other, isVolatile: true)
+        let otherName = try other.keyedHash(session.core.device.nameKey().key)
+        let otherText = String(decoding: try Encoding.hexText(otherName), as: UTF8.self)
+        let entry = try ring.read(otherText)
+        switch entry {
+        case .some(let entry): try ring.store(entry, description: text)
+        case .none: Issue.record("nothing was stored")
+        }
+        #expect(try await value() == "newest")
+        #expect(try session.core.volatileTokens.count() == 1)
+    }
+}

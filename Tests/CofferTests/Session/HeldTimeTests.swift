@@ -1,0 +1,199 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+import SystemPackage
+import TestSupport
+import Testing
+
+/// How long keys stay: an exact time is a property of the key, and no class keeps another.
+@Suite("The time of held keys") struct HeldTimeTests {
+    private static let passcode = "correct horse"
+    private let device = ProtectionClass.whenUnlockedThisDeviceOnly
+
+    private func make(_ home: TestHome, _ clock: TestClock) async throws -> Session {
+        let options = TestHome.options { $0.inactivity = .seconds(600) }
+        return try await home.create(Self.passcode, options: options, time: clock.source)
+    }
+
+    private func ends(_ session: Session, _ clock: TestClock) throws -> [ProtectionClass: Duration] {
+        let keybag = try session.core.readKeybag()
+        return try HeldKeys(vaultID: session.vaultID, inactivity: nil, time: clock.source).read(keybag).terms
+            .compactMapValues(\.end)
+    }
+
+    @Test(
+        "Who took a renewable key does not renew the exact one that came after it",
+        .enabled(if: KernelKeyring.isAvailable))
+    func exactStays() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        let id = try TokenID(service: "s", account: "a")
+        try await session.tokens.put(Token(copying: "value"), for: id)
+        try await session.holdKeys()
+        let other = try await home.open(time: clock.source)
+        #expect(try await other.adoptHeldKeys())
+        try await session.holdKeys(for: .seconds(300))
+        let before = try ends(session, clock)
+        clock.advance(.seconds(100))
+        #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
+        #expect(try ends(session, clock) == before)
+        #expect(before[device] == clock.source.sinceBoot() + .seconds(200))
+        let ring = KernelTokenRing.name(session.vaultID)
+        #expect(try #require(KernelKeys.secondsLeft(ring)) <= 300)
+        clock.advance(.seconds(200))
+        #expect(try await !home.open(time: clock.source).adoptHeldKeys())
+    }
+
+    @Test(
+        "Keys that were taken until an exact time go then, used or not, and are held no longer",
+        .enabled(if: KernelKeyring.isAvailable))
+    func exactHere() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        try await session.holdKeys(for: .seconds(300))
+        let other = try await home.open(time: clock.source)
+        #expect(try await other.adoptHeldKeys())
+        #expect(await refusal { try await other.holdKeys() }?.code == .locked)
+        #expect(await refusal { try await other.holdKeys(for: .seconds(301)) }?.code == .locked)
+        #expect(!other.canHoldKeys(for: nil) && other.canHoldKeys(for: .seconds(300)))
+        clock.advance(.seconds(200))
+        _ = try other.core.keys.key(device)
+        try await other.holdKeys(for: .seconds(100))
+        clock.advance(.seconds(100))
+        #expect(!other.isUnlocked)
+        #expect(failure { _ = try other.core.keys.key(device) } == .locked)
+        // With the passcode they are its own, whatever is held elsewhere.
+        try await other.unlock(with: Passcode(copying: Self.passcode))
+        try await session.unlock(with: Passcode(copying: Self.passcode))
+        try await session.holdKeys(for: .seconds(10))
+        #expect(try await other.adoptHeldKeys())
+        clock.advance(.seconds(11))
+        #expect(other.isUnlocked && other.canHoldKeys(for: nil))
+    }
+
+    @Test("Taking keys is no use of them", .enabled(if: KernelKeyring.isAvailable))
+    func taking() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        try await session.holdKeys()
+        clock.advance(.seconds(599))
+        let other = try await home.open(time: clock.source)
+        #expect(try await other.adoptHeldKeys())
+        clock.advance(.seconds(1))
+        #expect(!other.isUnlocked)
+    }
+
+    @Test(
+        "Use renews the key of its class in the kernel, and no other", .enabled(if: KernelKeyring.isAvailable)
+    )
+    func perClass() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        try await session.holdKeys()
+        let other = try await home.open(time: clock.source)
+        #expect(try await other.adoptHeldKeys())
+        var expected = try ends(session, clock)
+        #expect(Set(expected.keys) == Set(ProtectionClass.allCases.filter(\.dropsOnLock)))
+        clock.advance(.seconds(500))
+        for protection in ProtectionClass.allCases {
+            _ = try other.core.keys.key(protection)
+            if protection.dropsOnLock { expected[protection] = clock.source.sinceBoot() + .seconds(600) }
+            #expect(try ends(session, clock) == expected, "\(protection)")
+            clock.advance(.seconds(1))
+        }
+        // 98 seconds later only what was used is there, in memory and in the kernel.
+        let second = try TestHome()
+        let start = try await make(second, clock)
+        defer { start.close() }
+        try await start.holdKeys()
+        clock.advance(.seconds(500))
+        _ = try start.core.keys.key(.afterFirstUnlock)
+        _ = try start.core.keys.key(.whenUnlocked)
+        clock.advance(.seconds(100))
+        #expect(Set(try ends(start, clock).keys) == [.whenUnlocked])
+        #expect(
+            Set(start.core.keys.all.keys) == [
+                .whenUnlocked, .afterFirstUnlock, .afterFirstUnlockThisDeviceOnly,
+            ])
+    }
+
+    @Test("In memory each class has its own time, and its loss is told alone")
+    func inMemory() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        let losses = Mutex<[Set<ProtectionClass>]>([])
+        session.observeLosses { classes in losses.withLock { $0.append(classes) } }
+        let keys = session.core.keys
+        clock.advance(.seconds(599))
+        _ = try keys.key(.afterFirstUnlockThisDeviceOnly)
+        _ = try keys.key(device)
+        let mark = keys.mark
+        _ = try keys.key(device)
+        clock.advance(.seconds(1))
+        #expect(Set(keys.all.keys.filter(\.dropsOnLock)) == [device])
+        #expect(session.isUnlocked)
+        #expect(losses.withLock { $0 } == [[.whenUnlocked, .whenPasscodeSetThisDeviceOnly]])
+        // Work with the class that is used goes on; work with another does not.
+        #expect(!keys.hasLost(since: mark))
+        #expect(keys.hasLost(since: mark, only: .whenUnlocked))
+        // There is a passcode: the class is locked, not forbidden.
+        for protection in [ProtectionClass.whenUnlocked, .whenPasscodeSetThisDeviceOnly] {
+            #expect(failure { _ = try keys.key(protection) } == .locked)
+        }
+        #expect(!session.canHoldKeys(for: nil))
+        clock.advance(.seconds(600))
+        #expect(!session.isUnlocked)
+        try await session.unlock(with: Passcode(copying: Self.passcode))
+        #expect(session.canHoldKeys(for: nil))
+    }
+
+    @Test("Use of a key that outlasts locks keeps none that does not")
+    func afterFirstUnlock() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        let id = try TokenID(service: "s", account: "a")
+        try await session.tokens.put(Token(copying: "value"), for: id, class: .afterFirstUnlock)
+        for _ in 0..<4 {
+            #expect(session.isUnlocked)
+            clock.advance(.seconds(150))
+            #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == 5)
+        }
+        #expect(!session.isUnlocked)
+    }
+
+    @Test("A view copy goes with the key of its class; one of another class stays")
+    func views() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        try home.scratch.write("a", [1, 2, 3])
+        let path = home.scratch.path.appending("a")
+        let used = try await session.files.add(contentsOf: path)
+        let unused = try await session.files.add(contentsOf: path, class: .whenUnlocked)
+        let keys = session.core.keys
+        try await session.files.withSealedCopy(of: used) { _ in
+            let error = await refusal {
+                _ = try await session.files.withEditableCopy(of: unused) { _ in
+                    clock.advance(.seconds(599))
+                    _ = try keys.key(self.device)
+                    clock.advance(.seconds(1))
+                    #expect(session.isUnlocked)
+                }
+            }
+            #expect(error == nil || error?.code == .locked)
+            #expect(failure { _ = try keys.key(.whenUnlocked) } == .locked)
+        }
+        let reader = try await session.files.reader(for: used)
+        clock.advance(.seconds(500))
+        _ = try keys.key(device)
+        #expect(try reader.read(at: 0, count: 3) == [1, 2, 3])
+    }
+}

@@ -1,0 +1,169 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// A lock that comes while keys are on their way holds.
+@Suite("A lock in the middle of something") struct LockRaceTests {
+    private static let passcode = "correct horse"
+    /// No watch of an inactivity time asks the clock, too.
+    private static let options = TestHome.options { $0.inactivity = nil }
+
+    /// Clocks that do something the next time that anybody asks them.
+    private final class Ambush: Sendable {
+        private let action = Mutex<(@Sendable () -> Void)?>(nil)
+        private let times = Counter()
+
+        var source: TimeSource {
+            let system = TimeSource.system
+            return TimeSource(
+                sinceBoot: {
+                    self.spring()
+                    return system.sinceBoot()
+                }, wall: system.wall, bootIdentifier: system.bootIdentifier)
+        }
+
+        var count: Int { times.value }
+
+        func set(_ body: @escaping @Sendable () -> Void) { action.withLock { $0 = body } }
+
+        private func spring() {
+            guard let body = action.withLock({ $0.take() }) else { return }
+            times.increment()
+            body()
+        }
+    }
+
+    private enum Ending: CaseIterable { case lock, close, lockOfTheHome }
+
+    private func end(_ session: Session, _ ending: Ending, _ home: TestHome) -> @Sendable () -> Void {
+        let location = home.location
+        return {
+            switch ending {
+            case .lock: session.lock()
+            case .close: session.close()
+            case .lockOfTheHome: _ = try? EmergencyLock.run(at: location)
+            }
+        }
+    }
+
+    @Test("An unlock in flight lets no key in", arguments: [Ending.lock, .close, .lockOfTheHome])
+    private func unlock(_ ending: Ending) async throws {
+        let (home, ambush) = (try TestHome(), Ambush())
+        try await home.create(Self.passcode, options: Self.options).close()
+        let session = try await home.open(time: ambush.source)
+        ambush.set(end(session, ending, home))
+        let passcode = try Passcode(copying: Self.passcode)
+        #expect(await refusal { try await session.unlock(with: passcode) }?.code == .locked)
+        #expect(ambush.count == 1)
+        #expect(!session.isUnlocked && !session.holdsKeys)
+        // The passcode was right: nothing was counted, and the next one opens it.
+        #expect(try await session.status().attemptsLeft == 10)
+        try await session.unlock(with: Passcode(copying: Self.passcode))
+        #expect(session.isUnlocked)
+    }
+
+    @Test("A passcode that is changed meanwhile is changed, and the vault is locked")
+    func changePasscode() async throws {
+        let (home, ambush) = (try TestHome(), Ambush())
+        try await home.create(Self.passcode, options: Self.options).close()
+        let session = try await home.open(time: ambush.source)
+        ambush.set(end(session, .lock, home))
+        try await session.changePasscode(
+            to: Passcode(copying: "battery staple"), current: Passcode(copying: Self.passcode))
+        #expect(ambush.count == 1)
+        #expect(!session.isUnlocked && !session.holdsKeys)
+        try await session.unlock(with: Passcode(copying: "battery staple"))
+        #expect(session.isUnlocked)
+    }
+
+    @Test(
+        "Keys on their way into the kernel keyring come back", .enabled(if: KernelKeyring.isAvailable),
+        arguments: [Ending.lock, .close, .lockOfTheHome])
+    private func hold(_ ending: Ending) async throws {
+        let (home, ambush) = (try TestHome(), Ambush())
+        let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
+        defer { session.close() }
+        let lock = end(session, ending, home)
+        let locks = Counter()
+        // Each question is another moment: before the keys are read, and between any two that are lent.
+        for moment in 0..<12 {
+            try await session.unlock(with: Passcode(copying: Self.passcode))
+            let before = locks.value
+            after(moment, ambush) {
+                lock()
+                locks.increment()
+            }
+            let error = await refusal { try await session.holdKeys() }
+            ambush.set {}
+            guard locks.value > before else { continue }
+            #expect(error?.code == .locked, "\(moment)")
+            let held = ProtectionClass.allCases.filter {
+                (try? KernelKeyring.contains(HeldKeys.name($0, vaultID: session.vaultID))) == true
+            }
+            #expect(!held.contains { ending == .close || $0.dropsOnLock }, "\(moment): \(held)")
+        }
+        #expect(locks.value >= 6)
+    }
+
+    @Test(
+        "Keys that are taken meanwhile stay out", .enabled(if: KernelKeyring.isAvailable),
+        arguments: [Ending.lock, .close, .lockOfTheHome])
+    private func adopt(_ ending: Ending) async throws {
+        let (home, ambush) = (try TestHome(), Ambush())
+        let made = try await home.create(Self.passcode, options: Self.options)
+        defer { made.close() }
+        let locks = Counter()
+        for moment in 0..<8 {
+            try await made.unlock(with: Passcode(copying: Self.passcode))
+            try await made.holdKeys()
+            let session = try await home.open(time: ambush.source)
+            let lock = end(session, ending, home)
+            let before = locks.value
+            after(moment, ambush) {
+                lock()
+                locks.increment()
+            }
+            let isIn = try await session.adoptHeldKeys()
+            ambush.set {}
+            #expect(isIn == (locks.value == before), "\(moment)")
+        }
+        #expect(locks.value >= 5)
+    }
+
+    /// Does `body` when the clock has been asked that many times before.
+    private func after(_ moment: Int, _ ambush: Ambush, _ body: @escaping @Sendable () -> Void) {
+        guard moment > 0 else { return ambush.set(body) }
+        ambush.set { self.after(moment - 1, ambush, body) }
+    }
+
+    @Test(
+        "A volatile token that is stored meanwhile does not outlast the lock",
+        .enabled(if: KernelKeyring.isAvailable))
+    func volatileTokens() async throws {
+        let (home, ambush) = (try TestHome(), Ambush())
+        let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
+        defer { session.close() }
+        let id = try TokenID(service: "s", account: "a")
+        let name = try id.keyedHash(session.core.device.nameKey().key)
+        for isShared in [false, true] {
+            if isShared { session.shareVolatileTokens() }
+            let info = TokenInfo(
+                id: id, version: 1, protection: .whenUnlocked, stored: Date(timeIntervalSince1970: 0),
+                expires: nil, scopes: [], attributes: [:])
+            let key = try #require(session.core.keys.present(.whenUnlocked))
+            let envelope = try TokenEnvelope.seal(
+                Token(copying: "x"), info: info, name: name, under: key, vaultID: session.vaultID)
+            ambush.set { session.lock() }
+            let put = failure { try session.core.volatileTokens.put(envelope.encoded, for: name) }
+            #expect(put == .locked)
+            #expect(ambush.count > 0)
+            try await session.unlock(with: Passcode(copying: Self.passcode))
+            #expect(try session.core.volatileTokens.count() == 0)
+        }
+    }
+}

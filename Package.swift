@@ -47,6 +47,8 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         // SHA-256 by the processor's instructions: C, because Swift has no function attribute for them.
         .target(name: "CSHA2", publicHeadersPath: "."),
+        // The arguments of main without /proc: C, because Swift has no attribute for a section.
+        .target(name: "CArguments", publicHeadersPath: "."),
 
         // The stair: the one type every floor shares.
         .target(name: "CofferBase", swiftSettings: shared),
@@ -55,7 +57,7 @@ let package = Package(
         .target(
             name: "CofferEngine",
             dependencies: [
-                "CofferBase", "COpenSSL", "CSodium", "CLinux", "CSHA2",
+                "CofferBase", "COpenSSL", "CSodium", "CLinux", "CSHA2", "CArguments",
                 .target(name: "CSecretService", condition: .when(traits: ["SecretService"])),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

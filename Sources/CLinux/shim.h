@@ -7,11 +7,14 @@
 #include <fcntl.h>
 #include <linux/keyctl.h>
 #include <linux/magic.h>
+#include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -99,6 +102,15 @@ extern void *memmem(const void *, unsigned long, const void *, unsigned long);
 static inline void *clinux_memmem(const void *haystack, unsigned long count, const void *needle,
                                   unsigned long needle_count) {
     return memmem(haystack, count, needle, needle_count);
+}
+
+// pthread_setattr_default_np hides behind _GNU_SOURCE, too; the declaration is glibc's.
+extern int pthread_setattr_default_np(const pthread_attr_t *);
+static inline void clinux_set_default_stack(unsigned long size) {
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0) return;
+    if (pthread_attr_setstacksize(&attributes, size) == 0) pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
 }
 
 // SIG_DFL is a cast macro.

@@ -30,7 +30,9 @@ extension FileStore {
     /// Removes it, where that can be done now; files that others are adding stay.
     func removeRemains() {
         do throws(CofferError) {
-            try core.home.changingVault { (vault) throws(CofferError) in try cleanUp(openDirectory(), in: vault) }
+            try core.home.changingVault { (vault) throws(CofferError) in
+                try cleanUp(openDirectory(), in: vault)
+            }
         } catch {
             // The next command tries again, and the status says what there is.
         }

@@ -7,8 +7,16 @@ import Synchronization
 ///
 /// On Linux, `DispatchQueue.global()` is that pool: as many threads as processors, shared with every task.
 /// Work that blocks there can leave tasks without a thread for good. A serial queue of its own gets a thread
-/// of its own.
+/// of its own. A program that makes its threads itself has the work done on the caller's where there is no
+/// other.
 package enum BlockingWork {
+    private static func start(_ work: @escaping @Sendable () -> Void) {
+        guard Threads.areOwn else {
+            return DispatchQueue(label: "coffer.blocking").async(execute: work)
+        }
+        if !Threads.begin(work) { work() }
+    }
+
     /// Whether the task that waits for the work was cancelled, or a signal asks this process to give it up;
     /// long work looks at it between steps.
     package final class Cancellation: Sendable {
@@ -33,7 +41,7 @@ package enum BlockingWork {
         let cancellation = Cancellation()
         let result: Swift.Result<Result, CofferError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                DispatchQueue(label: "coffer.blocking").async {
+                start {
                     do throws(CofferError) {
                         continuation.resume(returning: .success(try body(cancellation)))
                     } catch {

@@ -184,10 +184,8 @@ final class KeyRoom: Sendable {
             return !state.isWatched && state.nextEnd != nil
         }
         guard start else { return }
-        _ = WatchTask.start { [weak self] in
-            while let pause = self?.timeToNextEnd() {
-                try? await Task.sleep(for: max(pause, Duration.milliseconds(20)), clock: .continuous)
-            }
+        WatchTask.repeating { [weak self] in
+            self?.timeToNextEnd().map { max($0, .milliseconds(20)) }
         }
     }
 

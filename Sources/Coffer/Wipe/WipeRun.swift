@@ -1,4 +1,5 @@
 import CofferBase
+import CofferEngine
 
 /// A wipe under way: its progress as a sequence, and the receipt when it is done.
 ///
@@ -26,7 +27,7 @@ public struct WipeRun: AsyncSequence, Sendable {
     ) {
         let (stream, continuation) = AsyncStream.makeStream(of: WipeProgress.self)
         progress = stream
-        result = Task {
+        result = Task(executorPreference: MainExecutor.current) {
             defer { continuation.finish() }
             do throws(CofferError) {
                 return .success(try await body { continuation.yield($0) })

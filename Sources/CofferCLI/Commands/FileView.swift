@@ -48,6 +48,7 @@ struct FileView: AsyncParsableCommand {
 
     func run() async throws {
         let id = try file.fileID()
+        try StartRoom.requireThreads()
         try checkOptions()
         let session = try await Opening.unlocked(global)
         if FileStore.isSwapActive {

@@ -46,6 +46,7 @@ struct TokenRefresh: AsyncParsableCommand {
     private static let revokedCode: Int32 = 77
 
     func run() async throws {
+        try StartRoom.requireThreads()
         let id = try name.id()
         guard !command.isEmpty else { throw CofferError(.invalidInput, "A command is needed after --.") }
         guard (1...86_400).contains(deadline), expiresIn.map({ (0...3_153_600_000).contains($0) }) ?? true

@@ -28,6 +28,7 @@ struct WatchCommand: AsyncParsableCommand {
     var every = 60
 
     func run() async throws {
+        try StartRoom.requireThreads()
         guard (1...3600).contains(every) else {
             throw CofferError(.invalidInput, "--every takes 1 to 3600 seconds.")
         }

@@ -123,7 +123,7 @@ enum Opening {
                     throw error
                 }
                 Output.message("coffer: \(error.message)")
-                try? await Task.sleep(for: wait, clock: .continuous)
+                Clock.sleep(for: wait)
             }
         }
     }

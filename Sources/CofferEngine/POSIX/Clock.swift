@@ -46,11 +46,11 @@ package enum Clock {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Blocks the calling thread.
+    /// Blocks the calling thread; the time while the machine is suspended counts.
     package static func sleep(for duration: Duration) {
         let parts = duration.components
         var time = timespec(tv_sec: Int(parts.seconds), tv_nsec: Int(parts.attoseconds / 1_000_000_000))
-        unsafe nanosleep(&time, nil)
+        _ = unsafe clock_nanosleep(CLOCK_BOOTTIME, 0, &time, nil)
     }
 
     /// The kernel's random identifier of this boot, 36 characters.

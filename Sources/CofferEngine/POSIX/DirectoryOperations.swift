@@ -49,8 +49,9 @@ extension Descriptor {
     }
 
     /// A new file in this directory that has no name, so that nothing is left of it after a crash; `nil`
-    /// where the file system has no such files.
+    /// where the file system has no such files, or there is no /proc to give it a name by.
     package func openUnnamed() throws(CofferError) -> Descriptor? {
+        guard unsafe access("/proc/self/fd", F_OK) == 0 else { return nil }
         // O_TMPFILE hides behind _GNU_SOURCE.
         let raw = Errno.uninterrupted {
             unsafe clinux_openat(self.raw, ".", 0o20_000_000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)

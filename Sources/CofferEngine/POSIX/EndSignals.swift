@@ -23,6 +23,7 @@ package struct EndSignals: ~Copyable, Sendable {
     /// Holds the signals from here on. One holder at a time.
     ///
     /// - Parameter cancellingWork: Whether ``isWorkCancelled`` says so once a signal came.
+    /// - Returns: The holder.
     package static func hold(cancellingWork: Bool = false) -> EndSignals {
         cancels.store(cancellingWork, ordering: .sequentiallyConsistent)
         first.store(0, ordering: .sequentiallyConsistent)

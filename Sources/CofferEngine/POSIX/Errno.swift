@@ -22,6 +22,11 @@ package enum Errno {
     {
         let place = path.map { " \($0)" } ?? ""
         let reason = unsafe String(cString: strerror(number))
+        if number == ENOENT, path?.starts(with: "/proc") == true {
+            return CofferError(
+                .unsupported, "Cannot \(action)\(place): \(reason). This needs /proc to be mounted.",
+                systemError: number)
+        }
         return CofferError(code(number), "Cannot \(action)\(place): \(reason).", systemError: number)
     }
 

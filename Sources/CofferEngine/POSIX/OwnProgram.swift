@@ -1,3 +1,4 @@
+import CArguments
 package import CofferBase
 import Glibc
 
@@ -9,7 +10,7 @@ package enum OwnProgram {
     /// - Throws: What hinders it; it does not return otherwise.
     package static func startAgain(setting name: String, to value: String) throws(CofferError) {
         guard unsafe setenv(name, value, 1) == 0 else { throw Errno.failure("set a variable", nil) }
-        _ = unsafe execv("/proc/self/exe", CommandLine.unsafeArgv)
+        _ = unsafe execv("/proc/self/exe", carguments_vector())
         throw Errno.failure("start this program again", nil)
     }
 }

@@ -1,4 +1,5 @@
-import CofferBase
+import CArguments
+package import CofferBase
 import Glibc
 package import SystemPackage
 
@@ -9,17 +10,24 @@ package import SystemPackage
 package enum ProgramArguments {
     private static let base: UInt32 = 0x10_FF00
 
+    /// Refuses to go on without them: a command would take itself for one that was called with none.
+    package static func check() throws(CofferError) {
+        guard unsafe carguments_vector() != nil, carguments_count() > 0 else {
+            throw CofferError(.unsupported, "This program was started without its arguments.")
+        }
+    }
+
     /// All of them but the program's name.
-    package static var all: [String] { (1..<max(1, Int(CommandLine.argc))).compactMap(argument) }
+    package static var all: [String] { (1..<max(1, Int(carguments_count()))).compactMap(argument) }
 
     /// The name under which the program was called, without its folder; empty when there is none.
     package static var programName: String {
-        guard CommandLine.argc > 0, let name = argument(0) else { return "" }
+        guard carguments_count() > 0, let name = argument(0) else { return "" }
         return name.parts(between: "/").last ?? ""
     }
 
     private static func argument(_ index: Int) -> String? {
-        unsafe CommandLine.unsafeArgv[index].map { argument in
+        unsafe carguments_vector()?[index].map { argument in
             let bytes = unsafe UnsafeBufferPointer(start: argument, count: strlen(argument))
             return text(unsafe bytes.map { UInt8(bitPattern: $0) })
         }

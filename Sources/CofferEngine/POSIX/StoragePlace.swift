@@ -20,9 +20,12 @@ package struct StoragePlace: Sendable, Equatable {
         let info = try FileSystemInfo.of(directory)
         if info.isMemory { return StoragePlace(medium: .memory, type: "tmpfs", isEncrypted: nil) }
         guard let mount = mount(of: directory) else {
+            // Without /proc: what is known of the device alone.
+            let device = try BlockDevice.find(number(UInt(directory.status().device)))
+            let medium: Medium = device.map { $0.isRemovable ? .removable : .fixed } ?? .unknown
             return StoragePlace(
-                medium: info.isNetwork ? .network : .unknown, type: "",
-                isEncrypted: hasFilePolicy(directory) ? true : nil)
+                medium: info.isNetwork ? .network : medium, type: "",
+                isEncrypted: hasFilePolicy(directory) ? true : device?.isEncrypted)
         }
         let device = BlockDevice.find(mount.device) ?? source(of: mount).flatMap { BlockDevice.find($0) }
         return of(
@@ -56,9 +59,10 @@ package struct StoragePlace: Sendable, Equatable {
         guard unsafe stat(mount.source, &status) == 0, status.st_mode & 0o170000 == 0o060000 else {
             return nil
         }
-        let number = UInt(status.st_rdev)
-        return "\(clinux_major(number)):\(clinux_minor(number))"
+        return number(UInt(status.st_rdev))
     }
+
+    private static func number(_ device: UInt) -> String { "\(clinux_major(device)):\(clinux_minor(device))" }
 
     /// Whether fscrypt encrypts what is made in the directory.
     private static func hasFilePolicy(_ directory: borrowing Descriptor) -> Bool {

@@ -21,6 +21,40 @@ package enum Threads {
         }
     }
 
+    private static let own = Atomic(false)
+
+    /// Whether this program makes its threads itself and takes none from libdispatch, which waits for ever
+    /// for one that cannot be had.
+    package static var areOwn: Bool { own.load(ordering: .relaxed) }
+
+    /// Makes it so from here on: first thing in `main`.
+    package static func makeOwn() { own.store(true, ordering: .relaxed) }
+
+    /// Calls `body` on a thread of its own, which nobody waits for; `false`, with nothing called, where no
+    /// thread can be had.
+    package static func begin(_ body: @escaping @Sendable () -> Void) -> Bool {
+        guard let thread = start(Job(body)) else { return false }
+        pthread_detach(thread)
+        return true
+    }
+
+    /// Whether so many threads can be had at once.
+    static func canStart(_ count: Int) -> Bool {
+        let gate = Gate()
+        var started: [pthread_t] = []
+        gate.lock.withLock { _ in
+            // Each ends once all of them were there.
+            let job = Job { gate.lock.withLock { _ in } }
+            while started.count < count, let thread = start(job) { started.append(thread) }
+        }
+        for thread in started { pthread_join(thread, nil) }
+        return started.count == count
+    }
+
+    private final class Gate: Sendable {
+        let lock = Mutex(())
+    }
+
     private final class Job: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

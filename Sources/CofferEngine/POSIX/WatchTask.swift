@@ -8,6 +8,16 @@ package enum WatchTask {
         Task.detached(executorPreference: executor, operation: body)
     }
 
+    /// Calls `step` now, and again after as long as it says, until it says `nil`. Where no thread can be had
+    /// for that, nothing is called.
+    package static func repeating(_ step: @escaping @Sendable () -> Duration?) {
+        guard !Threads.areOwn else {
+            _ = Threads.begin { while let pause = step() { Clock.sleep(for: pause) } }
+            return
+        }
+        _ = start { while let pause = step() { try? await Task.sleep(for: pause, clock: .continuous) } }
+    }
+
     private static let executor = Executor()
 
     private final class Executor: TaskExecutor {

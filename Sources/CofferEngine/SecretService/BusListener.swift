@@ -30,6 +30,7 @@ import Synchronization
             address: String, rules: [BusRule], deadline: Duration,
             onSignal: @escaping @Sendable (BusSignal) -> Void, onEnd: @escaping @Sendable () -> Void
         ) throws(CofferError) -> BusListener {
+            try StartRoom.requireThreads()
             let room = ListeningRoom(onSignal: onSignal, onEnd: onEnd)
             let listener = BusListener(room)
             DispatchQueue(label: "coffer.bus").async { room.live(address: address, rules: rules) }

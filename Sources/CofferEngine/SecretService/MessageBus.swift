@@ -24,6 +24,13 @@ import SystemPackage
         ///
         /// Throws `noSessionBus` when nobody listens there, `timedOut` when nobody answers in time.
         package static func connect(_ address: String, deadline: Duration) throws(CofferError) -> MessageBus {
+            do throws(CofferError) {
+                try StartRoom.requireThreads()
+            } catch {
+                throw CofferError(
+                    .keyringUnavailable, "The session bus cannot be used. \(error.message)",
+                    systemError: error.systemError)
+            }
             guard let watchdog = CallWatchdog(deadline: deadline) else { throw BusFailure.timedOut }
             defer { watchdog.stop() }
             let flags = GDBusConnectionFlags(

@@ -35,7 +35,8 @@ struct OriginalFileTests {
         #expect(try scratch.names().isEmpty)
     }
 
-    @Test("A late write stays, also one of the same length whose date was put back", arguments: [false, true])
+    @Test(
+        "A late write stays, also one of the same length whose date was put back", arguments: [false, true])
     func lateWrite(_ keepsDate: Bool) throws {
         let scratch = try ScratchDirectory.make()
         let error = try outcome(scratch) { path in

@@ -15,7 +15,7 @@ struct SecretTypeTests {
             runner.appending(path: "Modules"),
             scratch.appending(path: "checkouts/swift-system/Sources/CSystem/include"),
         ]
-        folders += ["CLinux", "COpenSSL", "CSHA2", "CSodium", "CSecretService"].map {
+        folders += ["CArguments", "CLinux", "COpenSSL", "CSHA2", "CSodium", "CSecretService"].map {
             sources.appending(path: $0)
         }
         let flags = try? CommandRun.run("pkg-config", ["--cflags", "libsecret-1"]).text

@@ -1,0 +1,38 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Runs the tasks of a program on its main thread.
+///
+/// The pool that tasks run on otherwise, on Linux that of libdispatch, waits for ever for a thread that it
+/// cannot have, and ends the process when it does not find its own threads in /proc.
+package final class MainExecutor: TaskExecutor {
+    private static let running = Mutex<MainExecutor?>(nil)
+
+    private let jobs = Mutex<[UnownedJob]>([])
+    /// How many jobs wait; it takes no thread.
+    private let waiting = DispatchSemaphore(value: 0)
+
+    private init() {}
+
+    /// What tasks that belong to no other are to run on; `nil`: the pool.
+    package static var current: (any TaskExecutor)? { running.withLock { $0 } }
+
+    /// Runs `body` on this thread, the main one, until it ends the process.
+    package static func run(_ body: @escaping @Sendable () async -> Never) -> Never {
+        let executor = MainExecutor()
+        running.withLock { $0 = executor }
+        Task(executorPreference: executor) { await body() }
+        while true {
+            executor.waiting.wait()
+            let job = executor.jobs.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+            unsafe job?.runSynchronously(on: executor.asUnownedTaskExecutor())
+        }
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        jobs.withLock { $0.append(job) }
+        waiting.signal()
+    }
+}

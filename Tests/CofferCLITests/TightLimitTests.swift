@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+import TestSupport
+
+/// Each command ends within its deadline, done or with an error that says what to raise, and never by a
+/// signal. Where the loader of programs cannot even load it, that says so and ends with 127.
+@Suite("Tight limits", .enabled(if: !Sanitizer.isOn, "a sanitizer takes terabytes of addresses"))
+struct TightLimitTests {
+    private static let loaderFailed: Int32 = 127
+    private static let commands = [["status"], ["token", "get", "a", "b"], ["file", "list"], ["lock"]]
+
+    /// Runs a command under `limit`, an option of bash's ulimit with its value.
+    private func run(
+        _ home: CommandHome, _ arguments: [String], limit: String, as prefix: [String] = []
+    ) throws -> CommandRun {
+        try home.run(
+            arguments + ["--json"], passcode: "",
+            before: prefix + [
+                "timeout", "-s", "KILL", "20", "bash", "-c", "ulimit \(limit) && exec \"$@\"", "bash",
+            ])
+    }
+
+    private func home() throws -> CommandHome {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "a", "b", input: Array("secret".utf8)).code == 0)
+        _ = try home.add(try home.file("letter", Array("content".utf8)))
+        return home
+    }
+
+    private func expectTyped(_ run: CommandRun, _ about: String) {
+        switch run.code {
+        case 0: break
+        case Self.loaderFailed: #expect(run.errorText.contains("shared libraries"), "\(about)")
+        default: #expect(run.errorCode != nil && run.code < 128, "\(about): \(run.code) \(run.errorText)")
+        }
+    }
+
+    @Test(
+        "Addresses, in KiB",
+        arguments: [
+            60_000, 90_000, 100_000, 103_000, 106_000, 109_000, 112_000, 116_000, 120_000, 130_000, 150_000,
+            175_000, 200_000, 225_000, 250_000, 300_000, 400_000,
+        ])
+    func addresses(_ limit: Int) throws {
+        let home = try home()
+        for command in Self.commands {
+            expectTyped(try run(home, command, limit: "-v \(limit)"), "\(limit) \(command)")
+        }
+        if limit >= 250_000 { #expect(try run(home, ["status"], limit: "-v \(limit)").code == 0) }
+    }
+
+    @Test("Data, in KiB", arguments: [2000, 8000, 12_000, 14_000, 16_000, 20_000, 30_000, 60_000])
+    func data(_ limit: Int) throws {
+        let home = try home()
+        for command in Self.commands {
+            expectTyped(try run(home, command, limit: "-d \(limit)"), "\(limit) \(command)")
+        }
+        if limit >= 60_000 { #expect(try run(home, ["status"], limit: "-d \(limit)").code == 0) }
+    }
+
+    @Test("Open files", arguments: [3, 4, 5, 6, 8, 9, 10, 11, 12, 16, 64])
+    func descriptors(_ limit: Int) throws {
+        let home = try home()
+        for command in Self.commands {
+            expectTyped(try run(home, command, limit: "-n \(limit)"), "\(limit) \(command)")
+        }
+        if limit >= 64 { #expect(try run(home, ["status"], limit: "-n \(limit)").code == 0) }
+    }
+
+    @Test(
+        "Threads: none can be had, and what needs none works, a wipe too",
+        .enabled(if: geteuid() == 0, "only root becomes another user, whom the limit holds for"))
+    func threads() throws {
+        let home = try home()
+        let folder = home.folder.path(percentEncoded: false)
+        let program = folder + "/coffer"
+        try FileManager.default.copyItem(atPath: CommandRun.cofferPath, toPath: program)
+        #expect(try CommandRun.run("chown", ["-R", "54321:54321", folder]).code == 0)
+        #expect(try CommandRun.run("chmod", ["755", folder]).code == 0)
+        let inside: ([String]) throws -> CommandRun = { arguments in
+            try CommandRun.run(
+                "timeout",
+                [
+                    "-s", "KILL", "20", "bash", "-c", "ulimit -u 1 && exec \"$@\"", "bash", "setpriv",
+                    "--reuid", "54321",
+                ]
+                    + ["--regid", "54321", "--clear-groups", program] + arguments + [
+                        "--home", home.path, "--json",
+                    ])
+        }
+        for command in Self.commands { #expect(try inside(command).code == 0, "\(command)") }
+        for command in [["watch"], ["token", "refresh", "a", "b", "--", "true"]] {
+            let run = try inside(command)
+            #expect(run.code == 11 && run.errorText.contains("ulimit -u"), "\(run.errorText)")
+        }
+        #expect(try inside(["wipe", "--yes"]).code == 0)
+        #expect(try inside(["status"]).json["state"] as? String == "wiped")
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+import TestSupport
+
+enum MountNamespace {
+    /// Whether this user can have one and unmount /proc in it.
+    static let isPossible =
+        (try? CommandRun.run("unshare", ["-m", "umount", "-l", "/proc"]).code) == 0
+}
+
+/// In a mount namespace of its own, where /proc is not mounted.
+@Suite("Without /proc", .enabled(if: MountNamespace.isPossible, "no mount namespace for this user"))
+struct WithoutProcTests {
+    private func run(_ home: CommandHome, _ arguments: String..., input: [UInt8] = []) throws -> CommandRun {
+        try home.run(
+            arguments, passcode: "", input: input,
+            before: ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"])
+    }
+
+    @Test("Commands get their arguments, and do what they do")
+    func arguments() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try run(home, "token", "put", "service", "account", input: Array("secret".utf8)).code == 0)
+        for _ in 0..<5 {
+            #expect(try run(home, "token", "get", "service", "account").text == "secret")
+            #expect(try run(home, "token", "list").text.contains("account"))
+            #expect(try run(home, "status").code == 0)
+        }
+        #expect(try run(home, "token", "get", "service", "nobody").code == 3)
+        let path = try home.file("letter", Array("content".utf8))
+        let added = try run(home, "file", "add", path, "--json")
+        let id = try #require(added.json["id"] as? String, "\(added.errorText)")
+        #expect(try run(home, "file", "cat", id).text == "content")
+        let target = home.folder.appending(path: "out").path(percentEncoded: false)
+        #expect(try run(home, "file", "export", id, target).code == 0)
+        #expect(FileManager.default.contents(atPath: target) == Data("content".utf8))
+        #expect(try run(home, "lock").code == 0)
+        #expect(try run(home, "file", "remove", id).code == 0)
+        #expect(try run(home, "wipe", "--yes").code == 0)
+    }
+
+    @Test("What needs /proc says so")
+    func refusals() throws {
+        let home = try CommandHome(passcode: nil)
+        let id = try home.add(try home.file("letter", Array("content".utf8)))
+        for command in [
+            ["file", "view", id, "--descriptor", "--json", "--", "cat"],
+            ["file", "view", id, "--private", "--json", "--", "cat"],
+            ["wipe", "--yes", "--prove", "--json"],
+        ] {
+            let run = try home.run(
+                command, passcode: "",
+                before: ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"])
+            #expect(run.code == 1 && run.errorCode == "unsupported", "\(command): \(run.code)")
+            #expect(run.errorText.contains("/proc"), "\(run.errorText)")
+        }
+        #expect(try home("file", "cat", id).text == "content")
+    }
+}

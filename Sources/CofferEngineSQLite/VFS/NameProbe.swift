@@ -30,7 +30,8 @@ import Synchronization
             }
             asked.withLock { $0 = nil }
             var connection: OpaquePointer?
-            let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI
+            // Read-only: a name that leads to the system's own VFS makes no file.
+            let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
             let text = (name + [0]).map { CChar(bitPattern: $0) }
             let result = unsafe sqlite3_open_v2(text, &connection, flags, own)
             unsafe sqlite3_close_v2(connection)

@@ -68,6 +68,7 @@ let package = Package(
             name: "CofferEngineSQLite",
             dependencies: [
                 "CofferBase", "CofferEngine", "COpenSSL", "CSQLite",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),

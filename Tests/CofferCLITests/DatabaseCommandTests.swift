@@ -27,6 +27,35 @@ import Testing
         #expect(json.text == "[{\"a\":1,\"b\":\"x\"}]\n")
     }
 
+    @Test("Statements and values come by file, standard input and descriptor, where nobody sees them")
+    func secretsStayOutOfTheArguments() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        func run(_ more: [String], input: String = "", _ bound: [Int: [UInt8]] = [:]) throws -> CommandRun {
+            try CommandRun.run(
+                CommandRun.cofferPath,
+                ["database", "query", path, "--codec", "gcm1", "--key-hex-fd", "3", "--create"] + more,
+                input: Array(input.utf8), descriptors: bound.merging([3: key]) { $1 })
+        }
+        let file = scratch.path(of: "a.sql")
+        try Data("CREATE TABLE t (a, b);\nINSERT INTO t VALUES ('from a file', 1);\n".utf8)
+            .write(to: URL(filePath: file))
+        #expect(try run(["--sql-file", file]).code == 0)
+        #expect(try run(["-"], input: "INSERT INTO t VALUES ('from input', 2)").code == 0)
+        #expect(try run(["--sql-file", "-"], input: "INSERT INTO t VALUES ('again', 3)").code == 0)
+        let values: [Int: [UInt8]] = [4: Array("bound ? ' ü\n".utf8), 5: Array("4".utf8)]
+        let insert = ["--bind-fd", "4", "--bind-fd", "5", "INSERT INTO t VALUES (?, ?)"]
+        #expect(try run(insert, values).code == 0)
+        let rows = try run(["SELECT a FROM t"]).text.split(separator: "\n")
+        #expect(rows == ["from a file", "from input", "again", "bound ? ' ü"])
+        #expect(try run([]).code == 64)
+        #expect(try run(["--sql-file", file, "SELECT 1"]).code == 64)
+        #expect(try run(["--sql-file", file + "x"]).code == 3)
+        #expect(try run(["--bind-fd", "4", "SELECT ?"], [4: [0xff, 0xfe]]).code == 64)
+        #expect(try run(["--bind-fd", "4", "SELECT 1"], [4: Array("x".utf8)]).code == 64)
+        #expect(try run(["SELECT ?"]).code == 64)
+    }
+
     @Test func failuresHaveTheirCodes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

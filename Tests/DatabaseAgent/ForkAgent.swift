@@ -33,14 +33,18 @@ struct ForkAgent {
         }
         // Whatever is fetched ahead is there now.
         try seal(probe, page: 1)
+        let done = Pipe()
         let child = forked()
         guard child >= 0 else { throw CofferError(.internalFailure, "fork") }
         // Pages of its own for each process, so that all can be read at the end.
         for number in 0..<Self.writes { try seal(probe, page: (child == 0 ? 2 : 2 + Self.writes) + number) }
-        if child == 0 { _exit(0) }
-        var status: Int32 = 0
-        guard unsafe waitpid(child, &status, 0) == child, status == 0 else {
-            throw CofferError(.internalFailure, "The child ended with \(status).")
+        if child == 0 {
+            try done.fileHandleForWriting.write(contentsOf: Data("done".utf8))
+            _exit(0)
+        }
+        try done.fileHandleForWriting.close()
+        guard try done.fileHandleForReading.readToEnd() == Data("done".utf8) else {
+            throw CofferError(.internalFailure, "The child did not seal its pages.")
         }
         let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
         for number in 1..<2 + 2 * Self.writes {

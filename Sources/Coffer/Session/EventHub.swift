@@ -24,8 +24,8 @@ final class EventHub: Sendable {
         state.withLock { $0.observers.append(body) }
     }
 
-    /// Calls `body` with the classes whose keys are gone, on the thread that they went on, as long as `object`
-    /// is there. It is not kept alive by this.
+    /// Calls `body` with the classes whose keys are gone, on the thread that they went on, as long as
+    /// `object` is there. It is not kept alive by this.
     func observeLosses(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import CofferBase
 public import CofferDatabase
+import CofferEngine
 import GRDB
 import SystemPackage
 
@@ -12,6 +13,9 @@ struct DatabaseQuery: ParsableCommand {
         discussion: """
             Rows are printed with tabs between the columns, blobs in hexadecimal; with --json as a list of \
             objects. A wrong key ends with 7.
+
+            Every user of the machine sees a command's arguments: put statements with secrets into a file or \
+            on standard input, or write ? for the secret and name a descriptor with --bind-fd.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -27,19 +31,35 @@ struct DatabaseQuery: ParsableCommand {
     @Flag(help: "Make the database when there is none.")
     var create = false
 
-    @Argument(help: "One statement or several.")
-    var sql: String
+    @Option(
+        help: ArgumentHelp("Read the statements from this file; - is standard input.", valueName: "file"),
+        completion: .file())
+    var sqlFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Bind the first line of this descriptor to a ? of the statements; once for each, in their order.",
+            valueName: "n"))
+    var bindFd: [Int32] = []
+
+    @Argument(help: "One statement or several; - reads them from standard input.")
+    var sql: String?
+
+    /// The longest statements that are read.
+    private static let longest = 16 << 20
 
     func run() throws(CofferError) {
         guard create || DatabaseKeyOptions.exists(FilePath(path)) else {
             throw CofferError(.absent, "There is no database at \(path).")
         }
         let key = try keys.key(codec)
+        let arguments = try boundValues()
+        let sql = try statements()
         let queue = try EncryptedDatabase.queue(at: FilePath(path), key: key)
         do {
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in
-                let statements = try db.allStatements(sql: sql)
+                let statements = try db.allStatements(sql: sql, arguments: arguments)
                 while let statement = try statements.next() {
                     let cursor = try Row.fetchCursor(statement)
                     while let row = try cursor.next() {
@@ -53,9 +73,43 @@ struct DatabaseQuery: ParsableCommand {
             }
             try queue.close()
             if global.json { try Output.json(.list(rows)) }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_MISUSE {
+            throw CofferError(
+                .invalidInput, "The statements have more or fewer ? than --bind-fd names values.")
         } catch {
             throw EncryptedDatabase.failure(error)
         }
+    }
+
+    /// The statements, from where they were said to be.
+    private func statements() throws(CofferError) -> String {
+        let source: Descriptor
+        switch (sql, sqlFile) {
+        case ("-", nil), (nil, "-"): source = try .standardInput()
+        case (let sql?, nil): return sql
+        case (nil, let file?): source = try .open(FilePath(file), .read)
+        default: throw CofferError(.invalidInput, "Give the statements, or --sql-file, and not both.")
+        }
+        return try Self.text(of: SecretInput.all(from: source, limit: Self.longest), "The statements are")
+    }
+
+    /// The values for the question marks.
+    private func boundValues() throws(CofferError) -> StatementArguments {
+        var values: [String] = []
+        for number in bindFd {
+            values.append(try Self.text(of: PasscodeInput.line(of: number), "The value is"))
+        }
+        return StatementArguments(values)
+    }
+
+    private static func text(of bytes: borrowing GuardedBytes, _ subject: String) throws(CofferError)
+        -> String
+    {
+        let copy = bytes.span.copied()
+        guard let text = String(validating: copy, as: UTF8.self) else {
+            throw CofferError(.invalidInput, "\(subject) not UTF-8.")
+        }
+        return text
     }
 
     private static func text(_ value: DatabaseValue) -> String {

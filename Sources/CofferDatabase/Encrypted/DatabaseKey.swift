@@ -53,12 +53,29 @@ public struct DatabaseKey: ~Copyable, Sendable {
 
     /// A passphrase, which the format's own derivation makes a key of once for all connections.
     ///
+    /// In SQLCipher's formats, 64 digits in hexadecimal between `x'` and `'` are no passphrase but the key
+    /// itself, and 96 digits the key and the salt, as SQLCipher means it.
+    ///
     /// - Throws: `invalidInput` when it is empty.
     public static func passphrase(
         _ passphrase: consuming SecretBytes, format: DatabaseFormat = .gcm1
     ) throws(CofferError) -> DatabaseKey {
         guard passphrase.count > 0 else { throw CofferError(.invalidInput, "The passphrase is empty.") }
+        if format != .gcm1, let spelled = spelledKey(passphrase.guarded.span) {
+            let bytes = spelled.span
+            let salt = bytes.count > 32 ? bytes.extracting(32...).copied() : nil
+            return try .raw(SecretBytes.copying(bytes.extracting(..<32)), format: format, salt: salt)
+        }
         return DatabaseKey(passphrase, format: format, isPassphrase: true, salt: nil)
+    }
+
+    /// The bytes that a passphrase of SQLCipher's spells; `nil` for any other.
+    private static func spelledKey(_ text: Span<UInt8>) -> GuardedBytes? {
+        let quote = UInt8(ascii: "'")
+        guard text.count == 67 || text.count == 99, text[0] | 0x20 == UInt8(ascii: "x"), text[1] == quote,
+            text[text.count - 1] == quote
+        else { return nil }
+        return try? Encoding.decodeHex(text.extracting(2..<text.count - 1))
     }
 
     /// Takes the key into the registry of the VFS.

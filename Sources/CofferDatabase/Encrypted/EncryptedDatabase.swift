@@ -80,6 +80,10 @@ public enum EncryptedDatabase {
     /// The path from the root: SQLite's URIs take no other.
     static func absolutePath(_ path: FilePath) throws(CofferError) -> String {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
+        guard path.string != ":memory:" else {
+            throw CofferError(
+                .invalidInput, "A database in memory is not encrypted: open GRDB's own DatabaseQueue().")
+        }
         guard !path.isAbsolute else { return path.string }
         guard let folder = Environment.workingDirectory else {
             throw CofferError(.inputOutput, "The working directory cannot be told: give an absolute path.")
@@ -94,6 +98,7 @@ public enum EncryptedDatabase {
         if lease.format.isReadOnly { configuration.readonly = true }
         configuration.prepareDatabase { db in
             let format = try String.fetchOne(db, sql: "PRAGMA \(DatabaseLease.proofPragma)")
+            if format == nil, TemporaryDatabases.moveIntoMemory(db) { return }
             guard format == lease.format.rawValue else {
                 if format == nil {
                     throw CofferError(.internalFailure, "SQLite did not open the database encrypted.")

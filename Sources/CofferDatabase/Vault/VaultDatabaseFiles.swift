@@ -24,8 +24,8 @@ final class VaultDatabaseFiles: Sendable {
         fileprivate let key: Key
     }
 
-    /// Where the clear bytes of the first page are kept beside the key, once there is one: a file that was cut
-    /// to nothing would pass for a new database.
+    /// Where the clear bytes of the first page are kept beside the key, once there is one: a file that was
+    /// cut to nothing would pass for a new database.
     private static let identityAttribute = "identity"
 
     let session: Session

@@ -14,12 +14,14 @@ public import GRDB
 ///
 /// The class says when a database can be opened. A lock that drops the class takes the key back at once and
 /// closes the database, whether the program keeps this actor or the queue or pool alone: what runs on it
-/// fails, and so does all that is done with the queue or pool afterwards; what was committed stays. GRDB's own
-/// error then says “authorization denied”, and ``EncryptedDatabase/failure(_:)`` makes `locked` of it. Ask for
-/// the database again after the next unlock. A queue or pool keeps its session. To close one yourself, call ``close(_:)``: after GRDB's own `close()` it counts as open
-/// still, and reading through the closed queue ends the process. Wiping the vault destroys every database;
-/// removing the passcode destroys those of the class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A
-/// wipe of the tokens alone leaves them.
+/// fails, and so does all that is done with the queue or pool afterwards; what was committed stays. GRDB's
+/// own error then says “authorization denied”, and ``EncryptedDatabase/failure(_:)`` makes `locked` of it.
+/// Ask for the database again after the next unlock. A queue or pool keeps its session.
+///
+/// To close one yourself, call ``close(_:)``: after GRDB's own `close()` it counts as open still, and reading
+/// through the closed queue ends the process. Wiping the vault destroys every database; removing the passcode
+/// destroys those of the class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A wipe of the tokens alone
+/// leaves them.
 public actor VaultDatabases {
     /// What the files of these databases begin with.
     private static let scope = "database"

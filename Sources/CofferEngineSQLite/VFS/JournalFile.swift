@@ -64,8 +64,9 @@ final class JournalFile: ShimFile {
         note(region.count <= 8 ? "read \(region.count)" : "read name")
         if region.count == 8, region.equals(JournalRecord.magic) {
             header = offset
-            // What a former transaction left does not begin again behind the end.
-            if let end, offset >= end { region.zero() }
+            // What a former transaction left does not begin again behind the end. The name of a super-journal
+            // ends in the same mark, at the end of the file.
+            if let end, offset >= end, let size = lower.size, offset + 8 < size { region.zero() }
         }
         guard region.count == 4 else { return SQLITE_OK }
         if let sum, sum.offset == offset {

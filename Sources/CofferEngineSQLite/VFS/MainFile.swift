@@ -108,7 +108,7 @@ final class MainFile: ShimFile {
         return false
     }
 
-    /// Goes over to the identity that a database has which another connection made since this file was opened.
+    /// Goes over to the identity of a database that another connection made since this file was opened.
     private func adopt(_ first: [UInt8]) {
         guard first != codec.identity, let other = entry.codec(first: first), other.identity == first else {
             return

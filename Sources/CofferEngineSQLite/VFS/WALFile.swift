@@ -185,13 +185,16 @@ final class WALFile: ShimFile {
         let header = frame.region.part(0, Self.frameHeader)
         let body = frame.region.part(Self.frameHeader, page)
         guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
-        // Zeros stand for a checksum that SQLite will write later, when the transaction is complete.
+        // Zeros stand for a checksum that SQLite will write when the transaction is complete. Up to 3.50.1 it
+        // forgets some of them after ROLLBACK TO, and a crash then loses what was committed (fixed in
+        // 3.50.2): so every frame has its checksum from the start.
         if header.part(8, 16).isZero {
-            link = nil
-        } else {
-            let result = computeChecksum(header, body, at: offset)
-            guard result == SQLITE_OK else { return result }
+            let salts = lower.read(small.region.part(0, 8), at: 16)
+            guard salts == SQLITE_OK else { return salts }
+            header.copy(small.region.part(0, 8), at: 8)
         }
+        let computed = computeChecksum(header, body, at: offset)
+        guard computed == SQLITE_OK else { return computed }
         let result = lower.write(frame.region, at: offset)
         if result != SQLITE_OK { link = nil }
         return result

@@ -171,4 +171,37 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(
             failure { _ = try DatabaseKey.raw(SecretBytes.copying(bytes.span), salt: salt) } == .invalidInput)
     }
+
+    @Test("SQLCipher's spelled keys are keys in its formats, and passphrases in ours")
+    func spelledKeys() throws {
+        let scene = try DatabaseScene(.sqlcipher4)
+        try scene.queue().write { _ = try fill($0, count: 5) }
+        let salt = try Array(scene.bytes().prefix(16))
+        func rows(_ text: String, _ format: DatabaseFormat = .sqlcipher4) throws -> Int? {
+            let key = try DatabaseKey.passphrase(SecretBytes.copying(text), format: format)
+            do {
+                return try EncryptedDatabase.queue(at: scene.path, key: key).read {
+                    try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
+                }
+            } catch { throw EncryptedDatabase.failure(error) }
+        }
+        #expect(try rows("x'\(scene.keyBytes.hex)'") == 5)
+        #expect(try rows("X'\(scene.keyBytes.hex.uppercased())'") == 5)
+        #expect(try rows("x'\(scene.keyBytes.hex)\(salt.hex)'") == 5)
+        let wrong = scene.keyBytes.map { $0 ^ 1 }.hex
+        for text in [
+            "x'\(wrong)'", "x'\(scene.keyBytes.hex)", scene.keyBytes.hex, "x'g\(wrong.dropFirst())'",
+        ] {
+            #expect(failure { _ = try rows(text) } == .notAuthentic)
+        }
+        #expect(failure { _ = try rows("x'\(scene.keyBytes.hex)'", .gcm1) } == .foreign)
+    }
+
+    @Test("A database in memory is refused, and no file of that name made")
+    func memory() throws {
+        let scene = try DatabaseScene()
+        #expect(
+            failure { _ = try EncryptedDatabase.queue(at: ":memory:", key: scene.key()) } == .invalidInput)
+        #expect(failure { _ = try EncryptedDatabase.pool(at: ":memory:", key: scene.key()) } == .invalidInput)
+    }
 }

@@ -14,7 +14,8 @@ Rules, by which the script itself works out what must come of a cell:
 
     always       ends in time, by no signal, with an exit code of the table, which fits the error's code; neither message
                  nor file holds a secret; other vaults, their keys and files outside are as before
-    lock         reaches every vault that some file of the home names: its keys are gone, and it ends with 0
+    lock         reaches every vault that some file of the home names: its keys are gone, and it ends with 0. Where that is
+                 not certain it may lock every vault of the user
     lock --all   the same for every vault of the user, whatever the home is
     wipe         the keys of the vault and its namespaces are gone, from the kernel and from every file that its user can
                  remove, and with them view copies; ends with 0 exactly if nothing is left
@@ -87,7 +88,7 @@ STAY_OVER_LOCK = (":afterFirstUnlock", ":afterFirstUnlockThisDeviceOnly")
 
 VAULT = ["vault/" + name for name in ("device", "keybag", "attempts", "filekeys", "fileindex", "tokens")]
 FOLDERS = ["home", "vault", "vault/files", "users", "users/ada", "users/ada/vault", "users/ada/vault/files"]
-FILES = ["lock", "state", *VAULT, "vault/orders", "vault/files/container",
+FILES = ["lock", "state", *VAULT, "vault/orders", "vault/viewroots", "vault/files/container",
          *("users/ada/" + name for name in ["lock", "state", *VAULT])]
 FILE_DAMAGES = ["missing", "empty", "truncated", "changed", "changed-id", "directory", "link", "fifo", "mode-000",
                 "mode-0777", "owner"]
@@ -106,6 +107,8 @@ NEEDS = {
 }
 # Files any of which says which vault this is.
 NAMING = ("state", "vault/device", "vault/keybag", "vault/attempts", "vault/filekeys")
+# What says it for certain, and the folders on the way.
+TELLING = ("home", "state", "vault", "vault/device")
 # What a command may change of a home, beside its purpose.
 CHANGES = {
     "unlock": {"home/vault/attempts"},
@@ -460,7 +463,7 @@ class Trial:
         world, before, after = self.world, self.before, self.after
         self.require_same(lambda path: path.split("/")[0] in ("other", "outside", "elsewhere")
                           and not path.startswith("outside/moved"))
-        if self.cell.command != "lock-all" and before.keys_of(world, "other") != after.keys_of(world, "other"):
+        if self.cell.command not in LOCKS and before.keys_of(world, "other") != after.keys_of(world, "other"):
             raise Failed("keys of another vault are gone")
 
     def require_same(self, chosen):
@@ -498,6 +501,8 @@ class Trial:
         world, after = self.world, self.after
         vaults = ["home"] if self.cell.command == "lock" else list(world.vaults)
         nameless = (self.cell.file, self.cell.damage) == ("HOME", "nameless")
+        # Where a home does not say for certain which vault it has, all may be locked: that loses nothing.
+        may_lock = list(world.vaults) if nameless or self.cell.file in TELLING else vaults
         reached = self.cell.command == "lock-all" or self.named["home"] and not nameless
         left = set().union(*(after.keys_of(world, vault, dropping=True) for vault in vaults))
         allowed = self.allowed_codes()
@@ -509,7 +514,7 @@ class Trial:
             raise Failed("all keys are gone, and it fails: %s" % self.done)
         for vault in world.vaults:
             kept = {name for name in self.before.keys_of(world, vault)
-                    if vault not in vaults or name.endswith(STAY_OVER_LOCK)}
+                    if vault not in may_lock or name.endswith(STAY_OVER_LOCK)}
             if kept - set(after.keys):
                 raise Failed("keys are gone that a lock of %s leaves" % ", ".join(vaults))
         self.require_untouched()
@@ -548,14 +553,18 @@ class Trial:
         return self.before.keys == self.after.keys
 
     def left_of(self, vault):
-        """What is left of a vault after a wipe, each with whether it could have been reached."""
+        """What is left of a vault after a wipe, each with whether it could have been reached: keys that the kernel holds,
+        files with pieces of keys anywhere, the vault's own folder, and its view copies."""
         world, cell = self.world, self.cell
         place = "home" if vault == "home" else world.places[vault]
         named = self.named[vault] and (self.named["home"] or vault == "home") and cell.damage != "nameless"
         for name in sorted(self.after.keys_of(world, vault)) if named else ():
             yield name, True
         user = os.geteuid() if world.user is None else world.user
-        for path in self.after.pieces_of(world, vault):
+        remains = self.after.pieces_of(world, vault)
+        remains += [path for path in self.after.files
+                    if path.startswith(place + "/vault") and path not in remains]
+        for path in remains:
             can = named and path.startswith(place + "/") and cell.damage != "read-only" and can_remove(
                 os.path.join(world.here, path), world.home, user)
             if can or not (cell.damage == "link" and self.tells_of("link")):
@@ -577,10 +586,12 @@ class Trial:
                 raise Failed("keys of %s are gone" % vault)
 
     def require_untouched_but(self, place):
+        """Outside of `place`. A folder of mode 000 may have been opened to get there."""
+        opened = self.damaged_path if self.cell.damage == "mode-000" else place
         moved = "outside/moved" if self.cell.damage == "link" else place
         self.require_same(lambda path: not (
-            path == place or path.startswith((place + "/", moved + "/")) or path == moved or self.is_view(path)
-            or self.is_desktop(path) or path == "home/lock"))
+            path in (place, moved, opened, "home/lock") or path.startswith((place + "/", moved + "/"))
+            or self.is_view(path) or self.is_desktop(path)))
 
     def judge_harmless(self):
         world, cell, done = self.world, self.cell, self.done
@@ -644,6 +655,7 @@ class Trial:
 # Running
 
 WORKER = {}
+BAD = ("failed", "broken")
 
 
 def start_worker(coffer, root, users, numbers, libraries):
@@ -682,7 +694,8 @@ def check_covered(world):
 
 
 def run_cell(cell, program=None, limit=world_of.CELL_LIMIT):
-    """The cell, what became of it, and how long it took: `failed`, `skipped` or `passed`."""
+    """The cell, what became of it, and how long it took: `passed`, `failed`, `skipped`, or `broken`, when it was the matrix
+    that failed."""
     started = time.monotonic()
     try:
         if WORKER["world"].user is None and ((cell.file, cell.damage) in NEEDS_ROOT or cell.file == "bus"):
@@ -698,7 +711,7 @@ def run_cell(cell, program=None, limit=world_of.CELL_LIMIT):
     except Unusable as problem:
         verdict, text = "skipped", str(problem)
     except Exception:  # a fault of this program, or an answer that the contract does not know
-        verdict, text = "failed", traceback.format_exc(limit=-4)
+        verdict, text = "broken", traceback.format_exc(limit=-4)
     return cell, verdict, text, time.monotonic() - started
 
 
@@ -790,13 +803,13 @@ def run_matrix(options, root, cells):
         print("control: %d faults, %d not noticed" % (len(controls), len(missed)), flush=True)
         for result in pool.map(run_cell, cells):
             results.append(result)
-            if result[1] == "failed":
+            if result[1] in BAD:
                 print("FAILED %s: %s" % (result[0], result[2]), flush=True)
     return results, missed
 
 
 def report(options, results, missed):
-    failed = [result for result in results if result[1] == "failed"]
+    failed = [result for result in results if result[1] in BAD]
     skipped = [result for result in results if result[1] == "skipped"]
     for text in missed:
         print("FAILED " + text)

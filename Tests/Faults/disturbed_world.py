@@ -24,8 +24,8 @@ import subprocess
 import sys
 import time
 
-from crash_matrix import disguises
-from guess_schedules import INIT as CHEAP_INIT, build
+from crash_matrix import INIT as CHEAP_INIT, disguises
+from guess_schedules import build
 from wipe_power_cut import KEYS as KEY_PIECES
 
 PASSCODE = b"canary-passcode-7731"

@@ -58,7 +58,7 @@ final class SessionCore: Sendable {
             tickets.clear()
             ownWaiting.clear()
         }
-        hub.observeLosses { classes in volatileTokens.clear(classes) }
+        hub.observeLosses(while: self) { classes in volatileTokens.clear(classes) }
         OpenSessions.add(self)
     }
 

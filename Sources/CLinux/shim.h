@@ -117,6 +117,7 @@ static inline void clinux_set_default_stack(unsigned long size) {
 static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }
 
 // SIG_IGN, too.
+static inline void clinux_ignore_signal(int number) { signal(number, SIG_IGN); }
 static inline int clinux_is_ignored(int number) {
     struct sigaction action;
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;

@@ -88,7 +88,10 @@ struct TightLimitTests {
                         "--home", home.path, "--json",
                     ])
         }
-        for command in Self.commands { #expect(try inside(command).code == 0, "\(command)") }
+        for command in Self.commands {
+            let run = try inside(command)
+            #expect(run.code == 0, "\(command): \(run.code) \(run.errorText)")
+        }
         for command in [["watch"], ["token", "refresh", "a", "b", "--", "true"]] {
             let run = try inside(command)
             #expect(run.code == 11 && run.errorText.contains("ulimit -u"), "\(run.errorText)")

@@ -1,7 +1,8 @@
 /*
- * Sets the clock on the wall for one program: a library for LD_PRELOAD that adds WALL_SHIFT seconds, which may be
- * negative, to CLOCK_REALTIME, or lets it stand at WALL_TIME seconds since 1970. Every other clock is as it is. (libfaketime moves the environment, by which the Swift
- * runtime finds a program's arguments.)
+ * Sets clocks for one program: a library for LD_PRELOAD that adds WALL_SHIFT seconds, which may be negative, to
+ * CLOCK_REALTIME, or lets it stand at WALL_TIME seconds since 1970, and adds BOOT_SHIFT seconds to CLOCK_BOOTTIME.
+ * Every other clock is as it is. (libfaketime moves the environment, by which the Swift runtime finds a program's
+ * arguments.)
  *
  *     cc -O2 -fPIC -shared -o wallclock.so wallclock.c -ldl
  */
@@ -19,6 +20,9 @@ int clock_gettime(clockid_t clock, struct timespec *time)
     const char *shift = getenv("WALL_SHIFT");
     if (result == 0 && clock == CLOCK_REALTIME && shift)
         time->tv_sec += strtol(shift, NULL, 10);
+    const char *boot = getenv("BOOT_SHIFT");
+    if (result == 0 && clock == CLOCK_BOOTTIME && boot)
+        time->tv_sec += strtol(boot, NULL, 10);
     const char *wall = getenv("WALL_TIME");
     if (result == 0 && clock == CLOCK_REALTIME && wall) {
         time->tv_sec = strtol(wall, NULL, 10);

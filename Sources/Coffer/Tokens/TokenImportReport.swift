@@ -1,5 +1,5 @@
-/// What ``TokenVault/importTokens(from:passphrase:replacing:allowingExpensive:)`` did. Nothing of the vault is
-/// lost by it, unless it was told to replace.
+/// The outcome of ``TokenVault/importTokens(from:passphrase:replacing:allowingExpensive:)``. An import loses
+/// nothing of the vault, unless it was told to replace.
 public struct TokenImportReport: Sendable, Equatable {
     /// How many tokens are new in the vault.
     public internal(set) var imported = 0

@@ -50,14 +50,15 @@ public final class TokenVault: Sendable {
             isVolatile: isVolatile, ifVersion: ifVersion)
     }
 
-    /// Stores what is the library's own under a reserved service; never while locked, never over another.
+    /// Stores what is the library's own under a reserved service; never while locked, and only when
+    /// `ifVersion` is the version now stored: 0 means that there must be none.
     package func putReserved(
         _ token: Token, for id: TokenID, class protection: ProtectionClass,
-        attributes: [String: String] = [:]
+        attributes: [String: String] = [:], ifVersion: UInt64 = 0
     ) async throws(CofferError) {
         _ = try await putUnchecked(
             token, for: id, class: protection, expires: nil, scopes: [], attributes: attributes,
-            isVolatile: false, ifVersion: 0)
+            isVolatile: false, ifVersion: ifVersion)
     }
 
     private func putUnchecked(

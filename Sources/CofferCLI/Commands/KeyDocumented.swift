@@ -16,7 +16,7 @@ struct KeyDocumented: AsyncParsableCommand {
             appended.
 
             A passcode of a few digits is guessed in seconds by anybody who knows the UUID: its secrecy is \
-            all the strength of the scheme. Arguments are seen by every user of the machine. --uuid-fd reads it \
+            all the strength of the scheme. Every user of the machine sees arguments. --uuid-fd reads it \
             from a descriptor; --stored keeps one in the vault, made by --create and by nothing else. With \
             --stored, --passcode-fd is the vault's passcode, and the one in the key unless --key-passcode-fd \
             has another.

@@ -38,7 +38,7 @@ final class GitRequest: Sendable {
             guard let equals else { throw malformed("a line without =") }
             let key = bytes.extracting(start..<equals).copied()
             let value = equals + 1..<end
-            if !key.hasSuffix("[]") {
+            if !key.suffix(2).elementsEqual("[]".utf8) {
                 values[key] = [value]
             } else if value.isEmpty {
                 values[key] = nil

@@ -95,7 +95,7 @@ final class VaultDatabaseFiles: Sendable {
             (try? await Self.hasPages(lent.path)) == true
         else { return }
         let hex = identity.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
-        _ = try? await session.tokens.put(
+        try? await session.tokens.putReserved(
             lent.key.token, for: lent.id, class: lent.protection,
             attributes: [Self.identityAttribute: hex], ifVersion: lent.key.version)
     }
@@ -163,17 +163,9 @@ final class VaultDatabaseFiles: Sendable {
             self.token = token
             protection = info.protection
             version = info.version
-            let digits = info.attributes[identityAttribute].map { $0.utf8.compactMap(Self.value) } ?? []
+            let digits = info.attributes[identityAttribute].map { $0.utf8.compactMap(\.hexDigit) } ?? []
             let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
             salt = bytes.count == 16 ? Array(bytes[10...]) : nil
-        }
-
-        private static func value(_ digit: UInt8) -> UInt8? {
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-            default: nil
-            }
         }
     }
 

@@ -22,7 +22,7 @@ package enum Errno {
     {
         let place = path.map { " \($0)" } ?? ""
         let reason = unsafe String(cString: strerror(number))
-        if number == ENOENT, path?.starts(with: "/proc") == true {
+        if number == ENOENT, path?.starts(with: "/proc") == true, unsafe access("/proc/self", F_OK) != 0 {
             return CofferError(
                 .unsupported, "Cannot \(action)\(place): \(reason). This needs /proc to be mounted.",
                 systemError: number)

@@ -11,6 +11,8 @@ package enum ProcessHardening {
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT] {
             clinux_default_signal(signal)
         }
+        // A limit on the size of files is an error of the call that meets it, and no end of the program.
+        clinux_ignore_signal(SIGXFSZ)
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0,
             clinux_prctl(PR_SET_DUMPABLE, 0) == 0

@@ -126,7 +126,8 @@ struct VaultSoupDatabasesTests {
             let key = try #require(try await vault.session.tokens.withToken(for: id) { key, _ in key })
             try await vault.session.tokens.remove(id)
             #expect(await code { try await stores.store("drafts") } == .corrupt)
-            try await vault.session.tokens.put(key, for: id)
+            try await vault.session.tokens.putReserved(
+                key, for: id, class: .whenUnlockedThisDeviceOnly)
             #expect(try await stores.store("drafts").count(in: "a") == 1)
         }
     }

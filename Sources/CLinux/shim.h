@@ -116,6 +116,16 @@ static inline void clinux_set_default_stack(unsigned long size) {
 // SIG_DFL is a cast macro.
 static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }
 
+// A handler that does nothing: the call that the signal is about fails, and programs that are started have the default.
+static inline void clinux_nothing(int number) { (void)number; }
+static inline void clinux_survive_signal(int number) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = clinux_nothing;
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, NULL);
+}
+
 // SIG_IGN, too.
 static inline int clinux_is_ignored(int number) {
     struct sigaction action;

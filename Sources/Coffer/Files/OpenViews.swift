@@ -13,7 +13,9 @@ final class OpenViews: Sendable {
         hub.observe { [weak self] event in
             if event.kind != .unlocked { self?.removeAll { _ in true } }
         }
-        hub.observeLosses { [weak self] classes in self?.removeAll(where: classes.contains) }
+        hub.observeLosses(while: self) { [weak self] classes in
+            self?.removeAll(where: classes.contains)
+        }
     }
 
     /// Remembers how to remove a view copy of a file of some class; returns the number to forget it by.

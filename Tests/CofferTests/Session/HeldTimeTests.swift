@@ -129,7 +129,7 @@ import Testing
         let session = try await make(home, clock)
         defer { session.close() }
         let losses = Mutex<[Set<ProtectionClass>]>([])
-        session.observeLosses { classes in losses.withLock { $0.append(classes) } }
+        session.observeLosses(while: session) { classes in losses.withLock { $0.append(classes) } }
         let keys = session.core.keys
         clock.advance(.seconds(599))
         _ = try keys.key(.afterFirstUnlockThisDeviceOnly)

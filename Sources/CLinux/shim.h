@@ -116,8 +116,17 @@ static inline void clinux_set_default_stack(unsigned long size) {
 // SIG_DFL is a cast macro.
 static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }
 
+// A handler that does nothing: the call that the signal is about fails, and what is started has the default.
+static inline void clinux_nothing(int number) { (void)number; }
+static inline void clinux_survive_signal(int number) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = clinux_nothing;
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, NULL);
+}
+
 // SIG_IGN, too.
-static inline void clinux_ignore_signal(int number) { signal(number, SIG_IGN); }
 static inline int clinux_is_ignored(int number) {
     struct sigaction action;
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;

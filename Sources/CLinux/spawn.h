@@ -19,7 +19,6 @@ static inline int clinux_spawn_bound(const char *program, char *const *arguments
     if (child == 0) {
         sigset_t none;
         sigemptyset(&none);
-        signal(SIGXFSZ, SIG_DFL);
         if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) == 0 && getppid() == parent && dup2(input, 0) == 0
             && dup2(output, 1) == 1 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
             execvp(program, arguments);

@@ -74,7 +74,8 @@ struct TightLimitTests {
         let home = try home()
         let folder = home.folder.path(percentEncoded: false)
         let program = folder + "/coffer"
-        try FileManager.default.copyItem(atPath: CommandRun.cofferPath, toPath: program)
+        // By another process: a file that this one writes stays open in what it starts meanwhile.
+        #expect(try CommandRun.run("cp", [CommandRun.cofferPath, program]).code == 0)
         #expect(try CommandRun.run("chown", ["-R", "54321:54321", folder]).code == 0)
         #expect(try CommandRun.run("chmod", ["755", folder]).code == 0)
         let inside: ([String]) throws -> CommandRun = { arguments in

@@ -141,6 +141,16 @@ def listed_keys():
     return found
 
 
+def quota_of(user):
+    """How many bytes the kernel counts against a user for keys."""
+    with open("/proc/key-users") as stream:
+        for line in stream:
+            words = line.replace("/", " ").split()
+            if words[0] == "%d:" % user:
+                return int(words[6])
+    return 0
+
+
 def look_at_keys():
     """Both; what is in no keyring of ours gets a second to be freed by the kernel."""
     end = time.monotonic() + 1

@@ -28,8 +28,7 @@ extension Session {
                 Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag, backend),
                 try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
             ] + (remains.count > 0 ? [Self.unfinished(remains)] : [])
-                + Self.orders(try core.orderRecordDamage())
-                + Self.hostProtections(sessionBus: bus)
+                + Self.orders(try core.orderRecordDamage()) + Self.hostProtections(sessionBus: bus)
         }
     }
 

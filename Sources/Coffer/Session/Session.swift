@@ -109,9 +109,10 @@ public final class Session: Sendable {
         }
     }
 
-    /// Opens a home and nothing else: an order that waits to be carried out still waits.
+    /// Opens a home and nothing else: an order that waits to be carried out still waits. `forOrders`, the
+    /// keybag may be damaged.
     static func openCore(
-        at location: HomeLocation, time: TimeSource, interaction: KeyringInteraction
+        at location: HomeLocation, time: TimeSource, interaction: KeyringInteraction, forOrders: Bool = false
     ) throws(CofferError) -> SessionCore {
         try Wiper.finishInterrupted(at: location, time: time)
         let home = try Home.openDirectory(location, interaction: interaction)
@@ -122,7 +123,7 @@ public final class Session: Sendable {
         guard try home.state()?.vaultID == device.vaultID else {
             throw CofferError(.foreign, "The vault in \(location.path) belongs to another home.")
         }
-        return try SessionCore(home: home, device: device, time: time)
+        return try SessionCore(home: home, device: device, time: time, forOrders: forOrders)
     }
 
     /// Unwraps the class keys. A home without a passcode needs none; one given is then ignored.

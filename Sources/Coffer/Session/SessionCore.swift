@@ -29,36 +29,47 @@ final class SessionCore: Sendable {
     /// Stores outside of this library, which close before a wipe is done.
     let registered = Mutex<[RegisteredStore]>([])
 
-    init(home: Home, device: DeviceRecord, time: TimeSource) throws(CofferError) {
+    /// The core of a vault. `forOrders`, a keybag that cannot be read is none: an order needs no class key.
+    init(
+        home: Home, device: DeviceRecord, time: TimeSource, forOrders: Bool = false
+    ) throws(CofferError) {
         let home = try home.bound(to: device.vaultID)
         self.home = home
         self.device = device
         self.time = time
         keyring = VaultKeyring(home: home, device: device)
         let vault = try home.openVault()
-        let keybag = try home.checkingState { () throws(CofferError) in
-            try Self.readKeybag(device: device, in: vault)
+        let inactivity = try home.checkingState { () throws(CofferError) in
+            do throws(CofferError) {
+                return try Self.readKeybag(device: device, in: vault).inactivity
+            } catch {
+                guard forOrders else { throw error }
+                return nil
+            }
         }
-        let heldKeys = HeldKeys(vaultID: device.vaultID, inactivity: keybag.inactivity, time: time)
+        let heldKeys = HeldKeys(vaultID: device.vaultID, inactivity: inactivity, time: time)
         self.heldKeys = heldKeys
-        inactivity = keybag.inactivity
+        self.inactivity = inactivity
         let hub = EventHub()
         self.hub = hub
-        let keys = KeyRoom(time: time, inactivity: keybag.inactivity.map { .seconds($0) }, hub: hub) {
+        let keys = KeyRoom(time: time, inactivity: inactivity.map { .seconds($0) }, hub: hub) {
             heldKeys.noteUse($0, $1)
         }
         self.keys = keys
         let volatileTokens = VolatileTokens(
-            vaultID: device.vaultID, timeout: keybag.inactivity, keys: keys, boot: time.bootIdentifier)
+            vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: time.bootIdentifier)
         self.volatileTokens = volatileTokens
         let (tickets, ownWaiting) = (tickets, ownWaiting)
-        hub.observe { event in
-            if event.kind.dropsKeys { volatileTokens.clear() }
+        // Weakly: the tokens know the room of the keys, and that knows the hub.
+        hub.observe { [weak volatileTokens] event in
+            if event.kind.dropsKeys { volatileTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
             tickets.clear()
             ownWaiting.clear()
         }
-        hub.observeLosses(while: self) { classes in volatileTokens.clear(classes) }
+        hub.observeLosses(while: volatileTokens) { [weak volatileTokens] classes in
+            volatileTokens?.clear(classes)
+        }
         OpenSessions.add(self)
     }
 

@@ -36,11 +36,23 @@ extension Wiper {
                 findings.note(what, remainsBecause: error)
             }
         }
-        guard (try? home.directory.status(of: Home.usersName))?.kind == .symbolicLink else { return }
-        findings.note(
-            "the users' namespaces",
-            remainsBecause: CofferError(
-                .refused, "\(home.path.pushing(Home.usersName)) is a link: not touched."))
+        noteLinks(&findings)
+    }
+
+    /// Names the links where namespaces may be: nobody follows them.
+    private func noteLinks(_ findings: inout WipeFindings) {
+        if (try? home.directory.status(of: Home.usersName))?.kind == .symbolicLink {
+            findings.note(
+                "the users' namespaces",
+                remainsBecause: CofferError(
+                    .refused, "\(home.path.pushing(Home.usersName)) is a link: not touched."))
+        }
+        guard let users = try? home.directory.openClosed(Home.usersName), let names = try? users.names()
+        else { return }
+        for name in names where (try? users.status(of: name))?.kind == .symbolicLink {
+            findings.unproved.append(
+                "what \(Home.usersName)/\(name) points to: it is a link, which is not followed")
+        }
     }
 
     /// The directories that may be namespaces.

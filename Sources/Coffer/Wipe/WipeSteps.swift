@@ -80,7 +80,11 @@ extension Wiper {
         guard let vault = openedVault() else { return }
         var keys: [FilePath] = []
         for name in Self.keyFiles {
-            guard (try? vault.directory.status(of: name))??.kind == .regular else { continue }
+            let kind = (try? vault.directory.status(of: name))??.kind
+            if kind == .symbolicLink {
+                findings.unproved.append("what \(name) pointed to: it was a link, which is not followed")
+            }
+            guard kind == .regular else { continue }
             keys.append(name)
             do throws(CofferError) {
                 try vault.directory.overwrite(name, flushing: false)

@@ -42,10 +42,23 @@ package struct KernelKey: Sendable, Equatable {
     }
 
     /// Has the kernel drop the key at once, wherever it is linked.
+    ///
+    /// It is taken out of the user keyring first: a link that the kernel's collector removes instead counts
+    /// against the user's quota until a reboot, and after a thousand locks nothing could be held any more.
     package func invalidate() throws(CofferError) {
-        guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(number), 0, 0, 0) == 0 else {
-            throw Errno.failure("remove from the kernel keyring", nil)
-        }
+        let isOut = isLinked && KernelKeyring.unlink(number, from: Int(KEY_SPEC_USER_KEYRING))
+        guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(number), 0, 0, 0) == 0 || isOut && Errno.current == ENOKEY
+        else { throw Errno.failure("remove from the kernel keyring", nil) }
+    }
+
+    /// Whether the user keyring has this very key under its description: the kernel takes out by description,
+    /// and what came after this key is to stay.
+    private var isLinked: Bool {
+        guard let label else { return false }
+        let (type, name) = (
+            String(decoding: label.type, as: UTF8.self), String(decoding: label.name, as: UTF8.self)
+        )
+        return (try? KernelKeyring.find(name, type: type, in: Int(KEY_SPEC_USER_KEYRING))) == number
     }
 
     /// Removes the key by every way that there is: where it may not be invalidated, it is revoked, which

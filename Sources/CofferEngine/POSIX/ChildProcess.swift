@@ -144,23 +144,19 @@ package enum ChildProcess {
         return clinux_exit_code(result)
     }
 
-    /// Calls `body` with attributes for a child with no signal blocked, or ignored by us. A child starts with
-    /// the mask of the thread that makes it, and the threads of a dispatch queue block every signal: it would
-    /// not heed a terminal's interrupt.
+    /// Calls `body` with attributes for a child with no signal blocked. A child starts with the mask of the
+    /// thread that makes it, and the threads of a dispatch queue block every signal: it would not heed a
+    /// terminal's interrupt.
     private static func withSignalsUnblocked(
         _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32
     ) -> Int32 {
         var attributes = posix_spawnattr_t()
         var none = sigset_t()
-        var ignored = sigset_t()
         unsafe posix_spawnattr_init(&attributes)
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe sigemptyset(&ignored)
-        unsafe sigaddset(&ignored, SIGXFSZ)
-        unsafe posix_spawnattr_setsigdefault(&attributes, &ignored)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         return unsafe body(&attributes)
     }
 }

@@ -5,14 +5,14 @@ import CLinux
 /// What a process that holds secrets sets first thing in `main`.
 package enum ProcessHardening {
     /// Switches core dumps and tracing by the same user off, and gives fatal signals their default action: a
-    /// crash handler would print registers and memory.
+    /// crash handler would print registers and memory. A limit on the size of files is an error of the write
+    /// that meets it, not the end of the process.
     package static func apply() throws(CofferError) {
         try occupyStandardStreams()
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT] {
             clinux_default_signal(signal)
         }
-        // A limit on the size of files is an error of the call that meets it, and no end of the program.
-        clinux_ignore_signal(SIGXFSZ)
+        clinux_survive_signal(SIGXFSZ)
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0,
             clinux_prctl(PR_SET_DUMPABLE, 0) == 0

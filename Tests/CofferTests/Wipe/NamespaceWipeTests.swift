@@ -100,4 +100,18 @@ import Testing
         #expect(try other.everything() == before)
         _ = try await Session.wipe(at: other.location)
     }
+
+    @Test("A link in the place of a namespace is not followed, stops nothing else and is named")
+    func link() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        _ = try await namespaces(of: home, ["ada", "bob"])
+        let (ada, moved) = (try path("ada", of: home), home.scratch.path(of: "moved"))
+        try manager.moveItem(atPath: ada, toPath: moved)
+        try manager.createSymbolicLink(atPath: ada, withDestinationPath: moved)
+        let receipt = try await session.wipe()
+        #expect(receipt.unproved.contains { $0.contains("users/") && $0.contains("link") })
+        #expect(manager.fileExists(atPath: moved + "/vault/keybag"))
+        #expect(try keys(in: home).isEmpty)
+    }
 }

@@ -85,6 +85,18 @@ import Testing
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
     }
 
+    @Test("What a link in the place of a key file points to is not touched, and the receipt says so")
+    func linkedKey() async throws {
+        let (home, _) = try await filled()
+        let (keybag, moved) = (home.path("keybag").string, home.scratch.path(of: "moved"))
+        try manager.moveItem(atPath: keybag, toPath: moved)
+        try manager.createSymbolicLink(atPath: keybag, withDestinationPath: moved)
+        let receipt = try await Session.wipe(at: home.location)
+        #expect(receipt.unproved.contains { $0.contains("keybag") && $0.contains("link") })
+        #expect(manager.fileExists(atPath: moved))
+        #expect(!manager.fileExists(atPath: home.homePath("vault").string))
+    }
+
     @Test(
         "Whatever became of a file of the vault, everything goes and no link is followed",
         arguments: ["device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "files", "orders"])

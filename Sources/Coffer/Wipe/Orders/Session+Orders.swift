@@ -44,7 +44,8 @@ extension Session {
         interaction: KeyringInteraction = .forbidden
     ) async throws(CofferError) -> OrderOutcome {
         try await BlockingWork.run { _ throws(CofferError) in
-            let core = try Session.openCore(at: location, time: time, interaction: interaction)
+            let core = try Session.openCore(
+                at: location, time: time, interaction: interaction, forOrders: true)
             return try core.carryOut(core.verify(order))
         }
     }

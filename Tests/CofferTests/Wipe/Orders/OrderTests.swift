@@ -28,6 +28,25 @@ import Testing
         #expect(await scene.refusal(of: bytes) == .wiped)
     }
 
+    @Test("An order needs no keybag that can be read: carried out, and refused when it is not for this vault")
+    func withoutKeybag() async throws {
+        let scene = try await OrderScene.make()
+        try Data([1, 2, 3]).write(to: URL(filePath: scene.home.path("keybag").string))
+        #expect(await refusal { _ = try await scene.home.open() }?.code == .corrupt)
+        func carryOut(_ bytes: [UInt8]) async throws -> OrderOutcome {
+            try await Session.carryOut(
+                UnverifiedWipeOrder.read(bytes), at: scene.home.location, time: scene.clock.source)
+        }
+        let foreign = try scene.order(target: .vault(UUID()))
+        #expect(await refusal { _ = try await carryOut(foreign) }?.code == .orderForeign)
+        guard case .wiped(let receipt) = try await carryOut(scene.order()) else {
+            Issue.record("no receipt")
+            return
+        }
+        #expect(receipt.failures.isEmpty)
+        #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
+    }
+
     @Test("An order for the device wipes; without a machine id there is none", .enabled(if: isIdentified))
     func device() async throws {
         let scene = try await OrderScene.make()

@@ -116,7 +116,8 @@ static inline void clinux_set_default_stack(unsigned long size) {
 // SIG_DFL is a cast macro.
 static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }
 
-// A handler that does nothing: the call that the signal is about fails, and programs that are started have the default.
+// A handler that does nothing: the call that the signal is about fails, and programs that are started have
+// the default.
 static inline void clinux_nothing(int number) { (void)number; }
 static inline void clinux_survive_signal(int number) {
     struct sigaction action;

@@ -7,7 +7,7 @@ import TestSupport
 struct WipeDisturbedCommandTests {
     private let manager = FileManager.default
 
-    /// What is left of a home after a wipe.
+    /// Returns what is left of a home after a wipe.
     private func left(_ home: CommandHome) throws -> [String] {
         try manager.subpathsOfDirectory(atPath: home.path).sorted()
     }

@@ -293,7 +293,7 @@ struct WipeOrderTests {
             #expect(run.code == code && run.errorCode == (policy == nil ? "inputOutput" : "tokenRevoked"))
             #expect(try home.status()["state"] as? String == state)
             guard state == "unlocked" else { continue }
-            // What the grant stood for, and nothing else.
+            // Everything the grant stood for, and nothing else.
             #expect(try home("token", "get", "s", "a").code == (policy == "wipe" ? 3 : 0))
             #expect(try home("token", "get", "s", "b").code == 0)
         }

@@ -8,7 +8,7 @@ struct ByteTextTests {
 
     @Test func anAccentHidesNoByte() {
         let name = "file:/a?\(accent)vfs=unix"
-        // What Swift's characters make of it, and why they are not asked.
+        // Swift's characters miss it, which is why they are not asked.
         #expect(!name.contains("?"))
         #expect(name.parts(between: "?") == ["file:/a", "\(accent)vfs=unix"])
         #expect(!".tmp-\(accent)".hasPrefix(".tmp-"))

@@ -31,7 +31,7 @@ struct ForkAgent {
         guard let probe = ShapeProbe.open(lease.uri(for: path), .main, after: sql) else {
             throw CofferError(.internalFailure, "The database does not open.")
         }
-        // Whatever is fetched ahead is there now.
+        // Anything that is fetched ahead is there now.
         try seal(probe, page: 1)
         let done = Pipe()
         let child = forked()

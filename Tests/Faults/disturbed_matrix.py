@@ -485,7 +485,7 @@ class Trial:
         return path == "run/coffer" or path.startswith("run/coffer/")
 
     def require_untouched(self, allowed=()):
-        """Nothing of the home has changed but these files; whoever comes by may remove a dead viewer's copy, or try to."""
+        """Nothing of the home has changed but these files; any command may remove a dead viewer's copy, or try to."""
         def watched(path):
             if path == self.damaged_path and self.after.files.get(path) == self.sound:
                 return False  # a record of which one half was damaged, made whole from the other

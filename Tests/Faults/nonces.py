@@ -209,7 +209,7 @@ def records(log):
 
 
 def pages(log, format, ledger):
-    """The pages that were written to a database, its journal and its WAL; gives how many clones sealed some.
+    """The pages that were written to a database, its journal and its WAL; returns how many clones sealed some.
 
     What is sealed after a fork has a nonce of its own even where both processes seal the same: the same nonce in both
     came out of memory that they share.

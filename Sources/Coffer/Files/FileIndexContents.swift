@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// What the bytes of an index say.
+/// The contents of an index, read from its bytes.
 struct FileIndexContents: Sendable {
     static let headSize = 32
     /// Where the frames of version 2 begin. Those of version 1, which has no commit, follow the head.
@@ -76,7 +76,7 @@ struct FileIndexContents: Sendable {
     private mutating func read(
         _ bytes: [UInt8], upTo commit: FileIndexCommit?, key: borrowing SymmetricKey
     ) throws(CofferError) {
-        // What the next frame may hang on: more than one only behind a damaged one.
+        // The tags that the next frame may follow: more than one only behind a damaged frame.
         var hooks = [Self.noTag]
         var isComplete = commit.map { $0.end == end && $0.lastTag == lastTag } ?? true
         while end < Int64(bytes.count) {

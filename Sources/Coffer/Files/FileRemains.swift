@@ -2,14 +2,14 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// What interrupted commands left of files in the store's directory, and nobody works on any more.
+/// The remains of files that interrupted commands left in the store's directory and nobody works on any more.
 struct FileRemains: Equatable {
     var count = 0
     var bytes: Int64 = 0
 }
 
 extension FileStore {
-    /// What of it there is. Changes nothing.
+    /// Returns the remains in the directory. Changes nothing.
     func remains() throws(CofferError) -> FileRemains {
         let directory = try openDirectory()
         var remains = FileRemains()

@@ -5,7 +5,7 @@ import SystemPackage
 
 /// A new content for a file that there is. The new container is written beside the old one and takes its
 /// place by one exchange of names; the index, which names the content that counts, is changed just before.
-/// After a crash in between, the new container is whole and the index means it: the next cleaning gives it
+/// After a crash in between, the new container is whole and the index names it: the next cleaning moves it to
 /// its name. The old one goes last, with its wrapped keys overwritten.
 extension FileStore {
     /// Replaces the content that `old` read by what `source` holds.
@@ -59,7 +59,7 @@ extension FileStore {
             return
         }
         try directory.sync()
-        // What fails here is done by the next cleaning.
+        // If this fails, the next cleaning does it.
         _ = try? Self.removeContainer(id.temporaryName, in: directory)
     }
 

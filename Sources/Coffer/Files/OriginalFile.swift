@@ -36,7 +36,7 @@ struct OriginalFile: ~Copyable {
 
     /// Removes the file unless it was changed or replaced since, or somebody may still write to it.
     ///
-    /// Where the kernel gives leases, writers wait from before the comparison until the file is gone; those
+    /// Where the kernel grants leases, writers wait from before the comparison until the file is gone; those
     /// that come then find no name any more. The file is first renamed, and looked at again, so that nothing
     /// that took its name in between is removed in its place.
     consuming func remove(_ source: borrowing Descriptor) throws(CofferError) {
@@ -76,7 +76,7 @@ struct OriginalFile: ~Copyable {
         return FilePath(root: nil, [component])
     }
 
-    /// Gives the file its name again, unless there is another of that name by now.
+    /// Puts the file back under its name, unless there is another of that name by now.
     private func putBack(_ aside: FilePath, after error: CofferError) -> CofferError {
         do throws(CofferError) {
             try directory.renameWithoutReplacing(aside, to: name)

@@ -48,7 +48,7 @@ struct AttemptCounter {
         }
         guard isRight else {
             attempts.isPending = false
-            // What cannot be recorded stays pending: the next attempt compares it again.
+            // An attempt that cannot be recorded stays pending: the next one compares it again.
             _ = try? write(attempts, over: counted, key: key, in: vault)
             guard attempts.left > 0 else { return true }
             throw wrong(attempts)

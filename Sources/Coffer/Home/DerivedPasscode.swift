@@ -4,7 +4,7 @@ import CofferCrypto
 /// A passcode after its derivation, with all that its evaluation needs. Nothing here says whether it is
 /// right.
 final class DerivedPasscode: Sendable {
-    /// What it was derived with.
+    /// The parameters of the derivation.
     let parameters: Keybag.PasscodeParameters
     /// Equal for the same passcode and salt. It comes from a key that takes the full Argon2id, so it is no
     /// shortcut for who guesses.

@@ -91,7 +91,7 @@ final class Home: Sendable {
             let entry = FilePath(root: nil, [name])
             let old = try base.status(of: entry)?.permissions
             let home = try forWiping(base.openClosed(entry), location)
-            // What turns out to be no home keeps its mode.
+            // A directory that turns out to be no home keeps its mode.
             guard WipeTarget(home).isVault else {
                 if let old { try? home.directory.setPermissions(old) }
                 throw missing(location.path)

@@ -27,8 +27,8 @@ struct Keybag {
     }
 
     var passcode: PasscodeParameters?
-    /// What the tag of an attempt's passcode is compared with: see ``DerivedPasscode``. `nil` without a
-    /// passcode, and where an earlier release wrote the keybag.
+    /// The tag that the tag of an attempt's passcode is compared with: see ``DerivedPasscode``. `nil` without
+    /// a passcode, and where an earlier release wrote the keybag.
     var passcodeTag: [UInt8]?
     var policy: PasscodePolicy
     var delaysAttempts: Bool

@@ -1,4 +1,4 @@
-/// What a passcode is made of, counted over its UTF-8 where it lies: no part of it is copied.
+/// The composition of a passcode, counted over its UTF-8 in place: no part of it is copied.
 ///
 /// A character is what a reader takes for one, an extended grapheme cluster of Unicode (UAX 29). Each part
 /// that is no UTF-8 is one character, and neither a letter nor a digit.
@@ -29,7 +29,7 @@ struct PasscodeCharacters {
                 start = bytes.count
             } catch {
                 let bad = start + error.byteOffsets.lowerBound..<start + error.byteOffsets.upperBound
-                // What comes before it is valid.
+                // The bytes before it are valid.
                 if let good = try? UTF8Span(validating: bytes.extracting(start..<bad.lowerBound)) {
                     add(good, of: bytes, at: start)
                 }

@@ -8,9 +8,9 @@ struct EmergencyLock {
     private var failures: [CofferError] = []
     private var left: [[UInt8]] = []
 
-    /// Every name in the kernel keyring that Coffer gives begins like this. Names are compared byte by byte.
+    /// The start of every name that Coffer uses in the kernel keyring. Names are compared byte by byte.
     private static let prefix = Array("coffer:".utf8)
-    /// What a lock leaves, by what the names end with.
+    /// The ends of the names of the keys that a lock leaves.
     private static let kept = ProtectionClass.allCases.filter { !$0.dropsOnLock }.map { Array($0.name.utf8) }
     private static let uuidSize = 36
 
@@ -70,7 +70,7 @@ struct EmergencyLock {
         }
     }
 
-    /// What opening the home does beside: finishes a wipe that was interrupted, removes views of dead owners.
+    /// Does what opening the home also does: finishes an interrupted wipe and removes views of dead owners.
     private mutating func tidy(_ location: HomeLocation, _ hints: VaultHints) {
         do throws(CofferError) {
             if hints.isUnfinished { try Wiper.finishInterrupted(at: location, time: .system) }

@@ -57,7 +57,7 @@ final class HeldKeys: Sendable {
         }
     }
 
-    /// What is held of a vault, and until when.
+    /// The keys held of a vault, and until when.
     struct Taken {
         var keys: [ProtectionClass: ClassKey] = [:]
         var terms: [ProtectionClass: HeldTerm] = [:]

@@ -112,7 +112,7 @@ final class KeyRoom: Sendable {
     /// Counts locks from outside. Keys that come from work which began under another number stay out.
     var locks: Int { state.withLock { $0.locks } }
 
-    /// What long work remembers when it begins, for ``hasLost(since:only:)``. Ask before taking a key.
+    /// The mark that long work takes when it begins, for ``hasLost(since:only:)``. Ask before taking a key.
     var mark: KeyMark {
         dropIdleKeys(time.sinceBoot())
         return state.withLock { $0.mark }

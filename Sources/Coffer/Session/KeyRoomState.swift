@@ -1,7 +1,7 @@
 import CofferBase
 import CofferCrypto
 
-/// What long work compares: how often the key of each class went, and was used.
+/// A mark that long work compares: how often the key of each class was dropped, and used.
 struct KeyMark: Sendable {
     /// By the class's number.
     fileprivate var losses = [Int](repeating: 0, count: Self.size)
@@ -25,7 +25,7 @@ struct KeyMark: Sendable {
 }
 
 extension KeyRoom {
-    /// What is to be told of keys that went.
+    /// The report of keys that were dropped.
     enum Loss {
         case event(SessionEvent)
         /// Some classes lost their keys, and the session is unlocked still.
@@ -43,7 +43,7 @@ extension KeyRoom {
         var nextEnd: Duration? { [idleEnd, end].compactMap(\.self).min() }
     }
 
-    /// What the room holds.
+    /// The contents of the room.
     struct State {
         var held: [ProtectionClass: Held] = [:]
         /// Classes of the vault without a key here, while others have theirs.

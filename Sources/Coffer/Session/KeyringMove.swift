@@ -1,4 +1,4 @@
-/// What ``Session/moveKeyring(to:passcode:)`` did.
+/// The result of ``Session/moveKeyring(to:passcode:)``.
 public struct KeyringMove: Sendable, Equatable {
     /// Where the device key and the tokens were.
     public let from: KeyringBackend

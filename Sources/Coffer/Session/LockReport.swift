@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// What a lock did that opened nothing: see ``Session/lock(at:)``.
+/// The result of a lock that opens nothing: see ``Session/lock(at:)``.
 public struct LockReport: Sendable {
     /// The vault that was locked; `nil`: every vault of this user.
     public let vaultID: VaultID?
@@ -8,6 +8,6 @@ public struct LockReport: Sendable {
     /// How many keys, and rings of volatile tokens, the kernel keyring had of it.
     public let removed: Int
 
-    /// What failed on the way. None of it is known to have kept a key.
+    /// The errors met on the way. None of them is known to have kept a key.
     public let failures: [CofferError]
 }

@@ -16,9 +16,9 @@ final class SessionCore: Sendable {
     let keyring: VaultKeyring
     /// Where the sealed tokens are that are never stored.
     let volatileTokens: VolatileTokens
-    /// What proves, after a lock, that a value continues the stored one.
+    /// The proofs, kept past a lock, that a value continues the stored one.
     let tickets = ReplacementTickets()
-    /// What this session stored while locked.
+    /// The values that this session stored while locked.
     let ownWaiting = OwnWaitingTokens()
     /// Seconds without use until the vault locks, as when it was opened.
     let inactivity: Int?

@@ -24,7 +24,7 @@ public struct SessionEvent: Sendable, Hashable {
     /// Why; `nil` for what was asked of the vault itself.
     public let reason: LockReason?
 
-    /// What the revocation led to; with ``Kind/revocationHandled`` alone.
+    /// The result of the revocation; with ``Kind/revocationHandled`` alone.
     public let revocation: RevocationResult?
 
     /// An event, as a test expects it.

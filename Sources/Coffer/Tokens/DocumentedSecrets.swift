@@ -2,8 +2,8 @@ public import CofferBase
 public import CofferCrypto
 import CofferEngine
 
-/// What the documented schemes need kept: the UUID of a documented key, and the random string of a device key
-/// with its parameters. Each stands among the vault's tokens, so the lock and the class hold for it; none
+/// The secrets of the documented schemes: the UUID of a documented key, and the random string of a device key
+/// with its parameters. The vault keeps each among its tokens, so the lock and the class hold for it; none
 /// leaves the device.
 ///
 /// None is ever made because one could not be read: making one is a call of its own, and refused where one of
@@ -161,6 +161,6 @@ public struct DocumentedSecrets: Sendable {
 }
 
 extension Session {
-    /// What the documented schemes keep in this vault.
+    /// The secrets that the documented schemes keep in this vault.
     public var documentedSecrets: DocumentedSecrets { DocumentedSecrets(tokens: tokens) }
 }

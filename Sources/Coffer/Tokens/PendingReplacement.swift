@@ -5,7 +5,7 @@ import CofferEngine
 public struct PendingReplacement: Sendable, Equatable {
     /// Its number in the order of storing.
     public let number: UInt64
-    /// What it says of itself; its version is 0. Nobody vouches for any of it.
+    /// The value's own description; its version is 0. Nobody vouches for any of it.
     public let info: TokenInfo
 }
 

@@ -4,16 +4,16 @@ import CofferEngine
 
 /// Stores what came while locked, one value after the other, under the home's lock.
 ///
-/// What is in the inbox was sealed to a public key, so it says nothing of who put it there. Under a name that
+/// A value in the inbox was sealed to a public key, so it says nothing of who put it there. Under a name that
 /// has no value it is stored and marked; over a value only with proof that its sender had read or written
-/// that value. What cannot prove it is set aside until somebody accepts or rejects it.
+/// that value. A value without that proof is set aside until somebody accepts or rejects it.
 struct TokenFold {
-    /// What is stored under a name.
+    /// The value stored under a name.
     private enum Current {
         case absent
         /// Its class is locked.
         case locked
-        /// What there is cannot be read, so nothing can continue it.
+        /// The stored value cannot be read, so nothing can continue it.
         case unreadable
         case stored(version: UInt64, ticket: ReplacementTicket, isStoredWhileLocked: Bool)
     }

@@ -1,8 +1,8 @@
 public import CofferBase
 import CofferCrypto
 
-/// What a token is found by: the service it is for, the account, and its kind. Compared byte for byte: names
-/// that only look the same, such as "é" in one and in two code points, are two names.
+/// The name of a token: the service it is for, the account, and its kind. Compared byte for byte: names that
+/// only look the same, such as "é" in one and in two code points, are two names.
 public struct TokenID: Sendable, Hashable {
     /// The service, such as a host name. 1 to 1024 bytes of UTF-8.
     public let service: String

@@ -22,7 +22,7 @@ struct TokenInbox {
     let home: Home
     let device: DeviceRecord
 
-    /// What becomes of an entry next: the prefix of its file's name.
+    /// The state of an entry: the prefix of its file's name.
     enum State: String, CaseIterable {
         case waiting = ""
         case unconfirmed = "unconfirmed-"

@@ -3,14 +3,14 @@ import CofferEngine
 
 /// Every token that can be read, and those that cannot.
 public struct TokenListing: Sendable, Equatable {
-    /// What is known of those that can be read, in the order of ``TokenVault/list()``.
+    /// The descriptions of those that can be read, in the order of ``TokenVault/list()``.
     public let tokens: [TokenInfo]
     /// Those that cannot. They stay where they are until somebody removes the token of their name.
     public let damaged: [UnreadableToken]
 }
 
 extension TokenVault {
-    /// What is known of every token, without values: one that is damaged hides no other.
+    /// Returns the description of every token, without values: one that is damaged hides no other.
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the keyring itself is
     ///   damaged.

@@ -184,8 +184,8 @@ public final class TokenVault: Sendable {
         }
     }
 
-    /// What is known of every token, without values, ordered by the bytes of service and account, then by
-    /// kind.
+    /// Returns the description of every token, without values, ordered by the bytes of service and account,
+    /// then by kind.
     ///
     /// - Throws: `locked` when any of them cannot be read now; `corrupt` when any is damaged: ``listing()``
     ///   leaves those out; `wiped`.

@@ -44,7 +44,7 @@ final class VolatileTokens: Keyring {
 
     func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
         try keyring.apply(changes)
-        // What a lock has just cleared does not come back.
+        // Tokens that a lock has just cleared do not come back.
         for (name, change) in changes {
             guard case .put(let envelope) = change,
                 try key(TokenEnvelope.decode(envelope).protection) == nil

@@ -72,7 +72,7 @@ extension SessionCore {
         try fold.finish(in: vault)
     }
 
-    /// What waits under a name, or waits for somebody to accept it, under the home's lock.
+    /// Returns the values that wait under a name, or wait for somebody to accept them, under the home's lock.
     func entries(
         _ state: TokenInbox.State, of name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> [TokenInbox.Entry] {

@@ -49,9 +49,9 @@ extension Session {
     /// Erases this vault, or a part of it: see ``WipeReceipt``. Works while locked and cannot be undone.
     /// Every session of this process on the vault forgets what it holds.
     ///
-    /// What fails stops nothing else: the wipe goes on, and the error names what is provably still there.
-    /// Where the home's lock is held for ten seconds, it goes on without. Where the disk takes no change,
-    /// what is in memory and in keyrings goes all the same, and the error says so.
+    /// A failure stops nothing else: the wipe goes on, and the error names what is provably still there.
+    /// Where the home's lock is held for ten seconds, the wipe goes on without it. Where the disk takes no
+    /// change, what is in memory and in keyrings goes all the same, and the error says so.
     ///
     /// - Parameters:
     ///   - scope: What of it is erased.

@@ -1,12 +1,12 @@
 import CofferBase
 
-/// What a wipe has met so far: it goes on past what fails, and says all of it at the end.
+/// The findings of a wipe so far: it goes on past failures, and reports all of them at the end.
 struct WipeFindings {
     /// How much of each kind was removed.
     var removed: [String: Int] = [:]
-    /// What cannot be proved to be gone.
+    /// The things that cannot be proved to be gone.
     var unproved: [String] = []
-    /// What is provably still there, and why.
+    /// The things that are provably still there, and why.
     private(set) var remaining: [(what: String, why: CofferError)] = []
 
     /// Notes that something is provably still there.
@@ -23,7 +23,7 @@ struct WipeFindings {
 
     var failures: [String] { remaining.map { "\($0.what): \($0.why.message)" } }
 
-    /// What the wipe ends with when anything is left; of several errors the first has the say.
+    /// The error that the wipe ends with when anything is left: of several, the first decides.
     var failure: CofferError? {
         guard let first = remaining.first else { return nil }
         return CofferError(

@@ -8,14 +8,14 @@ extension Wiper {
     /// How long a namespace's lock is waited for, where others wait for their turn.
     private static let shortDeadline = Duration.seconds(1)
 
-    /// Writes every namespace's tombstone, drops its keys from memory and destroys them; gives the vaults'
+    /// Writes every namespace's tombstone, drops its keys from memory and destroys them; returns the vaults'
     /// ids by the names of the directories.
     func destroyKeysOfNamespaces(
         reason: String, _ findings: inout WipeFindings
     ) -> [FilePath: [VaultID]] {
         var known: [FilePath: [VaultID]] = [:]
         for name in namespaceNames(&findings) {
-            // What cannot be opened is said when its data is to go.
+            // A namespace that cannot be opened is reported when its data is to go.
             guard let wiper = try? inside(name) else { continue }
             known[name] = wiper.destroyOwnKeys(reason: reason, &findings)
         }
@@ -96,7 +96,7 @@ extension Wiper {
         Wiper(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
     }
 
-    /// Its tombstone and its keys, where it has a vault; gives what may be the vault's ids.
+    /// Writes its tombstone and destroys its keys, where it has a vault; returns what may be the vault's ids.
     private func destroyOwnKeys(reason: String, _ findings: inout WipeFindings) -> [VaultID] {
         let ids = try? home.insisting(within: Self.shortDeadline) { (_) throws(CofferError) in
             let target = WipeTarget(home)

@@ -27,7 +27,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public private(set) var removed: [String: Int]
     /// What cannot be proved to be gone.
     public private(set) var unproved: [String]
-    /// What is provably still there, and why: none when the wipe is complete.
+    /// The things that are provably still there, and why: none when the wipe is complete.
     public private(set) var failures: [String]
 
     init(

@@ -3,7 +3,7 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// What comes after the tombstone. Nothing here throws: what fails is noted, and the next thing is done.
+/// The steps after the tombstone. Nothing here throws: a failure is noted, and the next step is taken.
 extension Wiper {
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
@@ -127,7 +127,7 @@ extension Wiper {
         var errors: [CofferError] = []
         for _ in 0..<Self.tries {
             errors = emptyVault(&findings)
-            // Whoever holds the lock may have put something in meanwhile.
+            // The process that holds the lock may have put something in meanwhile.
             guard errors.isEmpty, (try? home.directory.status(of: Home.vaultName)) != nil else { break }
         }
         guard let status = try? home.directory.status(of: Home.vaultName) else { return }
@@ -203,7 +203,7 @@ extension Wiper {
 
     // MARK: Proof
 
-    /// What is in keyrings goes last, since the desktop's may not answer; nothing opens it any more.
+    /// Items in keyrings go last, since the desktop's may not answer; nothing opens them any more.
     private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
         for vaultID in ids {
             if let left = removeItems(of: vaultID, &findings) { findings.unproved.append(left) }
@@ -216,7 +216,7 @@ extension Wiper {
             "keys in the kernel keyring and view copies: nothing in the home told the vault's id")
     }
 
-    /// Removes what the vault has in the Secret Service; gives what to say when something remains there.
+    /// Removes what the vault has in the Secret Service; returns what to say when something remains there.
     private func removeItems(of vaultID: VaultID, _ findings: inout WipeFindings) -> String? {
         let remains = KeyringRemains(home: home)
         let next = "the next command on the home tries again"
@@ -230,7 +230,7 @@ extension Wiper {
         }
     }
 
-    /// Kept beside the tombstone for whoever asks later; a full disk does not stop the wipe.
+    /// Keeps the receipt beside the tombstone for later questions; a full disk does not stop the wipe.
     func keep(_ receipt: WipeReceipt) {
         guard let bytes = try? receipt.json else { return }
         try? home.directory.removeTemporaries()

@@ -3,7 +3,7 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// What a home still tells of the vault in it, for a wipe that needs nothing readable.
+/// The traces of the vault that a home still has, for a wipe that needs nothing readable.
 ///
 /// The ids are hints that nothing vouches for: enough to remove by name what bears them, keys in the kernel
 /// keyring and view copies, and for nothing else.
@@ -12,7 +12,7 @@ struct WipeTarget {
     let state: HomeState?
     /// Why it cannot; `nil` also where there is none.
     let damage: CofferError?
-    /// What may be the vault's id, the state's first.
+    /// The candidates for the vault's id, the state's first.
     private(set) var ids: [VaultID] = []
     /// Whether this is a Coffer home at all: by its state, or by what is in the vault's directory.
     private(set) var isVault: Bool
@@ -70,7 +70,7 @@ struct WipeTarget {
         if found > Self.places.count / 2 { isVault = true }
     }
 
-    /// Takes the ids in a file; gives whether it begins as that file does.
+    /// Takes the ids in a file; returns whether it begins as that file does.
     private mutating func look(at place: Trace, in directory: borrowing Descriptor) -> Bool {
         guard let file = try? directory.open(place.name, .read),
             (try? file.status())?.kind == .regular

@@ -110,7 +110,7 @@ struct FileList: AsyncParsableCommand {
         guard listing.isIndexDamaged else { return }
         let lost = listing.unlisted.map(\.description).joined(separator: ", ")
         Output.message(
-            "coffer: the index of files is damaged: coffer file reindex makes it anew from the containers."
+            "coffer: the index of files is damaged: coffer file reindex rebuilds it from the containers."
                 + (lost.isEmpty ? "" : " Not listed: \(lost)."))
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }

@@ -3,7 +3,7 @@ import CofferBase
 
 /// The tokens as the helpers of other programs see them.
 extension TokenVault {
-    /// What is known of every token that can be read: a damaged one stops no helper that asks for another.
+    /// Returns the description of every token that can be read: a damaged one stops no helper for another.
     func readable() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
         if !listing.damaged.isEmpty {

@@ -24,8 +24,8 @@ package enum KernelKeyring {
     /// Stores `secret` under `description`; the kernel drops it after `timeout` seconds, without one at the
     /// next reboot.
     ///
-    /// What was there is taken out in the same step, not changed: a process that still works on the former
-    /// key changes nothing of this one.
+    /// The call takes the former key out in the same step and does not change it: a process that still works
+    /// on that key changes nothing of this one.
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
     ) throws(CofferError) {

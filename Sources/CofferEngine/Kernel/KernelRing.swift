@@ -34,8 +34,8 @@ package struct KernelRing: Sendable {
     }
 
     private func remove() throws(CofferError) {
-        // What is in it would otherwise stay until the kernel gets round to it. A ring that does not say what
-        // is in it goes all the same.
+        // Its keys would otherwise stay until the kernel gets round to them. A ring that does not list its
+        // keys goes all the same.
         for key in (try? keys()) ?? [] { try? key.remove() }
         try KernelKey(number: number).remove()
     }
@@ -65,11 +65,11 @@ package struct KernelRing: Sendable {
         return removed
     }
 
-    /// What ``removeOfUser(where:)`` did.
+    /// The result of ``removeOfUser(where:)``.
     package struct RemovedKeys: Sendable {
         /// How many keys and rings went.
         package var count = 0
-        /// What the kernel refused.
+        /// The errors of the removals that the kernel refused.
         package var failures: [CofferError] = []
         /// The names that are still there.
         package var left: [[UInt8]] = []

@@ -7,7 +7,7 @@ import COpenSSL
 /// refuses an empty plaintext; here both are as the standard has them.
 package struct SIVCipher: ~Copyable, Sendable {
     package static let tagSize = CMACContext.tagSize
-    /// What the standard allows: 126 strings of associated data beside the plaintext.
+    /// The limit of the standard: 126 strings of associated data beside the plaintext.
     package static let mostStrings = 126
 
     private var mac: CMACContext

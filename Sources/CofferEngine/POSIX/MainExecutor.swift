@@ -15,7 +15,7 @@ package final class MainExecutor: TaskExecutor {
 
     private init() {}
 
-    /// What tasks that belong to no other are to run on; `nil`: the pool.
+    /// The executor for tasks that belong to no other; `nil`: the pool.
     package static var current: (any TaskExecutor)? { running.withLock { $0 } }
 
     /// Runs `body` on this thread, the main one, until it ends the process.

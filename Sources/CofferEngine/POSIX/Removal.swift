@@ -2,7 +2,7 @@ package import CofferBase
 import Glibc
 package import SystemPackage
 
-/// What an erasure does with files and directories whose modes or kinds are not as they should be.
+/// Removal of files and directories whose modes or kinds are not as they should be.
 extension Descriptor {
     /// How many errors one removal tells of.
     private static let mostErrors = 8
@@ -23,7 +23,7 @@ extension Descriptor {
         return directory
     }
 
-    /// Sets the permissions of an entry of this user; gives whether it could. Follows no link.
+    /// Sets the permissions of an entry of this user; returns whether it could. Follows no link.
     package func permitOwner(_ name: FilePath, _ bits: UInt32) -> Bool {
         guard let status = try? status(of: name), status.isOwn, status.kind != .symbolicLink else {
             return false

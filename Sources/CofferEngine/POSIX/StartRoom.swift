@@ -5,7 +5,7 @@ import Glibc
 /// Whether this process has room to work in, looked at before the language's runtime needs it: where memory
 /// runs out, that ends the process by a signal.
 package enum StartRoom {
-    /// What a short command takes beside what is loaded: heap, stacks and guarded pages.
+    /// The memory that a short command takes beside what is loaded: heap, stacks and guarded pages.
     private static let memory = 12 << 20
     /// The least with which it gets to its end at all.
     private static let leastMemory = 6 << 20

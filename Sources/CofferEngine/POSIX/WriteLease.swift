@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 
 extension Descriptor {
-    /// What became of a lease.
+    /// The outcome of asking for a lease.
     package enum Lease: Sendable {
         /// Nobody has the file open for writing; who wants to waits until the lease is given back.
         case held
         /// Somebody has it open for writing, or mapped.
         case hasWriters
-        /// The kernel gives none here: another user's file, or a file system without leases.
+        /// The kernel grants none here: another user's file, or a file system without leases.
         case unavailable
     }
 
@@ -23,6 +23,6 @@ extension Descriptor {
     /// Whether a lease is still held that nobody waits for.
     package var isLeaseUnbroken: Bool { clinux_fcntl(raw, 1025, 0) == CInt(F_RDLCK) }  // F_GETLEASE
 
-    /// Gives the lease back.
+    /// Releases the lease.
     package func releaseLease() { _ = clinux_fcntl(raw, 1024, CLong(F_UNLCK)) }
 }

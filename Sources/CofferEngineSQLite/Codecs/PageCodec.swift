@@ -11,7 +11,7 @@ class PageCodec {
     /// The clear bytes at the start of page 1.
     final let identity: [UInt8]
 
-    /// What authenticates the headers of journals.
+    /// The seal that authenticates the headers of journals.
     final let journalSeal: JournalSeal?
 
     static let clearSize = 16

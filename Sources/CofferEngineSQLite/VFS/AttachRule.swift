@@ -2,7 +2,8 @@ import CofferBase
 
 /// Which databases a connection through the shim may attach: none that SQLite would open through another VFS.
 package enum AttachRule {
-    /// What SQLite documents, and the token of the shim's own. The VFS `unix` knows more, undocumented ones.
+    /// The parameters that SQLite documents, and the shim's own token. The VFS `unix` knows more that are
+    /// undocumented.
     private static let known = [
         "vfs", DatabaseLease.tokenParameter, "mode", "cache", "immutable", "nolock", "psow",
     ]

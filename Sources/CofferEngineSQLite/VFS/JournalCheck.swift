@@ -108,7 +108,7 @@ struct JournalCheck {
         case stop(Verdict)
     }
 
-    /// What stands where a header may follow.
+    /// Returns what stands where a header may follow.
     private func next(at offset: Int64, _ previous: Segment) -> Next {
         let place = (offset + previous.sectorSize - 1) / previous.sectorSize * previous.sectorSize
         guard place + previous.sectorSize <= size else { return .end(place) }
@@ -119,7 +119,7 @@ struct JournalCheck {
         let mark = sector.region.part(0, 8)
         if isSealed {
             let isOwn = JournalSeal.number(in: sector.region).equals(number.region)
-            // What a former transaction left has another number.
+            // The remains of a former transaction have another number.
             guard isAuthentic(at: place) else { return isOwn ? .stop(.damaged) : .end(place) }
         } else if mark.distance(to: JournalRecord.magic) == 1 {
             return .stop(.damaged)
@@ -154,13 +154,13 @@ struct JournalCheck {
         return .goOn(offset)
     }
 
-    /// What was found is damage, when the key is known to be the right one.
+    /// The verdict on a finding: damage when the key is known to be the right one.
     private var damage: Verdict { isProven || main.opensFirstPage ? .damaged : .unknown }
 
     /// Whether a crash can have torn the record at `offset`: then nothing that was written after it is there.
     private mutating func torn(at offset: Int64, _ segment: Segment) -> Progress {
         if segment.isOpen { return isFollowed(offset, segment) ? .stop(damage) : .end(offset) }
-        // What this file's headers count was flushed before.
+        // The records that this file's headers count were flushed before.
         if isSealed { return .stop(damage) }
         // Pages of the database are changed only after the records of their segment were flushed.
         var place = segment.start

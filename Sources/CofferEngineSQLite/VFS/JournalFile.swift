@@ -27,13 +27,13 @@ final class JournalFile: ShimFile {
     /// Where the header stands that was read last.
     private var header: Int64?
     private var hasWritten = false
-    /// What was found of a journal that a crash left, before its first byte was handed to SQLite.
+    /// The verdict on a journal that a crash left, reached before SQLite was handed its first byte.
     private var verdict: JournalCheck.Verdict?
 
     /// The sector of the header that was written last, and where it stands.
     private let sector = Scratch(count: JournalSeal.sectorSize)
     private var sectorOffset: Int64?
-    /// What the headers of one transaction have in common.
+    /// The number that the headers of one transaction have in common.
     private let ownNumber = Scratch(count: JournalSeal.numberSize)
     /// Whether everything that was written here was flushed.
     private var isFlushed = true
@@ -64,8 +64,8 @@ final class JournalFile: ShimFile {
         note(region.count <= 8 ? "read \(region.count)" : "read name")
         if region.count == 8, region.equals(JournalRecord.magic) {
             header = offset
-            // What a former transaction left does not begin again behind the end. The name of a super-journal
-            // ends in the same mark, at the end of the file.
+            // The remains of a former transaction must not begin again behind the end. The name of a
+            // super-journal ends in the same mark, at the end of the file.
             if let end, offset >= end, let size = lower.size, offset + 8 < size { region.zero() }
         }
         guard region.count == 4 else { return SQLITE_OK }

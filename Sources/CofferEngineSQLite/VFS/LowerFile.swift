@@ -68,6 +68,6 @@ import CSQLite
 let SQLITE_IOERR_SHORT_READ_CODE = SQLITE_IOERR | 2 << 8
 let SQLITE_IOERR_SHMMAP_CODE = SQLITE_IOERR | 21 << 8
 let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
-/// What a connection without its key begins nothing with. SQLite's text for it is “authorization denied”.
+/// The error with which a connection without its key refuses. SQLite's text for it is “authorization denied”.
 let SQLITE_AUTH_USER_CODE = SQLITE_AUTH | 1 << 8
 let SQLITE_IOERR_DATA_CODE = SQLITE_IOERR | 32 << 8

@@ -116,7 +116,7 @@ final class MainFile: ShimFile {
         codec = other
     }
 
-    /// The same with the identity that is on the disk; gives whether it is another.
+    /// Does the same with the identity that is on the disk; returns whether it is another.
     func adoptIdentity() -> Bool {
         guard let first = Self.clearBytes(lower) else { return false }
         let former = codec.identity

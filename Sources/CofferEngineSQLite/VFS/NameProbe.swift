@@ -2,8 +2,8 @@ import CSQLite
 import Glibc
 import Synchronization
 
-/// What SQLite itself makes of a database's name: for the tests that hold ``DatabaseURI`` against it. Nothing
-/// is opened but two VFSs that note what they are asked for.
+/// SQLite's own reading of a database's name, for the tests that compare ``DatabaseURI`` with it. Nothing is
+/// opened but two VFSs that note what they are asked for.
 @safe package enum NameProbe {
     /// How SQLite took a name.
     package enum Answer: Sendable, Equatable {

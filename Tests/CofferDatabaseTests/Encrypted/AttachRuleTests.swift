@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a connection may attach, and that our reading of a name is SQLite's own.
+/// Tests which databases a connection may attach, and that our reading of a name is SQLite's own.
 @Suite("Attached databases")
 struct AttachRuleTests {
     private static let accent = "\u{301}"
@@ -100,7 +100,7 @@ struct AttachRuleTests {
         for number in [files, elsewhere, allowed, refused] { #expect(number > Self.count / 100) }
     }
 
-    /// What SQLite is expected to open.
+    /// Returns what SQLite is expected to open.
     private static func uri(_ reading: DatabaseURI.Reading, _ name: [UInt8]) -> DatabaseURI? {
         switch reading {
         case .path: DatabaseURI(path: name, parameters: [])

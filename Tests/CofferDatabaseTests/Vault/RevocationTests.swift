@@ -23,7 +23,7 @@ struct RevocationTests {
         }
     }
 
-    /// What a program holds of the way it came.
+    /// The objects that a program may keep of the way it opened the database.
     enum Owner: CaseIterable {
         case kept, gone
     }
@@ -55,7 +55,7 @@ struct RevocationTests {
             Issue.record("A database was used after the end of its vault.")
         } catch {
             #expect(EncryptedDatabase.failure(error).code == .locked, "\(error)")
-            // What GRDB's own error says, too.
+            // GRDB's own error says so, too.
             #expect(!"\(error)".contains("disk I/O error"), "\(error)")
         }
     }

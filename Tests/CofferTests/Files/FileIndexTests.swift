@@ -252,7 +252,7 @@ import Testing
             let session = try await home.unlocked()
             #expect(await refusal { _ = try await session.files.list() }?.code == .corrupt, "byte \(offset)")
             #expect(await refusal { _ = try await add(session, home, "c") }?.code == .corrupt)
-            // What the rest of it knows can be read.
+            // The files that the rest of the index knows can be read.
             let isKnown = offset < framesStart
             #expect(await refusal { _ = try await read(session, ids[0]) }?.code == (isKnown ? nil : .corrupt))
             #expect(try await read(session, ids[1]) == plaintext)

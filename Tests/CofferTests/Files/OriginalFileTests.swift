@@ -10,7 +10,7 @@ import Testing
 struct OriginalFileTests {
     private let content = Array("as it was sealed".utf8)
 
-    /// What removing says after `change` came between sealing and removing.
+    /// Returns the result of removing after `change` came between sealing and removing.
     private func outcome(
         _ scratch: borrowing ScratchDirectory, after change: (FilePath) throws -> Void
     ) throws -> CofferError? {

@@ -5,7 +5,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What is killed or fails between the count of an attempt and the comparison of its passcode, or before it
+/// Attempts that are killed or fail between their count and the comparison of the passcode, or before they
 /// can be recorded.
 @Suite struct PendingAttemptTests {
     /// Writes a counter as a process with the device key would leave it.
@@ -89,7 +89,7 @@ import Testing
         #expect(try home.read("attempts") == before)
     }
 
-    /// What fails after the count and before the comparison is taken back.
+    /// An attempt that fails after the count and before the comparison is taken back.
     @Test func anEvaluationThatFailsCostsNothing() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")

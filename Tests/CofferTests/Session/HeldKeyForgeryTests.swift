@@ -5,7 +5,7 @@ import CofferEngine
 import TestSupport
 import Testing
 
-/// What other programs of the user put into the kernel keyring is no key of the vault.
+/// Other programs of the user can put bytes into the kernel keyring; none becomes a key of the vault.
 @Suite("Keys that somebody else put into the kernel keyring", .enabled(if: KernelKeyring.isAvailable))
 struct HeldKeyForgeryTests {
     private static let passcode = "correct horse"
@@ -48,7 +48,7 @@ struct HeldKeyForgeryTests {
         #expect(try await session.tokens.put(Token(copying: "value"), for: id) == 0)
         #expect(failure { _ = try session.core.keys.key(.afterFirstUnlock) } == .locked)
         #expect(try names(made).map(content) == before)
-        // What waited is sealed to the vault's own key.
+        // The value that waited is sealed to the vault's own key.
         try await session.unlock(with: Passcode(copying: Self.passcode))
         #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == 5)
     }
@@ -68,7 +68,7 @@ struct HeldKeyForgeryTests {
         #expect(Set(session.core.keys.all.keys) == Set(ProtectionClass.allCases).subtracting([.whenUnlocked]))
         let error = failure { _ = try session.core.keys.key(.whenUnlocked) }
         #expect(error == .locked)
-        // The session that lent the keys sees that one of them is gone, and only that one.
+        // The session that put the keys there sees that one of them is gone, and only that one.
         #expect(made.core.heldKeys.lapsed.classes == [.whenUnlocked])
         #expect(!made.core.heldKeys.lapsed.isEverything)
     }

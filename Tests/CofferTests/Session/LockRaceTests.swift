@@ -90,7 +90,7 @@ import Testing
         defer { session.close() }
         let lock = end(session, ending, home)
         let locks = Counter()
-        // Each question is another moment: before the keys are read, and between any two that are lent.
+        // Each question is another moment: before the keys are read, and between any two that are stored.
         for moment in 0..<12 {
             try await session.unlock(with: Passcode(copying: Self.passcode))
             let before = locks.value

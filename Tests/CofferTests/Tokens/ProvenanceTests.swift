@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a locked vault takes in is from nobody: what may replace a stored value, and what may not.
+/// Nothing says who handed a value to a locked vault: which values may replace a stored one, and which not.
 @Suite("Where values come from that are stored while locked")
 struct ProvenanceTests {
     private static let passcode = "correct horse"
@@ -43,7 +43,7 @@ struct ProvenanceTests {
         return (home, try await home.unlocked(Self.passcode), try await home.open())
     }
 
-    /// A box that whoever has the home and the device key can make.
+    /// Plants a box that any program with the home and the device key can make.
     private func plant(
         _ id: TokenID, under name: TokenID, by session: Session,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly, ticket: ReplacementTicket? = nil

@@ -193,7 +193,7 @@ struct TokenExportTests {
         #expect(try await target.tokens.count() == 0)
     }
 
-    /// What a stranger's file asks for is asked about before it is spent.
+    /// The import asks before it spends the memory that a stranger's file demands.
     @Test func aFileThatAsksForMuchMemoryIsAskedAbout() async throws {
         let session = try await filled()
         _ = try await export(session)

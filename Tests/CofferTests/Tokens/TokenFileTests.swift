@@ -173,7 +173,7 @@ import Testing
         extendLifetime(disk)
     }
 
-    /// What another process has read is not what it gives after an erasure that replaces the file.
+    /// After an erasure that replaces the file, another process no longer returns what it had read before.
     @Test func anErasureReachesWhatOthersRead() async throws {
         let (home, session, _) = try await filled()
         let id = try TokenID(service: "s", account: "a")

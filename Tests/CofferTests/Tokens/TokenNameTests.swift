@@ -28,7 +28,7 @@ struct TokenNameTests {
             #expect(Set([service.0, service.1, account.0, account.1]).count == 4)
             #expect(service.0.precedes(service.1) != service.1.precedes(service.0))
         }
-        // What ends one part does not begin the next.
+        // The end of one part is not taken for the start of the next.
         let ids = try [TokenID(service: "ab", account: "c"), TokenID(service: "a", account: "bc")]
         #expect(Set(ids).count == 2)
         #expect(try TokenID(service: "a", account: "b") == TokenID(service: "a", account: "b"))

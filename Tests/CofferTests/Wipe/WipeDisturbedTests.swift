@@ -76,7 +76,7 @@ import Testing
         #expect(try isWhole(home))
         #expect(!manager.fileExists(atPath: home.homePath("vault").string))
         guard damage != .fullDirectory else {
-            // What somebody put there is none of the vault's.
+            // An entry that somebody else put there is not the vault's.
             #expect(manager.fileExists(atPath: state + "/in it"))
             #expect(receipt.unproved.contains { $0.contains("mark") })
             return

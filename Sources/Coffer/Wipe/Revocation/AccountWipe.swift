@@ -23,7 +23,7 @@ extension SessionCore {
         }
     }
 
-    /// Removes a token, also one that waits for an unlock or to be accepted; gives whether there was one.
+    /// Removes a token, also one that waits for an unlock or to be accepted; returns whether there was one.
     private func removeToken(
         _ name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {

@@ -11,9 +11,9 @@ public import SystemPackage
 /// before its time is taken when that has come, unless somebody removes the file first. Links, pipes and what
 /// is longer than an order are told as what they are not, or passed over.
 ///
-/// What was settled is remembered by its digest, the newest 131 072 of them; one that was forgotten is judged
-/// again. One poll tells 16 MiB of orders at most, those never told before first and of these the newest, and
-/// the rest at the next.
+/// The source remembers settled orders by their digests, the newest 131 072 of them; one that it forgot is
+/// judged again. One poll reports 16 MiB of orders at most: first those never reported before, the newest of
+/// them first; the next poll reports the rest.
 public final class MailboxRevocationSource: RevocationSource {
     /// The directory.
     public let directory: FilePath
@@ -21,7 +21,7 @@ public final class MailboxRevocationSource: RevocationSource {
     private let memory = Mutex(Memory())
     private static let mostBytes = 16 << 20
 
-    /// What is known of the files that were there at the last poll, and what was settled.
+    /// The files that were there at the last poll, and the orders that were settled.
     private struct Memory {
         var files: [FileKey: KnownFile] = [:]
         var settled = NewestDigests(limit: 1 << 17)
@@ -52,7 +52,7 @@ public final class MailboxRevocationSource: RevocationSource {
     /// A source that reads `directory`.
     public init(_ directory: FilePath) { self.directory = directory }
 
-    /// What is not settled is in the directory still, or somebody took it back.
+    /// An order that is not settled is still in the directory, or somebody took it back.
     public var repeatsUnsettled: Bool { true }
 
     /// The orders that are not settled, by name, and of those that are orders the lowest counter first.

@@ -1,4 +1,4 @@
-/// What a revocation led to, as ``SessionEvent/Kind/revocationHandled`` tells it.
+/// The result of a revocation, as ``SessionEvent/Kind/revocationHandled`` reports it.
 public enum RevocationResult: String, Sendable, CaseIterable {
     /// The tokens and the namespace of the account are erased.
     case accountWiped

@@ -1,7 +1,7 @@
 import CofferBase
 
-/// What came in at one time, handled in a sequence in which none of it is lost: orders first, by their
-/// counters, then grants.
+/// The orders and grants that came in at one time, handled in a sequence in which none is lost: orders first,
+/// by their counters, then grants.
 struct RevocationRound {
     typealias Result = (revocation: Revocation, result: Swift.Result<RevocationOutcome, CofferError>)
 

@@ -25,8 +25,8 @@ extension Session {
 
     /// Asks a source once and handles what it says: orders by their counters, then grants.
     ///
-    /// What fails keeps nothing of the rest from being handled, but for orders of a higher counter, which
-    /// would make a replay of it; an order to erase everything waits for none.
+    /// A failure stops only orders of a higher counter, which would make a replay of the one that failed; the
+    /// rest is handled. An order to erase everything waits for none.
     ///
     /// - Parameters:
     ///   - source: Whom to ask.
@@ -56,7 +56,7 @@ extension Session {
     /// cancelled.
     ///
     /// A source that cannot be asked is asked again after the pause: being out of reach is no revocation.
-    /// What could not be handled is tried again, and so is an order that is not valid yet.
+    /// A revocation that could not be handled is tried again, and so is an order that is not valid yet.
     ///
     /// - Parameters:
     ///   - source: Whom to ask.
@@ -156,7 +156,7 @@ extension SessionCore {
         }
     }
 
-    /// What the policy says of a grant.
+    /// Does what the policy says of a grant.
     private func end(
         _ reason: String, of account: TokenAccount?, _ policy: RevocationPolicy
     ) throws(CofferError) -> RevocationOutcome {

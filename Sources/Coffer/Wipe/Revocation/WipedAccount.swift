@@ -1,4 +1,4 @@
-/// What the end of a grant erased.
+/// The data that the end of a grant erased.
 public struct WipedAccount: Sendable, Equatable {
     /// Whose grant it was.
     public let account: TokenAccount

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Follows a mailbox, with `step` before each look, until the vault is no more; gives what was reported.
+    /// Follows a mailbox, with `step` before each look, until the vault is no more; returns the reports.
     private func follow(
         _ scene: OrderScene, _ box: borrowing ScratchDirectory,
         _ step: @escaping @Sendable (Int) throws -> Void
@@ -42,7 +42,7 @@ import Testing
         return reports.withLock { $0 }
     }
 
-    /// A mailbox before each of whose looks something happens; after many it gives up.
+    /// A mailbox that takes a step before each look, and stops after many.
     private final class Stepped: RevocationSource {
         let box: MailboxRevocationSource
         let step: @Sendable (Int) throws -> Void

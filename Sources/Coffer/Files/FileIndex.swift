@@ -33,7 +33,7 @@ final class FileIndex: Sendable {
 
     static var damaged: CofferError {
         CofferError(
-            .corrupt, "The \(what) is damaged: coffer file reindex makes it anew from the containers.")
+            .corrupt, "The \(what) is damaged: coffer file reindex rebuilds it from the containers.")
     }
 
     // MARK: Reading

@@ -56,6 +56,30 @@ import Testing
         #expect(try run(["SELECT ?"]).code == 64)
     }
 
+    @Test("More or fewer values than question marks run nothing")
+    func countsBeforeItRuns() throws {
+        let scratch = try ScratchDirectory.make()
+        func run(_ more: [String], _ bound: [Int: [UInt8]] = [:]) throws -> CommandRun {
+            let options = ["--codec", "gcm1", "--key-hex-fd", "3", "--create"]
+            return try CommandRun.run(
+                CommandRun.cofferPath, ["database", "query", scratch.path(of: "a.db")] + options + more,
+                descriptors: bound.merging([3: key]) { $1 })
+        }
+        #expect(try run(["CREATE TABLE t (a, \"b?\")"]).code == 0)
+        let one = ["--bind-fd", "4"]
+        let value: [Int: [UInt8]] = [4: Array("v".utf8)]
+        #expect(try run(one + ["INSERT INTO t VALUES ('1', 2)"], value).code == 64)
+        #expect(try run(["INSERT INTO t VALUES ('1', 2); INSERT INTO t VALUES (?, 3)"]).code == 64)
+        for place in ["?1", ":a", "@a", "$a"] {
+            #expect(try run(one + ["INSERT INTO t VALUES (\(place), 2)"], value).code == 64, "\(place)")
+        }
+        #expect(try run(["SELECT count(*) FROM t"]).text == "0\n")
+        let marks =
+            "INSERT INTO t VALUES (?, '?''?'); -- ?\n/* ? ' */ UPDATE t SET [b?] = '$x:y@z', `b?` = \"b?\""
+        #expect(try run(one + [marks], value).code == 0)
+        #expect(try run(["SELECT a, \"b?\" FROM t"]).text.hasPrefix("v\t"))
+    }
+
     @Test func failuresHaveTheirCodes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

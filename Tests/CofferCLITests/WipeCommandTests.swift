@@ -49,7 +49,7 @@ struct WipeCommandTests {
         #expect((receipt.json["unproved"] as? [String])?.isEmpty == false)
         #expect((receipt.json["removed"] as? [String: Int])?["files"] == 1)
         for command in [
-            ["unlock"], ["lock"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],
+            ["unlock"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],
             ["token", "put", "s", "a"], ["token", "get", "s", "a"], ["token", "list"],
             ["token", "remove", "s", "a"], ["file", "add", "/etc/hostname"], ["file", "list"],
             ["file", "cat", id], ["file", "export", id, "/nowhere/x"], ["file", "verify", id],
@@ -58,6 +58,8 @@ struct WipeCommandTests {
             let run = try home.run(command.withJSON, passcode: "")
             #expect(run.code == 6 && run.errorCode == "wiped", "\(command)")
         }
+        // Nothing is left that a lock would leave.
+        #expect(try home.run(["lock"], passcode: "").code == 0)
         #expect(try home.status()["state"] as? String == "wiped")
         #expect(try home("doctor", "--json").code == 0)
         #expect(try home.initialise().code == 0)

@@ -29,9 +29,7 @@ struct EmergencyLock {
         }
         lock.remove { name in hints.candidates.contains { isOf($0, name) } }
         lock.tidy(location, hints)
-        let report = try lock.report(of: hints.candidates.first)
-        guard !hints.isWiped else { throw CofferError.wiped }
-        return report
+        return try lock.report(of: hints.candidates.first)
     }
 
     /// Locks every vault of this user.
@@ -139,8 +137,7 @@ extension Session {
     ///
     /// - Parameter location: The home's directory.
     /// - Returns: What was taken back, and what failed on the way.
-    /// - Throws: `permissionDenied` when the kernel still has a key, with the names of those in `entries`;
-    ///   `wiped` when there is no vault any more, after its keys were looked for.
+    /// - Throws: `permissionDenied` when the kernel still has a key, with the names of those in `entries`.
     @discardableResult
     public static func lock(at location: HomeLocation) async throws(CofferError) -> LockReport {
         try await BlockingWork.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }

@@ -256,7 +256,8 @@ final class SessionCore: Sendable {
         }
         guard let result else {
             _ = try Wiper(home: home, time: time).wipe(.all, reason: "ten wrong passcodes", by: self)
-            throw CofferError.wiped
+            throw CofferError(
+                .wiped, "Ten wrong passcodes: this vault was erased and needs activation: run init.")
         }
         return result
     }

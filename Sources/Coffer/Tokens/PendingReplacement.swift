@@ -48,7 +48,13 @@ extension TokenVault {
                         .ambiguous, "\(entries.count) values wait under this name: say which by its number.",
                         entries: entries.map { String($0.number) })
                 }
-                guard let entry = entries.first, let opened = try opened(entry, in: vault) else { return nil }
+                guard let entry = entries.first, let opened = try opened(entry, in: vault) else {
+                    // What nobody has sorted yet may be what is meant.
+                    guard try core.entries(.waiting, of: name, in: vault).isEmpty else {
+                        throw CofferError.locked
+                    }
+                    return nil
+                }
                 let version = try store(accepted: opened, name: name)
                 try core.inbox.remove([entry], in: vault)
                 return version

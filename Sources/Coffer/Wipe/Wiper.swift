@@ -100,7 +100,9 @@ struct Wiper {
     private func wipeHere(
         _ scope: WipeScope, reason: String, by core: SessionCore?
     ) throws(CofferError) -> WipeEnd {
-        try home.insisting(within: lockDeadline) { (lock) throws(CofferError) in
+        // Looked at before the lock, which would make its file in a directory that is no vault.
+        try check(WipeTarget(home))
+        return try home.insisting(within: lockDeadline) { (lock) throws(CofferError) in
             var target = WipeTarget(home)
             try check(target)
             if let core { target.add(core.device.vaultID) }

@@ -55,6 +55,13 @@ struct DatabaseQuery: ParsableCommand {
         let key = try keys.key(codec)
         let arguments = try boundValues()
         let sql = try statements()
+        // Before anything runs: what was run before a mismatch shows would stay.
+        guard SQLPlaceholders.count(sql) == bindFd.count else {
+            throw CofferError(
+                .invalidInput,
+                "The statements must have one plain ? for each --bind-fd, and no named or numbered ones. "
+                    + "Nothing was run.")
+        }
         let queue = try EncryptedDatabase.queue(at: FilePath(path), key: key)
         do {
             var rows: [JSONDocument] = []
@@ -73,9 +80,6 @@ struct DatabaseQuery: ParsableCommand {
             }
             try queue.close()
             if global.json { try Output.json(.list(rows)) }
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_MISUSE {
-            throw CofferError(
-                .invalidInput, "The statements have more or fewer ? than --bind-fd names values.")
         } catch {
             throw EncryptedDatabase.failure(error)
         }

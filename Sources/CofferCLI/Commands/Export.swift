@@ -48,7 +48,9 @@ struct ExportPassphrase: ParsableArguments {
 
     /// The one of an export that is there.
     func current() throws(CofferError) -> Passcode {
-        try Passcode(PasscodeInput.required(passphraseFd, prompt: "Passphrase of the export: "))
+        try Passcode(
+            PasscodeInput.required(
+                passphraseFd, prompt: "Passphrase of the export: ", option: "--passphrase-fd"))
     }
 
     /// A new one, typed twice where it is typed.

@@ -71,6 +71,7 @@ enum Opening {
         } else if try await session.adoptHeldKeys() {
             return (session, nil)
         } else if try await session.status().hasPasscode {
+            await warnBeforeLastAttempt(session)
             secret = try Token(PasscodeInput.required(nil))
         } else {
             try await unlock(session, with: nil)
@@ -157,10 +158,13 @@ enum Opening {
         _ prompt: String, of session: Session
     ) async throws(CofferError) -> Passcode? {
         guard try Descriptor.standardInput().isTerminal else { return nil }
-        if let left = (try? await session.status())?.attemptsLeft, left <= 1 {
-            Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
-        }
+        await warnBeforeLastAttempt(session)
         return try Passcode.readFromTerminal(prompt: prompt)
+    }
+
+    private static func warnBeforeLastAttempt(_ session: Session) async {
+        guard let left = (try? await session.status())?.attemptsLeft, left <= 1 else { return }
+        Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
     }
 
     private static func typedPasscode(_ prompt: String) throws(CofferError) -> Passcode? {

@@ -21,12 +21,12 @@ enum PasscodeInput {
         return SecretBytes(try SecretInput.line(from: terminal, prompt: prompt))
     }
 
-    /// The same, which must be there.
-    static func required(_ number: Int32?, prompt: String = "Passcode: ") throws(CofferError)
-        -> SecretBytes
-    {
+    /// The same, which must be there; `option` is the one that names the descriptor.
+    static func required(
+        _ number: Int32?, prompt: String = "Passcode: ", option: String = "--passcode-fd"
+    ) throws(CofferError) -> SecretBytes {
         guard let secret = try givenOrTyped(number, prompt: prompt) else {
-            throw CofferError(.invalidInput, "A secret is needed: give it with --passcode-fd.")
+            throw CofferError(.invalidInput, "A secret is needed: give it with \(option).")
         }
         return secret
     }

@@ -41,9 +41,11 @@ extension Home {
                     vaultID: vaultID, backend: options.keyring, in: built, service: home.service)
                 let keys = try fill(built, device: device, options: options, passcode: passcode)
                 // A live home without a vault is one never made; a wiped one stays wiped until the vault is
-                // there.
+                // there. Its tombstone has the new vault's id by then: a crash leaves one that is undone, and
+                // not one that says nothing of the vault beside it.
                 let live = HomeState(word: .live, vaultID: vaultID)
-                if state?.word != .wiped { try live.write(in: home.directory) }
+                let first = state?.word == .wiped ? HomeState(word: .wiped, vaultID: vaultID) : live
+                try first.write(in: home.directory)
                 try home.directory.renameWithoutReplacing(name, to: vaultName)
                 try home.directory.sync()
                 if state?.word == .wiped { try live.write(in: home.directory) }

@@ -28,6 +28,7 @@ struct EmergencyLock {
             return try lock.lockEverything()
         }
         lock.remove { name in hints.candidates.contains { isOf($0, name) } }
+        for vaultID in hints.candidates { lock.removeByName(vaultID) }
         lock.tidy(location, hints)
         return try lock.report(of: hints.candidates.first)
     }
@@ -65,6 +66,16 @@ struct EmergencyLock {
             // A kernel without keyrings has none of the keys.
             if error.systemError != nil, error.code == .unsupported { return }
             failures.append(error)
+        }
+    }
+
+    /// Removes as readers find keys: by name, in rings within the user's too, also those that must not be
+    /// looked at.
+    private mutating func removeByName(_ vaultID: VaultID) {
+        if HeldKeys.remove(vaultID: vaultID, all: false) { removed += 1 }
+        for protection in ProtectionClass.allCases where protection.dropsOnLock {
+            let name = HeldKeys.name(protection, vaultID: vaultID)
+            if (try? KernelKeyring.contains(name)) == true { left.append(Array(name.utf8)) }
         }
     }
 
@@ -118,11 +129,15 @@ private struct VaultHints {
         if let state { candidates.append(state.vaultID) }
         isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.word) } ?? false
         isWiped = state.map { !$0.isAlive } ?? false
-        guard !isWiped else { return }
-        // The tag of the device record covers the vault's id; that of the state record does not exist.
-        let vault = try home.directory.open(Home.vaultName, [.read, .directory])
-        let vaultID = try DeviceFile.read(in: vault).vaultID
-        candidates = [vaultID] + candidates.filter { $0 != vaultID }
+        // The tag of the device record covers the vault's id; the state record has none, and can be that of
+        // another home.
+        do throws(CofferError) {
+            let vault = try home.directory.open(Home.vaultName, [.read, .directory])
+            let vaultID = try DeviceFile.read(in: vault).vaultID
+            candidates = [vaultID] + candidates.filter { $0 != vaultID }
+        } catch {
+            guard isWiped else { throw error }
+        }
     }
 }
 

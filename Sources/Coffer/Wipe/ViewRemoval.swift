@@ -29,7 +29,13 @@ struct ViewRemoval {
                 let isLost =
                     owner == nil && ViewRootRecord.isView(name)
                     && (try? ViewRoots.isDead(name, in: root.directory)) == true
-                guard isLost || owner.map({ ids.contains($0) }) == true else { continue }
+                guard isLost || owner.map({ ids.contains($0) }) == true else {
+                    if owner == nil, ViewRootRecord.isView(name) {
+                        unseen.append(
+                            ("\(place)/\(name)", CofferError(.corrupt, "Its lease names no vault.")))
+                    }
+                    continue
+                }
                 if let error = root.directory.removeAll(of: name, overwriting: true).first {
                     left.append((place, error))
                 } else {

@@ -29,9 +29,23 @@ struct Wiper {
         }
         let wiper = Wiper(home: home, time: time)
         if try wiper.isInterrupted() {
+            try wiper.checkTombstone()
             try home.exclusively { () throws(CofferError) in try wiper.finishInterrupted() }
         }
         try? KeyringRemains(home: home).tidy()
+    }
+
+    /// Refuses a tombstone of another vault than the one that is there and sound: one file from a backup of
+    /// an earlier vault erases nothing.
+    private func checkTombstone() throws(CofferError) {
+        guard let state = try home.state(),
+            let vault = try? home.directory.open(Home.vaultName, [.read, .directory]),
+            let own = try? DeviceFile.read(in: vault).vaultID, own != state.vaultID
+        else { return }
+        throw CofferError(
+            .foreign,
+            "The state record says that another vault was wiped, not the one that is here. Nothing was "
+                + "erased: put the right state record back, or erase this vault yourself with a wipe.")
     }
 
     private func finishInterrupted() throws(CofferError) {

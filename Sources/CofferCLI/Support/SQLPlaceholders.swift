@@ -1,7 +1,7 @@
 /// The places of a SQL text that take a value.
 enum SQLPlaceholders {
-    /// How many plain `?` there are outside of strings, quoted names and comments; `nil` when there is a numbered or
-    /// a named one, which no order of values fills.
+    /// How many plain `?` there are outside of strings, quoted names and comments; `nil` when there is a
+    /// numbered or a named one, which no order of values fills.
     static func count(_ sql: String) -> Int? {
         let bytes = Array(sql.utf8)
         var (index, count) = (0, 0)
@@ -44,7 +44,7 @@ enum SQLPlaceholders {
         }
     }
 
-    /// The place of the closing quote. A doubled one ends a part and begins the next, which is the same to us.
+    /// The place of the closing quote. A doubled one ends a part and begins the next: the same to us.
     private static func end(of bytes: [UInt8], after start: Int, _ quote: UInt8) -> Int {
         bytes[(start + 1)...].firstIndex(of: quote) ?? bytes.count
     }

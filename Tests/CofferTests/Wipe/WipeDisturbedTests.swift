@@ -85,6 +85,29 @@ import Testing
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
     }
 
+    @Test("The tombstone of another vault erases nothing of this one")
+    func foreignTombstone() async throws {
+        let (home, vaultID) = try await filled()
+        let state = try home.scratch.descriptor.open(FilePath("home"), [.read, .directory])
+        let own = try #require(try HomeState.read(in: state))
+        #expect(own.vaultID == vaultID)
+        let stranger = try await filled().1
+        for word in [HomeState.Word.wiping, .wiped, .wipingTokens] {
+            try HomeState(word: word, vaultID: stranger).write(in: state)
+            let before = try home.everything()
+            #expect(await refusal { _ = try await home.open() }?.code == .foreign)
+            #expect(try home.everything() == before, "\(word)")
+        }
+        try own.write(in: state)
+        #expect(try await home.open().tokens.count() == 1)
+        // Asked for, the wipe takes the vault that is here.
+        try HomeState(word: .wiped, vaultID: stranger).write(in: state)
+        #expect(try await Session.wipe(at: home.location).failures.isEmpty)
+        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+        HeldKeys.remove(vaultID: stranger, all: true)
+    }
+
     @Test("What a link in the place of a key file points to is not touched, and the receipt says so")
     func linkedKey() async throws {
         let (home, _) = try await filled()

@@ -209,7 +209,9 @@ import Testing
         let (home, session, _) = try await filled()
         _ = try await session.wipe()
         let other = try TestHome()
-        _ = try await other.create()
+        let begun = try await other.create()
+        // As a creation does, before its vault appears.
+        try HomeState(word: .wiped, vaultID: begun.vaultID).write(in: session.core.home.directory)
         try FileManager.default.copyItem(
             atPath: other.location.path.appending("vault").string,
             toPath: home.location.path.appending("vault").string)

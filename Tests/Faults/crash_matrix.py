@@ -623,7 +623,10 @@ class Operation:
             held.hold()
             self.judge_exit(fault, done, hit=len(logged_calls(place)) >= fault.point)
             self.judge_home(place, done)
-            held.judge()
+            self.judge_blocks(held)
+
+    def judge_blocks(self, held):
+        held.judge()
 
     def judge_exit(self, fault, done, hit):
         if deadly(fault.action):
@@ -793,6 +796,9 @@ class Wipe(Operation):
                 stream.write(b"x" * 100 + needle + b"y" * 100)
             if not find_remains(place, self.template):
                 raise Problem("other", "control: the search does not find %r" % needle)
+
+    def judge_blocks(self, held):
+        """A wipe destroys what unwraps the keys in the headers, and leaves the headers of thousands of files alone."""
 
     def judge_home(self, place, done):
         if says_done(done):

@@ -129,7 +129,9 @@ class Home:
             position += 4 + count
 
     def index(self):
-        file, position = self.read("fileindex"), 32
+        file = self.read("fileindex")
+        # Version 2 has two commits before its frames.
+        position = 1536 if file[8:10] == b"\0\2" else 32
         while position + 12 <= len(file):
             size = int.from_bytes(file[position : position + 4], "big")
             if not size or position + size > len(file):

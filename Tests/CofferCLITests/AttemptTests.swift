@@ -42,7 +42,9 @@ struct AttemptTests {
         #expect(try home.status()["attemptsLeft"] as? Int == 9)
     }
 
-    @Test("Right passcodes for which memory is short never erase")
+    @Test(
+        "Right passcodes for which memory is short never erase",
+        .enabled(if: !Sanitizer.isOn, "a sanitizer takes more than that itself"))
     func shortMemory() throws {
         let home = try CommandHome("--attempt-delays", "off", "--kdf-memory", "256")
         let limit = ["/bin/sh", "-c", "ulimit -d 200000; exec \"$@\"", "sh"]

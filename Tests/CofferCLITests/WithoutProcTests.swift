@@ -9,7 +9,10 @@ enum MountNamespace {
 }
 
 /// In a mount namespace of its own, where /proc is not mounted.
-@Suite("Without /proc", .enabled(if: MountNamespace.isPossible, "no mount namespace for this user"))
+@Suite(
+    "Without /proc",
+    .enabled(if: MountNamespace.isPossible, "no mount namespace for this user"),
+    .enabled(if: !Sanitizer.isOn, "a sanitizer reads /proc itself"))
 struct WithoutProcTests {
     private func run(_ home: CommandHome, _ arguments: String..., input: [UInt8] = []) throws -> CommandRun {
         try home.run(

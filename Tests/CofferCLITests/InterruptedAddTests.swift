@@ -18,13 +18,14 @@ struct InterruptedAddTests {
             .filter { $0.hasPrefix(".tmp-") }
     }
 
-    /// Sends `signal` to an addition once its unfinished container is there, and waits for its end.
+    /// Sends `signal` to an addition once its unfinished container has its place on the disk, and waits for
+    /// its end.
     private func interrupt(_ home: CommandHome, by signal: String) throws -> CommandRun {
         let path = try sparse(home, 2 << 30)
         let script = """
             set -m
             "$@" & child=$!
-            while kill -0 $child && ! ls "$FILES"/.tmp-* 2>/dev/null; do :; done
+            while kill -0 $child && ! find "$FILES" -name '.tmp-*' -size +2097151k | grep -q .; do :; done
             kill -s \(signal) $child
             wait $child
             """

@@ -45,12 +45,14 @@ struct LockCommandTests {
             import ctypes, os
             syscall = ctypes.CDLL(None).syscall
             add, control = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
+            # Whoever runs as this user meets the keys of every other test here: no more than the own ones change.
+            own = tuple("coffer:" + open(name).read().strip() for name in ("a.id", "b.id"))
             ring = syscall(add, b"keyring", b"harmless", None, 0, -4)
             def move(key):
                 # Those of a ring of volatile tokens stay where they are.
                 if syscall(control, 8, key, ring) == 0: syscall(control, 9, key, -4)
             for line in list(open("/proc/keys")):
-                if " user " in line and "coffer:" in line:
+                if " user " in line and any(name in line for name in own):
                     key = int(line.split()[0], 16)
                     \(how)
             end

@@ -119,8 +119,8 @@ static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); 
 // A handler that does nothing: the call that the signal is about fails, and what is started has the default.
 static inline void clinux_nothing(int number) { (void)number; }
 static inline void clinux_survive_signal(int number) {
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
+    // Not memset: its implicit declaration here breaks Swift's optimizer in every module that uses Data.
+    struct sigaction action = {0};
     action.sa_handler = clinux_nothing;
     action.sa_flags = SA_RESTART;
     sigaction(number, &action, NULL);

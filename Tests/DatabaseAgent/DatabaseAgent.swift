@@ -12,6 +12,8 @@ struct DatabaseAgent {
     let keyHex: String
     let path: FilePath
     let journal: String
+    /// In pages. The default is small, so that transactions spill into the files before they end.
+    var cache = 20
 
     static func say(_ line: String) {
         let bytes = Array((line + "\n").utf8)
@@ -30,9 +32,8 @@ struct DatabaseAgent {
     func open() throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.busyMode = .timeout(20)
-        configuration.prepareDatabase { [journal] db in
-            // A small cache, so that transactions spill into the files before they end.
-            try db.execute(sql: "PRAGMA cache_size = 20; PRAGMA synchronous = NORMAL")
+        configuration.prepareDatabase { [journal, cache] db in
+            try db.execute(sql: "PRAGMA cache_size = \(cache); PRAGMA synchronous = NORMAL")
             if try String.fetchOne(db, sql: "PRAGMA journal_mode") != journal, !db.configuration.readonly {
                 _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = \(journal)")
             }
@@ -61,13 +62,16 @@ struct DatabaseAgent {
         Self.say("made")
     }
 
-    /// Commits step after step until it is killed, and says which are committed.
+    /// Commits step after step, from a line or the end of its input on until it is killed, and says which are
+    /// committed. Each third one also changes rows that are committed already, in a savepoint, and takes that
+    /// back.
     func write(writer: Int) throws {
         let queue = try open()
         var step = try queue.read {
             try Int.fetchOne($0, sql: "SELECT count FROM sums WHERE writer = ?", arguments: [writer]) ?? 0
         }
         Self.say("ready")
+        _ = readLine()
         while true {
             let next = step
             try queue.inTransaction(.immediate) { db in
@@ -75,6 +79,14 @@ struct DatabaseAgent {
                     try db.execute(
                         sql: "INSERT INTO work VALUES (?, ?, randomblob(?))",
                         arguments: [writer, next * 3 + part, 500 + next * 97 % 4000])
+                }
+                if next % 3 == 2 {
+                    try db.inSavepoint {
+                        try db.execute(
+                            sql: "UPDATE work SET body = zeroblob(3000) WHERE writer = ? AND step > ?",
+                            arguments: [writer, next * 3 - 60])
+                        return .rollback
+                    }
                 }
                 try db.execute(
                     sql: "UPDATE sums SET count = count + 1 WHERE writer = ?", arguments: [writer])
@@ -85,22 +97,26 @@ struct DatabaseAgent {
         }
     }
 
-    /// Reads until it is killed; ends by itself when what it reads does not fit together.
+    /// Reads, likewise, until it is killed; ends by itself when what it reads does not fit together.
     func read() throws {
         let queue = try open()
         Self.say("ready")
+        _ = readLine()
         while true {
             let wrong = try queue.read { try Self.disagreements($0) }
             guard wrong == 0 else { throw CofferError(.corrupt, "\(wrong) writers disagree") }
         }
     }
 
-    /// Says what is there: the integrity, the disagreements, and the steps of each writer.
+    /// Says what is there: the integrity, the disagreements, the steps of each writer, and how many rows have
+    /// a value that was always taken back.
     func check() throws {
         let queue = try open()
         try queue.writeWithoutTransaction { db in
             Self.say("integrity \(try String.fetchOne(db, sql: "PRAGMA integrity_check") ?? "none")")
             Self.say("disagreements \(try Self.disagreements(db))")
+            let zeros = "SELECT count(*) FROM work WHERE length(body) = 3000 AND body = zeroblob(3000)"
+            Self.say("taken back \(try Int.fetchOne(db, sql: zeros) ?? -1)")
             for row in try Row.fetchAll(db, sql: "SELECT writer, count FROM sums") {
                 Self.say("count \(row["writer"] as Int) \(row["count"] as Int)")
             }

@@ -6,15 +6,16 @@ import Foundation
 import GRDB
 import SystemPackage
 
-// The second process of database tests: MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER or KEY-HEX].
+// The second process of database tests: MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER or KEY-HEX [CACHE]].
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 do {
     guard arguments.count >= 5, let format = DatabaseFormat(rawValue: arguments[1]) else {
-        throw CofferError(.invalidInput, "MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER or KEY-HEX]")
+        throw CofferError(.invalidInput, "MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER or KEY-HEX [CACHE]]")
     }
-    let agent = DatabaseAgent(
+    var agent = DatabaseAgent(
         format: format, keyHex: arguments[2], path: FilePath(arguments[3]), journal: arguments[4])
+    if arguments.count > 6, let cache = Int(arguments[6]) { agent.cache = cache }
     let number = arguments.count > 5 ? Int(arguments[5]) ?? 0 : 0
     switch arguments[0] {
     case "make": try agent.make()

@@ -43,8 +43,8 @@ import CofferBase
             return false
         }
         let present = unsafe ConnectionMemory.callback(of: connection, at: place)
-        let own = unsafe unsafeBitCast(Self.tracer, to: UInt.self)
-        guard present.function != own else { return true }
+        let tracer = unsafe unsafeBitCast(Self.tracer, to: UInt.self)
+        guard present.function != tracer else { return true }
         let wanted = unsafe ConnectionMemory.byte(of: connection, at: eventsPlace)
         // The calls that SQLite had before: what they take is another function.
         guard wanted & ~Self.known == 0 else { return false }

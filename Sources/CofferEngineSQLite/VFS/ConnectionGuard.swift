@@ -29,24 +29,26 @@ import CSQLite
         unsafe handle = unsafe argument?.assumingMemoryBound(to: OpaquePointer?.self)
     }
 
-    /// Goes before the authorizer that the connection has; once.
+    private static let authorizer: Function = { context, action, first, second, third, fourth in
+        guard let context = unsafe context else { return SQLITE_DENY }
+        let own = unsafe Unmanaged<ConnectionGuard>.fromOpaque(context).takeUnretainedValue()
+        return unsafe own.authorize(action, first, second, third, fourth)
+    }
+
+    /// Goes before the authorizer that the connection has; once. The file of an attached database leaves the
+    /// guard to the connection's own, which stays when that file is closed.
     func install() -> Bool {
-        guard previous == nil else { return true }
         guard let connection = unsafe handle?.pointee, let place = ConnectionMemory.authorizer else {
             return false
         }
         let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+        let authorizer = unsafe unsafeBitCast(Self.authorizer, to: UInt.self)
+        guard present.function != authorizer else { return true }
         previous = unsafe Previous(
             function: present.function == 0 ? nil : unsafeBitCast(present.function, to: Function.self),
             argument: present.argument)
         let own = unsafe Unmanaged.passUnretained(self).toOpaque()
-        return unsafe sqlite3_set_authorizer(
-            connection,
-            { context, action, first, second, third, fourth in
-                guard let context = unsafe context else { return SQLITE_DENY }
-                let own = unsafe Unmanaged<ConnectionGuard>.fromOpaque(context).takeUnretainedValue()
-                return unsafe own.authorize(action, first, second, third, fourth)
-            }, own) == SQLITE_OK
+        return unsafe sqlite3_set_authorizer(connection, Self.authorizer, own) == SQLITE_OK
     }
 
     private func authorize(

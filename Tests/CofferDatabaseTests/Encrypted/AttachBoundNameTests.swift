@@ -197,6 +197,25 @@ struct AttachBoundNameTests {
         #expect(try world.isAsItWas())
     }
 
+    @Test("The guard is the connection's, also when an attached database is asked for it and leaves")
+    func guardOfAttached() throws {
+        let world = try World()
+        let bad = world.name("file:PATH?vfs=unix")
+        try world.queue.inDatabase { db in
+            for _ in 0..<20 {
+                try db.execute(sql: "ATTACH ? AS x", arguments: [world.other.path])
+                #expect(try String.fetchOne(db, sql: "PRAGMA x.coffer_guard") == "on")
+                try db.execute(sql: "DETACH x")
+                #expect(throws: DatabaseError.self) {
+                    try db.execute(sql: "ATTACH ? AS x", arguments: [bad])
+                }
+                #expect(throws: DatabaseError.self) { try db.execute(sql: "ATTACH '\(bad)' AS x") }
+            }
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM t") == 10)
+        }
+        #expect(try world.isAsItWas())
+    }
+
     @Test("Only a plain ATTACH has a name")
     func statement() {
         func name(_ sql: String) -> String? {

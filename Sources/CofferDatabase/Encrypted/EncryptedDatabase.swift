@@ -17,8 +17,8 @@ public import SystemPackage
 /// place in its database. Not detected: an old version of a page, or of the whole file, put back in the place
 /// of a newer one.
 ///
-/// Statements that would lead out of the encryption are denied: attaching a database through another VFS or
-/// under a name that is no literal, and extensions.
+/// Statements that would lead out of the encryption are denied: attaching a database that is not encrypted,
+/// and extensions. <doc:WhatDiffersFromGRDB> has the rest.
 public enum EncryptedDatabase {
     /// Opens a database, or makes it, for one connection.
     ///

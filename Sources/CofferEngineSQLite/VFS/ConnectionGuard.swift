@@ -9,6 +9,8 @@ import CSQLite
 @safe final class ConnectionGuard {
     private var handle: UnsafeMutablePointer<OpaquePointer?>?
     private var previous: Previous?
+    /// Once a statement was compiled that attaches by a bound name.
+    private var watch: AttachWatch?
 
     typealias Function =
         @convention(c) (
@@ -27,26 +29,26 @@ import CSQLite
         unsafe handle = unsafe argument?.assumingMemoryBound(to: OpaquePointer?.self)
     }
 
-    /// Goes before the authorizer that the connection has; once.
+    private static let authorizer: Function = { context, action, first, second, third, fourth in
+        guard let context = unsafe context else { return SQLITE_DENY }
+        let own = unsafe Unmanaged<ConnectionGuard>.fromOpaque(context).takeUnretainedValue()
+        return unsafe own.authorize(action, first, second, third, fourth)
+    }
+
+    /// Goes before the authorizer that the connection has; once. The file of an attached database leaves the
+    /// guard to the connection's own, which stays when that file is closed.
     func install() -> Bool {
-        guard previous == nil else { return true }
-        guard let connection = unsafe handle?.pointee, let place = AuthorizerPlace.offset else {
+        guard let connection = unsafe handle?.pointee, let place = ConnectionMemory.authorizer else {
             return false
         }
-        let memory = unsafe UnsafeRawPointer(connection)
-        let function = unsafe memory.loadUnaligned(fromByteOffset: place, as: UInt.self)
-        let argument = unsafe memory.loadUnaligned(
-            fromByteOffset: place + MemoryLayout<UInt>.size, as: UnsafeMutableRawPointer?.self)
+        let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+        let authorizer = unsafe unsafeBitCast(Self.authorizer, to: UInt.self)
+        guard present.function != authorizer else { return true }
         previous = unsafe Previous(
-            function: function == 0 ? nil : unsafeBitCast(function, to: Function.self), argument: argument)
+            function: present.function == 0 ? nil : unsafeBitCast(present.function, to: Function.self),
+            argument: present.argument)
         let own = unsafe Unmanaged.passUnretained(self).toOpaque()
-        return unsafe sqlite3_set_authorizer(
-            connection,
-            { context, action, first, second, third, fourth in
-                guard let context = unsafe context else { return SQLITE_DENY }
-                let own = unsafe Unmanaged<ConnectionGuard>.fromOpaque(context).takeUnretainedValue()
-                return unsafe own.authorize(action, first, second, third, fourth)
-            }, own) == SQLITE_OK
+        return unsafe sqlite3_set_authorizer(connection, Self.authorizer, own) == SQLITE_OK
     }
 
     private func authorize(
@@ -55,8 +57,7 @@ import CSQLite
     ) -> Int32 {
         let isAllowed =
             switch action {
-            // A name that is no literal is not known when the statement is compiled, so it is refused.
-            case SQLITE_ATTACH: unsafe first.map { unsafe AttachRule.allows(CText.bytes($0)) } ?? false
+            case SQLITE_ATTACH: unsafe allowsAttaching(first)
             case SQLITE_FUNCTION:
                 unsafe second.map { unsafe String(cString: $0).foldedASCII } != "load_extension"
             default: true
@@ -65,36 +66,17 @@ import CSQLite
         guard let previous, let function = unsafe previous.function else { return SQLITE_OK }
         return unsafe function(previous.argument, action, first, second, third, fourth)
     }
-}
 
-/// Where in a connection SQLite keeps the authorizer, followed by its argument.
-private enum AuthorizerPlace {
-    /// Looked for once, twice over; `nil` when it is not found exactly once.
-    static let offset: Int? = {
-        var connection: OpaquePointer?
-        defer { unsafe sqlite3_close(connection) }
-        guard unsafe sqlite3_open_v2(":memory:", &connection, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK,
-            let connection = unsafe connection
-        else { return nil }
-        let found = [0x1357_9bdf_0246_8ace, 0x2468_ace0_1357_9bdf].map { mark in
-            unsafe places(in: connection, mark: UInt(mark))
+    /// A name that is no literal is not known when the statement is compiled, but when it begins.
+    private func allowsAttaching(_ name: UnsafePointer<CChar>?) -> Bool {
+        if let name = unsafe name {
+            guard unsafe AttachRule.allows(CText.bytes(name)) else { return false }
+            watch?.open()
+            return true
         }
-        unsafe sqlite3_set_authorizer(connection, nil, nil)
-        guard found[0].count == 1, found[0] == found[1] else { return nil }
-        return found[0].first
-    }()
-
-    private static func places(in connection: OpaquePointer, mark: UInt) -> [Int] {
-        let function: ConnectionGuard.Function = { _, _, _, _, _, _ in SQLITE_OK }
-        let marker = unsafe UnsafeMutableRawPointer(bitPattern: mark)
-        unsafe sqlite3_set_authorizer(connection, function, marker)
-        let word = MemoryLayout<UInt>.size
-        let memory = unsafe UnsafeRawPointer(connection)
-        let size = unsafe Int(sqlite3_msize(UnsafeMutableRawPointer(connection)))
-        let wanted = unsafe unsafeBitCast(function, to: UInt.self)
-        return stride(from: 0, through: size - 2 * word, by: word).filter { offset in
-            unsafe memory.loadUnaligned(fromByteOffset: offset, as: UInt.self) == wanted
-                && memory.loadUnaligned(fromByteOffset: offset + word, as: UInt.self) == mark
-        }
+        guard let connection = unsafe handle?.pointee else { return false }
+        let watch = unsafe watch ?? AttachWatch(connection)
+        self.watch = watch
+        return watch.install()
     }
 }

@@ -1,0 +1,65 @@
+import CofferBase
+
+/// Reads an `ATTACH`.
+package enum AttachStatement {
+    /// Whether a statement begins like one.
+    package static func isOne(_ sql: [UInt8]) -> Bool { start(of: sql) != nil }
+
+    /// Reads the name of the database.
+    ///
+    /// - Parameter sql: The statement, in which bound values stand as literals.
+    /// - Returns: The name, if it is `ATTACH [DATABASE] 'NAME' AS …`; `nil` for a name that is made of
+    ///   several parts, or is no text.
+    package static func name(in sql: [UInt8]) -> [UInt8]? {
+        guard var rest = start(of: sql) else { return nil }
+        skipSpace(&rest)
+        _ = takeWord("database", from: &rest)
+        skipSpace(&rest)
+        guard let name = takeLiteral(from: &rest) else { return nil }
+        skipSpace(&rest)
+        return takeWord("as", from: &rest) ? name : nil
+    }
+
+    /// What follows the first keyword.
+    private static func start(of sql: [UInt8]) -> ArraySlice<UInt8>? {
+        var rest = sql[...]
+        skipSpace(&rest)
+        return takeWord("attach", from: &rest) ? rest : nil
+    }
+
+    private static func skipSpace(_ rest: inout ArraySlice<UInt8>) {
+        rest = rest.drop { $0 == UInt8(ascii: " ") || (9...13).contains($0) && $0 != 11 }
+    }
+
+    /// Takes a keyword that no further letter follows.
+    private static func takeWord(_ word: String, from rest: inout ArraySlice<UInt8>) -> Bool {
+        let found = rest.prefix(word.utf8.count)
+        guard found.map({ $0 | 0x20 }).elementsEqual(word.utf8) else { return false }
+        let next = rest.dropFirst(found.count).first
+        guard next.map({ !isIdentifier($0) }) ?? true else { return false }
+        rest = rest.dropFirst(found.count)
+        return true
+    }
+
+    private static func isIdentifier(_ byte: UInt8) -> Bool {
+        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+        return letters.contains(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
+    }
+
+    /// Takes a text between quotes, in which two of them stand for one.
+    private static func takeLiteral(from rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+        guard let quote = rest.popFirst(), quote == UInt8(ascii: "'") || quote == UInt8(ascii: "\"") else {
+            return nil
+        }
+        var name: [UInt8] = []
+        while let byte = rest.popFirst() {
+            if byte == quote {
+                guard rest.first == quote else { return name }
+                rest.removeFirst()
+            }
+            name.append(byte)
+        }
+        return nil
+    }
+}

@@ -62,6 +62,58 @@ struct FileCommandTests {
         #expect(try home("file", "list").code == 0)
     }
 
+    @Test("A container that somebody deleted is listed as missing and named everywhere; remove clears it")
+    func missing() throws {
+        let home = try CommandHome(passcode: nil)
+        let ids = try ["a", "b"].map { try home.add(try home.file($0, Array($0.utf8))) }
+        try FileManager.default.removeItem(atPath: home.path + "/vault/files/\(ids[0]).coffer")
+        let run = try home("file", "list", "--json")
+        let files = try #require(run.json["files"] as? [[String: Any]])
+        #expect(run.code == 7 && run.errorText.contains("file remove"))
+        #expect(files.map { $0["state"] as? String } == ["missing", "stored"])
+        #expect(files.map { $0["id"] as? String } == ids && files[0]["name"] as? String == "a")
+        let rows = try home("file", "list").text.split(separator: "\n")
+        #expect(rows.count == 3 && rows[1].contains(ids[0]) && rows[1].contains("missing"))
+        for command in [["cat"], ["verify"], ["view", "--", "true"], ["export", home.path + "-out"]] {
+            var words = ["file", command[0], ids[0]] + command.dropFirst()
+            words.insert("--json", at: 2)
+            let run = try home.run(words)
+            #expect(run.code == 7 && run.errorCode == "missing", "\(command)")
+        }
+        let all = try home("file", "verify", "--all", "--json")
+        #expect(all.code == 7 && all.json["missing"] as? [String] == [ids[0]])
+        #expect(try home("file", "verify", "--all").text.contains("\(ids[0]): missing"))
+        #expect(try home.status()["missingFiles"] as? [String] == [ids[0]])
+        #expect(try home("status").text.contains(ids[0]))
+        #expect(try home("doctor").text.contains(ids[0]))
+        #expect(try home("file", "remove", ids[0]).code == 0)
+        #expect(try home("file", "remove", ids[0], "--json").errorCode == "absent")
+        #expect(try home("file", "list").code == 0 && home("file", "verify", "--all").code == 0)
+        #expect(try home.status()["missingFiles"] == nil)
+    }
+
+    @Test("A container that the index does not know is named by list, status and doctor")
+    func behind() throws {
+        let home = try CommandHome(passcode: nil)
+        let first = try home.add(try home.file("a", [1]))
+        let index = URL(filePath: home.path + "/vault/fileindex")
+        let before = try Data(contentsOf: index)
+        let second = try home.add(try home.file("b", [2]))
+        try before.write(to: index)
+        let run = try home("file", "list", "--json")
+        #expect(run.code == 7 && run.json["indexBehind"] as? Bool == true)
+        #expect(run.json["unlisted"] as? [String] == [second])
+        #expect((run.json["files"] as? [[String: Any]])?.map { $0["id"] as? String } == [first])
+        #expect(try home("file", "list").errorText.contains(second))
+        #expect(try home.status()["unlistedFiles"] as? [String] == [second])
+        #expect(try home("doctor").text.contains(second))
+        #expect(try home("file", "cat", second).errorText.contains("file reindex"))
+        let all = try home("file", "verify", "--all")
+        #expect(all.code == 7 && all.errorText.contains("file reindex"))
+        #expect(try home("file", "reindex").code == 0)
+        #expect(try home("file", "list").code == 0 && home("file", "cat", second).output == [2])
+    }
+
     @Test("Ranges that are none, and ids that are none")
     func malformed() throws {
         let home = try CommandHome(passcode: nil)

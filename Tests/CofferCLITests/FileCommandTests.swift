@@ -158,6 +158,25 @@ struct FileCommandTests {
         #expect(try home("file", "list").text.split(separator: "\n").count == 2)
     }
 
+    @Test("--remove-original refuses what is the home's own, also through a mount", arguments: ["", "vault"])
+    func ownHome(_ mounted: String) throws {
+        let home = try CommandHome(passcode: nil)
+        let place = home.folder.path(percentEncoded: false) + "/mounted"
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        let device = home.path + "/vault/device"
+        #expect(try home("file", "add", device, "--remove-original", "--json").errorCode == "refused")
+        let script = """
+            mount --bind "$1/$2" "$3" || exit 99
+            file=$(find "$3" -name device) && "$0" file add "$file" --remove-original --home "$1" --json
+            """
+        let run = try CommandRun.run(
+            "unshare", ["-Urm", "sh", "-c", script, CommandRun.cofferPath, home.path, mounted, place])
+        // Where the kernel allows no such namespaces there is nothing to see.
+        if run.errorCode != nil || run.code == 0 { #expect(run.code == 11 && run.errorCode == "refused") }
+        #expect(FileManager.default.fileExists(atPath: device))
+        #expect(try home.status()["files"] as? Int == 0)
+    }
+
     @Test("--remove-original removes it once it is sealed, and no file through a link")
     func removeOriginal() throws {
         let home = try CommandHome(passcode: nil)

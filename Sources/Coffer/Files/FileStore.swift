@@ -34,7 +34,8 @@ public final class FileStore: Sendable {
     ///   - context: Bytes that are bound into the inner layer, at most 1024: the id of the record that the
     ///     file belongs to, a tenant. Nobody reads the file without giving the same. They are not kept.
     ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk, unless it
-    ///     was changed since or somebody has it open for writing. Its blocks may stay readable on the medium: nothing here can promise otherwise.
+    ///     was changed since or somebody has it open for writing. A file of the vault's own home is refused.
+    ///     Its blocks may stay readable on the medium: nothing here can promise otherwise.
     ///   - allowingExternalMedia: Whether the vault may be on a removable medium or a network file system by
     ///     now, although it was not made for that.
     ///   - progress: Called now and then from working threads.
@@ -63,6 +64,7 @@ public final class FileStore: Sendable {
             guard try source.status().kind == .regular else {
                 throw CofferError(.refused, "\(path) is not a regular file.")
             }
+            if removingOriginal { try OriginalRule.check(path, source, outside: core.home) }
             let original = removingOriginal ? try OriginalFile(path, source) : nil
             let id = try FileID.random()
             try addContainer(id, protection, classKey, check) { (target, outer, inner) throws(CofferError) in

@@ -114,6 +114,31 @@ struct FileCommandTests {
         #expect(try home("file", "list").code == 0 && home("file", "cat", second).output == [2])
     }
 
+    @Test("Refusals of view and export say what to do")
+    func nextSteps() throws {
+        let home = try CommandHome(passcode: nil)
+        let path = try home.file("a", [1])
+        let plain = try home.add(path)
+        let bound = try home("file", "add", path, "--context", "x", "--json").json["id"] as? String ?? ""
+        let export = ["file", "export", plain]
+        for (words, code, step) in [
+            (["file", "view", bound, "--", "true"], "corrupt", "--context"),
+            (["file", "view", bound, "--context", "y", "--", "true"], "corrupt", "--context"),
+            (["file", "view", plain, "--context", "y", "--", "true"], "corrupt", "leave out --context"),
+            (["file", "view", plain, "--", "no such command"], "invalidInput", "PATH"),
+            (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
+            (export + [home.path + "-none/out"], "absent", "make it first"),
+            (export + [path], "alreadyExists", "another path"), (export + ["/"], "invalidInput", "name"),
+            (["file", "view", "1234", "--", "true"], "invalidInput", "file list"),
+            (["file", "view", UUID().uuidString, "--", "true"], "absent", "file list"),
+        ] {
+            var words = words
+            words.insert("--json", at: 2)
+            let run = try home.run(words)
+            #expect(run.errorCode == code && run.errorText.contains(step), "\(words): \(run.errorText)")
+        }
+    }
+
     @Test("Ranges that are none, and ids that are none")
     func malformed() throws {
         let home = try CommandHome(passcode: nil)

@@ -59,7 +59,7 @@ extension CofferError {
             case inputOutput, outOfMemory, unsupported, internalFailure
             case noSessionBus, noSecretService, noDefaultCollection, keyringLocked, noPrompter
             case promptDismissed, interrupted, ambiguous
-            case rolledBack
+            case rolledBack, missing
             case orderMalformed, orderTooLong, orderUnsupportedVersion, orderUnknownKey, orderBadSignature
             case orderForeign, orderCounterOutOfRange, orderReplayed, orderNotYetValid, orderExpired
             case tokenRevoked
@@ -72,6 +72,8 @@ extension CofferError {
 
         /// The item or file does not exist.
         public static let absent = Code(kind: .absent)
+        /// The vault knows it and it is gone: something else than Coffer deleted it.
+        public static let missing = Code(kind: .missing)
         /// The keys needed are not in memory: unlock first.
         public static let locked = Code(kind: .locked)
         /// The passcode does not open this home.

@@ -62,6 +62,83 @@ struct FileCommandTests {
         #expect(try home("file", "list").code == 0)
     }
 
+    @Test("A container that somebody deleted is listed as missing and named everywhere; remove clears it")
+    func missing() throws {
+        let home = try CommandHome(passcode: nil)
+        let ids = try ["a", "b"].map { try home.add(try home.file($0, Array($0.utf8))) }
+        try FileManager.default.removeItem(atPath: home.path + "/vault/files/\(ids[0]).coffer")
+        let run = try home("file", "list", "--json")
+        let files = try #require(run.json["files"] as? [[String: Any]])
+        #expect(run.code == 7 && run.errorText.contains("file remove"))
+        #expect(files.map { $0["state"] as? String } == ["missing", "stored"])
+        #expect(files.map { $0["id"] as? String } == ids && files[0]["name"] as? String == "a")
+        let rows = try home("file", "list").text.split(separator: "\n")
+        #expect(rows.count == 3 && rows[1].contains(ids[0]) && rows[1].contains("missing"))
+        for command in [["cat"], ["verify"], ["view", "--", "true"], ["export", home.path + "-out"]] {
+            var words = ["file", command[0], ids[0]] + command.dropFirst()
+            words.insert("--json", at: 2)
+            let run = try home.run(words)
+            #expect(run.code == 7 && run.errorCode == "missing", "\(command)")
+        }
+        let all = try home("file", "verify", "--all", "--json")
+        #expect(all.code == 7 && all.json["missing"] as? [String] == [ids[0]])
+        #expect(try home("file", "verify", "--all").text.contains("\(ids[0]): missing"))
+        #expect(try home.status()["missingFiles"] as? [String] == [ids[0]])
+        #expect(try home("status").text.contains(ids[0]))
+        #expect(try home("doctor").text.contains(ids[0]))
+        #expect(try home("file", "remove", ids[0]).code == 0)
+        #expect(try home("file", "remove", ids[0], "--json").errorCode == "absent")
+        #expect(try home("file", "list").code == 0 && home("file", "verify", "--all").code == 0)
+        #expect(try home.status()["missingFiles"] == nil)
+    }
+
+    @Test("A container that the index does not know is named by list, status and doctor")
+    func behind() throws {
+        let home = try CommandHome(passcode: nil)
+        let first = try home.add(try home.file("a", [1]))
+        let index = URL(filePath: home.path + "/vault/fileindex")
+        let before = try Data(contentsOf: index)
+        let second = try home.add(try home.file("b", [2]))
+        try before.write(to: index)
+        let run = try home("file", "list", "--json")
+        #expect(run.code == 7 && run.json["indexBehind"] as? Bool == true)
+        #expect(run.json["unlisted"] as? [String] == [second])
+        #expect((run.json["files"] as? [[String: Any]])?.map { $0["id"] as? String } == [first])
+        #expect(try home("file", "list").errorText.contains(second))
+        #expect(try home.status()["unlistedFiles"] as? [String] == [second])
+        #expect(try home("doctor").text.contains(second))
+        #expect(try home("file", "cat", second).errorText.contains("file reindex"))
+        let all = try home("file", "verify", "--all")
+        #expect(all.code == 7 && all.errorText.contains("file reindex"))
+        #expect(try home("file", "reindex").code == 0)
+        #expect(try home("file", "list").code == 0 && home("file", "cat", second).output == [2])
+    }
+
+    @Test("Refusals of view and export say what to do")
+    func nextSteps() throws {
+        let home = try CommandHome(passcode: nil)
+        let path = try home.file("a", [1])
+        let plain = try home.add(path)
+        let bound = try home("file", "add", path, "--context", "x", "--json").json["id"] as? String ?? ""
+        let export = ["file", "export", plain]
+        for (words, code, step) in [
+            (["file", "view", bound, "--", "true"], "corrupt", "--context"),
+            (["file", "view", bound, "--context", "y", "--", "true"], "corrupt", "--context"),
+            (["file", "view", plain, "--context", "y", "--", "true"], "corrupt", "leave out --context"),
+            (["file", "view", plain, "--", "no such command"], "invalidInput", "PATH"),
+            (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
+            (export + [home.path + "-none/out"], "absent", "make it first"),
+            (export + [path], "alreadyExists", "another path"), (export + ["/"], "invalidInput", "name"),
+            (["file", "view", "1234", "--", "true"], "invalidInput", "file list"),
+            (["file", "view", UUID().uuidString, "--", "true"], "absent", "file list"),
+        ] {
+            var words = words
+            words.insert("--json", at: 2)
+            let run = try home.run(words)
+            #expect(run.errorCode == code && run.errorText.contains(step), "\(words): \(run.errorText)")
+        }
+    }
+
     @Test("Ranges that are none, and ids that are none")
     func malformed() throws {
         let home = try CommandHome(passcode: nil)
@@ -104,6 +181,25 @@ struct FileCommandTests {
         let files = try home("file", "list", "--json").json["files"] as? [[String: Any]]
         #expect(files?.first?["nameBytes"] as? [Int] == [97, 10, 98, 255, 254, 46, 98, 105, 110])
         #expect(try home("file", "list").text.split(separator: "\n").count == 2)
+    }
+
+    @Test("--remove-original refuses what is the home's own, also through a mount", arguments: ["", "vault"])
+    func ownHome(_ mounted: String) throws {
+        let home = try CommandHome(passcode: nil)
+        let place = home.folder.path(percentEncoded: false) + "/mounted"
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        let device = home.path + "/vault/device"
+        #expect(try home("file", "add", device, "--remove-original", "--json").errorCode == "refused")
+        let script = """
+            mount --bind "$1/$2" "$3" || exit 99
+            file=$(find "$3" -name device) && "$0" file add "$file" --remove-original --home "$1" --json
+            """
+        let run = try CommandRun.run(
+            "unshare", ["-Urm", "sh", "-c", script, CommandRun.cofferPath, home.path, mounted, place])
+        // Where the kernel allows no such namespaces there is nothing to see.
+        if run.errorCode != nil || run.code == 0 { #expect(run.code == 11 && run.errorCode == "refused") }
+        #expect(FileManager.default.fileExists(atPath: device))
+        #expect(try home.status()["files"] as? Int == 0)
     }
 
     @Test("--remove-original removes it once it is sealed, and no file through a link")

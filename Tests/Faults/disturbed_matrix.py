@@ -58,8 +58,9 @@ from disturbed_world import CONTENT, NEW_VALUE, PASSCODE, TOKEN, USERS, VALUE, U
 
 EXITS = {
     "absent": 3, "locked": 4, "keyringLocked": 4, "noPrompter": 4, "promptDismissed": 4, "wrongPasscode": 5, "wiped": 6,
-    "corrupt": 7, "notAuthentic": 7, "foreign": 7, "unsupportedVersion": 7, "rolledBack": 7, "orderMalformed": 7,
-    "orderTooLong": 7, "orderUnsupportedVersion": 7, "orderUnknownKey": 7, "orderBadSignature": 7, "orderForeign": 7,
+    "corrupt": 7, "notAuthentic": 7, "foreign": 7, "unsupportedVersion": 7, "rolledBack": 7, "missing": 7,
+    "orderMalformed": 7, "orderTooLong": 7, "orderUnsupportedVersion": 7, "orderUnknownKey": 7, "orderBadSignature": 7,
+    "orderForeign": 7,
     "keyringUnavailable": 8, "noSessionBus": 8, "noSecretService": 8, "noDefaultCollection": 8, "interrupted": 8,
     "timedOut": 9, "conflict": 10, "ambiguous": 10, "orderReplayed": 10, "refused": 11, "attemptDelayed": 11,
     "orderCounterOutOfRange": 11, "orderNotYetValid": 11, "orderExpired": 11, "tokenRevoked": 11, "notInitialised": 12,
@@ -136,14 +137,15 @@ def codes_for(entry, damage):
     if entry == "home" and damage in ("missing", "empty"):
         codes = {"notInitialised"}
     if entry.startswith("vault/files") and damage in ("missing", "empty"):
-        codes |= {"absent"}
+        codes |= {"absent", "missing"}
     return codes
 
 
 # ------------------------------------------------------------------------------------------------------------------
 # The world around the files: what each weather lets fail, by command; `ANY` is every typed error of weather
 
-ANY = set(EXITS) - DAMAGED - {"wiped", "wrongPasscode", "notInitialised", "absent", "invalidInput", "alreadyExists"}
+ANY = set(EXITS) - DAMAGED - {"wiped", "wrongPasscode", "notInitialised", "absent", "missing", "invalidInput",
+                    "alreadyExists"}
 EVERY = dict.fromkeys(COMMANDS, ANY)
 KEYRING_USERS = ("order", "unlock", "status", "token-get", "token-put", "file-cat")
 MEGABYTE = 1 << 20

@@ -22,6 +22,7 @@ extension FuzzTarget {
         FuzzTarget("hex") { bytes, _ in try readHex(bytes) },
         FuzzTarget("passcode") { bytes, _ in try countPasscode(bytes) },
         FuzzTarget("names") { bytes, _ in
+            try readName(bytes)
             let text = String(decoding: bytes, as: UTF8.self)
             let path = FilePath(text)
             if let id = FileID(fileName: path) {
@@ -33,6 +34,26 @@ extension FuzzTarget {
             try FuzzFinding.require(try FileID(id.description) == id, "a file's id is another")
         },
     ]
+
+    /// A name is kept byte for byte, whatever text it is, or is none; one of ours is written back as it was.
+    private static func readName(_ bytes: [UInt8]) throws {
+        let isName = !bytes.isEmpty && !bytes.contains(0) && !bytes.contains(UInt8(ascii: "/"))
+        let component = FileNameBytes.component(bytes)
+        try FuzzFinding.require((component != nil) == isName, "what the kernel takes for a name is none")
+        guard let component else { return }
+        try FuzzFinding.require(FileNameBytes.of(component) == bytes, "a name has other bytes")
+        let isOfDots = bytes.count <= 2 && bytes.allSatisfy { $0 == UInt8(ascii: ".") }
+        try FuzzFinding.require(
+            (FilePath.Component(bytes: bytes) == nil) == isOfDots, "a directory's own name is a file's")
+        let name = FilePath(root: nil, [component])
+        for id in [FileID(fileName: name)?.fileName, FileID(temporaryName: name)?.temporaryName] {
+            guard let id else { continue }
+            try FuzzFinding.require(FileNameBytes.of(id) == bytes, "a file's name is another")
+        }
+        if TokenInbox.Entry(name) != nil {
+            try FuzzFinding.require(bytes.allSatisfy { $0 < 0x80 }, "a token's file has a name of no digits")
+        }
+    }
 
     /// Characters are counted as the language counts them, where the bytes are text.
     private static func countPasscode(_ bytes: [UInt8]) throws {

@@ -28,8 +28,16 @@ final class ContainerReader: Sendable {
         self.inner = inner
     }
 
-    private static var damaged: CofferError {
-        CofferError(.corrupt, "The container is damaged or not of this vault.")
+    private static var damaged: CofferError { ContainerLayout.damaged() }
+
+    /// A context that was left out, is not the one, or is one too many. The code is that of damage.
+    private static func wrongContext(_ header: InnerHeader) -> CofferError {
+        CofferError(
+            .corrupt,
+            header.isContextBound
+                ? "This file is bound to a context that is not what was given, or it is damaged: say "
+                    + "--context as when it was added."
+                : "This file is bound to no context: leave out --context.")
     }
 
     /// Opens both layers of the header and the last chunk. `classKey` gives the class's key, or throws
@@ -53,9 +61,9 @@ final class ContainerReader: Sendable {
         do throws(CofferError) {
             let headerBytes = try OuterSlot.openInnerHeader(bytes, keys: outer)
             let header = try InnerHeader.decode(headerBytes)
-            guard header.id == slot.id, header.log == slot.log, header.length == layout.length,
-                header.isContextBound == !context.isEmpty
+            guard header.id == slot.id, header.log == slot.log, header.length == layout.length
             else { throw damaged }
+            guard header.isContextBound == !context.isEmpty else { throw wrongContext(header) }
             let innerKEK = try keys.inner(
                 header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
             guard let innerKEK else { throw damaged }
@@ -66,7 +74,7 @@ final class ContainerReader: Sendable {
             let commitment = inner.commitment
             guard ConstantTime.equal(commitment.span, header.commitment.span),
                 try InnerHeader.isAuthentic(headerBytes, key: inner.authenticationKey)
-            else { throw damaged }
+            else { throw header.isContextBound ? wrongContext(header) : damaged }
             let reader = ContainerReader(
                 file: file, layout: layout, header: header, slot: slot, outer: outer, inner: inner)
             // The last chunk first: a file that was cut is known before anything of it is served.

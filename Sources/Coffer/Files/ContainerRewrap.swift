@@ -20,9 +20,7 @@ struct ContainerRewrap {
         case outerOnly
     }
 
-    private static var damaged: CofferError {
-        CofferError(.corrupt, "The container is damaged or not of this vault.")
-    }
+    private static var damaged: CofferError { ContainerLayout.damaged() }
 
     /// Wraps the keys of `file` anew, under the home's lock. Unless `always`, one that is current stays as it
     /// is.

@@ -16,9 +16,7 @@ struct ContainerSlots {
     /// What is in the other place.
     let otherBytes: [UInt8]
 
-    private static var damaged: CofferError {
-        CofferError(.corrupt, "The container is damaged or not of this vault.")
-    }
+    private static var damaged: CofferError { ContainerLayout.damaged() }
 
     /// Whether the other place holds nothing that an interrupted update left.
     var isSettled: Bool { otherBytes == newestBytes || otherBytes.allSatisfy { $0 == 0 } }
@@ -42,9 +40,9 @@ struct ContainerSlots {
                     if try slot.keys(places[index], kek: kek) != nil { valid.append((slot, index)) }
                 } else {
                     // An unauthenticated field only chooses between two refusals.
-                    failure = CofferError(
-                        .foreign,
-                        "The container is of another vault, its key was destroyed, or it is damaged.")
+                    failure = ContainerLayout.damaged(
+                        "The container is of another vault, its key was destroyed, or it is damaged", .foreign
+                    )
                 }
             } catch {
                 if error.code != .corrupt { failure = error }

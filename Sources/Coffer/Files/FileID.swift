@@ -16,7 +16,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `invalidInput` when it is not a UUID.
     public init(_ text: String) throws(CofferError) {
         guard let uuid = UUID(uuidString: text) else {
-            throw CofferError(.invalidInput, "A file id is a UUID.")
+            throw CofferError(.invalidInput, "A file id is a UUID, as coffer file list prints it.")
         }
         self.uuid = uuid
     }

@@ -36,6 +36,16 @@ final class FileIndex: Sendable {
             .corrupt, "The \(what) is damaged: coffer file reindex rebuilds it from the containers.")
     }
 
+    /// Of containers that are there and that an undamaged index does not know.
+    static func behind(_ ids: [FileID]) -> CofferError {
+        CofferError(
+            .corrupt,
+            "The \(what) does not know every container: it is damaged or older than they are, or somebody "
+                + "else put them there. coffer file verify --all names them, coffer file reindex takes them "
+                + "in.",
+            entries: ids.map(\.description))
+    }
+
     // MARK: Reading
 
     /// The index as it is now. Without the home's lock, what others are just writing may be missing.
@@ -136,6 +146,19 @@ final class FileIndex: Sendable {
         let contents = try salvage(in: vault)
         guard !contents.isDamaged, contents.entries[id] != nil else { return }
         try append(.removals([id]), in: vault)
+    }
+
+    /// Strikes out the files that `isGone` chooses.
+    func strike(
+        in vault: borrowing Descriptor, where isGone: (FileID, Entry) -> Bool
+    ) throws(CofferError) {
+        let contents = try salvage(in: vault)
+        guard !contents.isDamaged else { return }
+        let ids = contents.entries.filter { isGone($0.key, $0.value) }.map(\.key).sorted()
+        for start in stride(from: 0, to: ids.count, by: FileIndexFrame.capacity) {
+            let part = Array(ids[start..<min(start + FileIndexFrame.capacity, ids.count)])
+            try append(.removals(part), in: vault)
+        }
     }
 
     private func append(_ frame: FileIndexFrame, in vault: borrowing Descriptor) throws(CofferError) {

@@ -26,11 +26,12 @@ struct FileIndexCommit: Equatable {
         return writer.bytes + (try HMAC.authenticate(message.span, key: key))
     }
 
-    /// The one that counts in `file`, and in which place it is; `nil` when neither is authentic.
+    /// The one that counts in `file`, in which place it is, and whether the one in the other place is
+    /// authentic, too; `nil` when neither is.
     static func newest(
         in file: [UInt8], head: [UInt8], key: borrowing SymmetricKey
-    ) throws(CofferError) -> (commit: FileIndexCommit, place: Int)? {
-        var newest: (commit: FileIndexCommit, place: Int)?
+    ) throws(CofferError) -> (commit: FileIndexCommit, place: Int, isOtherWhole: Bool)? {
+        var newest: (commit: FileIndexCommit, place: Int, isOtherWhole: Bool)?
         for (place, offset) in offsets.enumerated() where file.count >= offset + size {
             let body = Array(file[offset..<offset + size - FileIndexFrame.tagSize])
             let tag = Array(file[offset + body.count..<offset + size])
@@ -40,8 +41,11 @@ struct FileIndexCommit: Equatable {
             let commit = FileIndexCommit(
                 end: Int64(clamping: try reader.number(UInt64.self)),
                 lastTag: try reader.take(FileIndexFrame.tagSize))
-            if let newest, newest.commit.end >= commit.end { continue }
-            newest = (commit, place)
+            if let former = newest, former.commit.end >= commit.end {
+                newest?.isOtherWhole = true
+            } else {
+                newest = (commit, place, newest != nil)
+            }
         }
         return newest
     }

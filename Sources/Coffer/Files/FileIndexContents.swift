@@ -17,6 +17,8 @@ struct FileIndexContents: Sendable {
     /// Where the next frame goes.
     private(set) var end = Int64(Self.framesStart)
     private(set) var entries: [FileID: FileIndex.Entry] = [:]
+    /// The ids that were struck out and not entered again, as far as the frames go back.
+    private(set) var removed: Set<FileID> = []
     /// Whether something that was complete once is not authentic: what is here is the rest.
     private(set) var isDamaged = false
 
@@ -52,7 +54,7 @@ struct FileIndexContents: Sendable {
         if let newest {
             place = 1 - newest.place
             isDamaged = head != newHead
-            try read(bytes, upTo: newest.commit, key: key)
+            try read(bytes, upTo: newest.commit, mayBeTorn: newest.isOtherWhole, key: key)
         } else if head == Self.head(1, device) {
             version = 1
             end = Int64(Self.headSize)
@@ -74,7 +76,8 @@ struct FileIndexContents: Sendable {
     }
 
     private mutating func read(
-        _ bytes: [UInt8], upTo commit: FileIndexCommit?, key: borrowing SymmetricKey
+        _ bytes: [UInt8], upTo commit: FileIndexCommit?, mayBeTorn: Bool = true,
+        key: borrowing SymmetricKey
     ) throws(CofferError) {
         // The tags that the next frame may follow: more than one only behind a damaged frame.
         var hooks = [Self.noTag]
@@ -87,7 +90,8 @@ struct FileIndexContents: Sendable {
                 if let commit, commit.end == end { isComplete = commit.lastTag == tag }
                 continue
             }
-            if isComplete, Self.isTorn(bytes, at: offset) { break }
+            // A crash leaves both commits whole. Without one of them this may be a frame that it committed.
+            if isComplete, mayBeTorn, Self.isTorn(bytes, at: offset) { break }
             isDamaged = true
             guard let size = FileIndexFrame.size(bytes.span, at: offset) else { break }
             let body = FileIndexFrame.body(bytes.span, at: offset, size: size)
@@ -127,6 +131,11 @@ struct FileIndexContents: Sendable {
     /// Takes in what was written at ``end``.
     mutating func append(_ frame: FileIndexFrame, tag: [UInt8]) throws(CofferError) {
         for entry in try frame.entries() {
+            if frame.kind == .removals {
+                removed.insert(entry.id)
+            } else {
+                removed.remove(entry.id)
+            }
             entries[entry.id] =
                 frame.kind == .removals
                 ? nil

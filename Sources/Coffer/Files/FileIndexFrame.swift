@@ -106,7 +106,7 @@ struct FileIndexFrame {
         let protection = body.span.bigEndian(UInt16.self, at: 6)
         let frame = FileIndexFrame(kind: kind, protection: protection, count: count, body: body)
         guard count <= longest, frame.clearCount <= body.count - headSize else {
-            throw CofferError(.corrupt, "The \(FileIndex.what) is damaged.")
+            throw FileIndex.damaged
         }
         return (frame, tag)
     }
@@ -130,7 +130,7 @@ struct FileIndexFrame {
     func open(classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> [FileIndexRecord] {
         let sealed = Array(body[(Self.headSize + clearCount)...])
         guard kind == .records, sealed.count >= 40 else {
-            throw CofferError(.corrupt, "The \(FileIndex.what) is damaged.")
+            throw FileIndex.damaged
         }
         var cipher = try Self.cipher(classKey, vaultID)
         let data = vaultID.bytes + body[..<(Self.headSize + clearCount)]
@@ -142,7 +142,7 @@ struct FileIndexFrame {
                 associatedData: data.span, into: &output)
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(.corrupt, "The \(FileIndex.what) is damaged.")
+            throw FileIndex.damaged
         }
         return try FileIndexRecord.decode(count: count, clear: clear, sealed: plaintext)
     }

@@ -77,12 +77,14 @@ struct FileIndexRecord: Equatable {
     }
 
     /// What a caller learns of the file.
-    func info(_ protection: ProtectionClass) throws(CofferError) -> FileInfo {
+    func info(_ protection: ProtectionClass, _ state: FileState) throws(CofferError) -> FileInfo {
         guard let name = FilePath.Component(bytes: name) else {
-            throw CofferError(.corrupt, "The \(FileIndex.what) has a name that is no file name.")
+            throw CofferError(
+                .corrupt,
+                "The \(FileIndex.what) has a name that is no file name: coffer file reindex rebuilds it.")
         }
         return FileInfo(
             id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),
-            protection: protection)
+            protection: protection, state: state)
     }
 }

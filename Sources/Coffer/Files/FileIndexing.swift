@@ -60,6 +60,7 @@ extension FileStore {
         } catch {
             switch error.code {
             case .absent: break  // Removed in the meantime.
+            case .missing: report.missing.append(id)
             case .corrupt, .foreign, .unsupportedVersion: report.damaged.append(id)
             default: throw error
             }
@@ -141,15 +142,20 @@ extension FileStore {
             guard !contents.isDamaged else { throw FileIndex.damaged }
             throw CofferError(
                 .corrupt,
-                "The container of \(header.id) is not in the index: it was put there by somebody else, or "
-                    + "put back after it was removed.")
+                contents.removed.contains(header.id)
+                    ? "\(header.id) was removed, and somebody put its container back: coffer file remove "
+                        + "\(header.id) removes it again, coffer file reindex takes it in."
+                    : "The container of \(header.id) is not in the index, which is damaged or older, or "
+                        + "somebody else put it there: coffer file reindex takes it in, if it is yours.")
         }
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
             entry.protection == protection.rawValue
         else {
             guard !contents.isDamaged else { throw FileIndex.damaged }
             throw CofferError(
-                .corrupt, "The container of \(header.id) holds another content than the index knows.")
+                .corrupt,
+                "The container of \(header.id) holds another content than the index knows: somebody "
+                    + "exchanged it. Put the right one back, or take this one in with coffer file reindex.")
         }
     }
 

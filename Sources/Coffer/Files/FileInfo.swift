@@ -13,4 +13,6 @@ public struct FileInfo: Sendable, Equatable {
     public let modified: Date
     /// When it can be read.
     public let protection: ProtectionClass
+    /// Whether its container is there.
+    public let state: FileState
 }

@@ -142,7 +142,8 @@ struct FileKeys: Sendable {
             return FileKEK(id: entry.key.id, try entry.key.unwrap(under: wrapping, context: context.span))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(.corrupt, "The \(record.what) is damaged.")
+            throw CofferError(
+                .corrupt, "The \(record.what) is damaged: put filekeys back from a copy of the home.")
         }
     }
 

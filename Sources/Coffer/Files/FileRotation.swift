@@ -11,7 +11,7 @@ extension FileStore {
     public func rewrap(_ id: FileID, context: [UInt8] = []) async throws(CofferError) {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             guard try rewrap(id, context: context, always: true) != nil else {
-                throw CofferError(.absent, "There is no file \(id).")
+                throw try absence(of: id)
             }
         }
     }

@@ -34,8 +34,8 @@ public final class FileStore: Sendable {
     ///   - context: Bytes that are bound into the inner layer, at most 1024: the id of the record that the
     ///     file belongs to, a tenant. Nobody reads the file without giving the same. They are not kept.
     ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk, unless it
-    ///     was changed since or somebody has it open for writing. Its blocks may stay readable on the medium:
-    ///     nothing here can promise otherwise.
+    ///     was changed since or somebody has it open for writing. A file of the vault's own home is refused.
+    ///     Its blocks may stay readable on the medium: nothing here can promise otherwise.
     ///   - allowingExternalMedia: Whether the vault may be on a removable medium or a network file system by
     ///     now, although it was not made for that.
     ///   - progress: Called now and then from working threads.
@@ -64,6 +64,7 @@ public final class FileStore: Sendable {
             guard try source.status().kind == .regular else {
                 throw CofferError(.refused, "\(path) is not a regular file.")
             }
+            if removingOriginal { try OriginalRule.check(path, source, outside: core.home) }
             let original = removingOriginal ? try OriginalFile(path, source) : nil
             let id = try FileID.random()
             try addContainer(id, protection, classKey, check) { (target, outer, inner) throws(CofferError) in
@@ -84,17 +85,18 @@ public final class FileStore: Sendable {
     }
 
     /// What is known of every file, ordered by the bytes of the names. Comes from the index: no container is
-    /// opened.
+    /// opened. A file whose container somebody else deleted is there as ``FileState/missing``.
     ///
-    /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the index is damaged:
-    ///   ``listing()`` has what is left of it, and ``reindex()`` repairs it.
+    /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the index is damaged
+    ///   or does not know all containers: ``listing()`` has what it knows, and ``reindex()`` repairs it.
     public func list() async throws(CofferError) -> [FileInfo] {
         let listing = try await listing()
         guard !listing.isIndexDamaged else { throw FileIndex.damaged }
+        guard !listing.isIndexBehind else { throw FileIndex.behind(listing.unlisted) }
         return listing.files
     }
 
-    /// The same as far as the index is whole, and whether it is.
+    /// The same as far as the index goes, and whether it is whole and knows every container.
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
     public func listing() async throws(CofferError) -> FileListing {
@@ -108,9 +110,11 @@ public final class FileStore: Sendable {
             if hasUnfinished { removeRemains() }
             let present = Set(ids)
             let contents = try index.salvage(in: core.home.openVault())
-            let found = try index.records(of: present, in: contents) { (protection) throws(CofferError) in
-                try core.keys.key(protection)
-            }
+            let different = try differences(present, contents)
+            let missing = Set(different.missing)
+            let found = try index.records(
+                of: missing.isEmpty ? present : present.union(missing), in: contents
+            ) { (protection) throws(CofferError) in try core.keys.key(protection) }
             // Their places are sorted: a record is much to move.
             let order = found.indices.sorted {
                 let (one, other) = (found[$0].record, found[$1].record)
@@ -120,11 +124,16 @@ public final class FileStore: Sendable {
             }
             var listing = FileListing()
             listing.files.reserveCapacity(order.count)
-            for place in order { listing.files.append(try found[place].record.info(found[place].protection)) }
-            if contents.isDamaged {
-                listing.isIndexDamaged = true
-                listing.unlisted = present.subtracting(found.map(\.record.id)).sorted()
+            for place in order {
+                let (record, protection) = found[place]
+                listing.files.append(
+                    try record.info(protection, missing.contains(record.id) ? .missing : .stored))
             }
+            listing.isIndexDamaged = contents.isDamaged
+            listing.isIndexBehind = !different.unlisted.isEmpty
+            listing.unlisted =
+                contents.isDamaged
+                ? present.subtracting(found.map(\.record.id)).sorted() : different.unlisted
             return listing
         }
     }
@@ -165,21 +174,35 @@ public final class FileStore: Sendable {
         try await BlockingWork.run { [self] _ throws(CofferError) in try ids().count }
     }
 
-    /// Removes a file; gives whether there was one. Its key goes with it: what stays on the medium is noise
-    /// as long as the vault's keys stay secret.
+    /// Removes a file; tells whether there was one. Its key goes with it: what stays on the medium opens with
+    /// nothing as long as the vault's keys stay secret. Of a file whose container is missing it clears the
+    /// entry.
     ///
-    /// - Throws: `wiped`, `busy`, `readOnly`.
+    /// - Throws: `wiped`, `busy`, `readOnly`; `corrupt` when the container is missing and the index is
+    ///   damaged.
     @discardableResult
     public func remove(_ id: FileID) async throws(CofferError) -> Bool {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             try core.home.changingVault { (vault) throws(CofferError) in
                 let directory = try vault.open(Home.filesName, [.read, .directory])
                 try cleanUpNowAndThen(directory, in: vault)
-                guard try directory.status(of: id.fileName) != nil else { return false }
+                guard try directory.status(of: id.fileName) != nil else {
+                    return try clear(id, in: vault)
+                }
                 try Self.destroy(id, of: core.device, index, directory, in: vault)
                 return true
             }
         }
+    }
+
+    /// Strikes out a file whose container is missing; tells whether it was entered.
+    private func clear(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
+        guard try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex else { return false }
+        let contents = try index.salvage(in: vault)
+        guard contents.entries[id] != nil else { return false }
+        guard !contents.isDamaged else { throw FileIndex.damaged }
+        try index.strike(id, in: vault)
+        return true
     }
 
     /// Removes a container and strikes it out of the index, under the home's lock.

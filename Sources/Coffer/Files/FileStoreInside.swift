@@ -57,7 +57,7 @@ extension FileStore {
             return try directory.open(id.fileName, mode)
         } catch {
             guard error.code == .absent else { throw error }
-            throw CofferError(.absent, "There is no file \(id).")
+            throw try absence(of: id)
         }
     }
 
@@ -205,11 +205,14 @@ extension ContainerReader {
     var info: FileInfo {
         get throws(CofferError) {
             guard let name = FilePath.Component(bytes: header.name) else {
-                throw CofferError(.corrupt, "The container's name is not a file name.")
+                throw CofferError(
+                    .corrupt,
+                    "The container holds a name that is no file name: put back a copy of it, or remove it.")
             }
             return FileInfo(
                 id: header.id, name: name, length: layout.length,
-                modified: Date(nanosecondsSince1970: header.modified), protection: protection)
+                modified: Date(nanosecondsSince1970: header.modified), protection: protection,
+                state: .stored)
         }
     }
 }

@@ -11,13 +11,15 @@ enum NewFile {
         at path: FilePath, _ fill: (borrowing Descriptor) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         guard let name = path.lastComponent else {
-            throw CofferError(.invalidInput, "\(path) names no file.")
+            throw CofferError(
+                .invalidInput, "The path \"\(path)\" names no file: end it with the new file's name.")
         }
         let target = FilePath(root: nil, [name])
         let parent = path.removingLastComponent()
-        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        let directory = try open(parent)
         guard try directory.status(of: target) == nil else {
-            throw CofferError(.alreadyExists, "\(path) exists already and is not replaced.")
+            throw CofferError(
+                .alreadyExists, "\(path) exists already and is not replaced: choose another path.")
         }
         let result: Result
         // Without a name where there can be such files: a crash leaves nothing that could be read.
@@ -40,5 +42,16 @@ enum NewFile {
         }
         try directory.sync()
         return result
+    }
+
+    private static func open(_ parent: FilePath) throws(CofferError) -> Descriptor {
+        do throws(CofferError) {
+            return try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw CofferError(
+                .absent, "There is no directory \(parent): make it first, or choose another path.",
+                systemError: error.systemError)
+        }
     }
 }

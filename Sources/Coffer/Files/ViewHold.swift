@@ -72,7 +72,10 @@ final class ViewHold: Sendable {
         let file = try holder().open(name, .read)
         let status = try file.status()
         guard status.kind == .regular, status.isOwn else {
-            throw CofferError(.refused, "What is in the copy's place is not a regular file of this user.")
+            throw CofferError(
+                .refused,
+                "What is in the copy's place is not a regular file of this user: nothing was saved, and the "
+                    + "file is as before.")
         }
         return file
     }

@@ -16,7 +16,9 @@ enum ViewRoom {
         let room = min(free ?? .max, memory ?? .max)
         guard length <= room / 2 else {
             throw CofferError(
-                .noSpace, "A copy of \(length) bytes would take more than half of the free memory.")
+                .noSpace,
+                "A copy of \(length) bytes would take more than half of the free memory: "
+                    + "coffer file cat or coffer file export need no such room.")
         }
     }
 }

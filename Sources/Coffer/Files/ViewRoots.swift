@@ -220,7 +220,10 @@ enum ViewRoots {
     }
 
     private static var noMemory: CofferError {
-        CofferError(.unsupported, "There is no directory in memory for the copy: no /dev/shm on tmpfs.")
+        CofferError(
+            .unsupported,
+            "There is no directory in memory for the copy, such as a /dev/shm on tmpfs: view the file with "
+                + "--descriptor, or use coffer file cat.")
     }
 
     /// Of this user, for this user alone, in memory; anything else may be somebody's trap.

@@ -72,6 +72,17 @@ extension SessionCore {
         return files
     }
 
+    /// Files of that class whose containers are missing: nobody will ever read their entries again.
+    private func strikeMissing(
+        _ index: FileIndex, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        guard try FileKeysRecord(device: device).read(in: vault).keys.hasIndex else { return }
+        let present = Set(try directory.names().compactMap { FileID(fileName: $0) })
+        try index.strike(in: vault) { id, entry in
+            ProtectionClass(rawValue: entry.protection)?.needsPasscode == true && !present.contains(id)
+        }
+    }
+
     /// Removes the items of the class whose key was destroyed with the passcode, under the home's lock.
     func removeOrphans(in vault: borrowing Descriptor) throws(CofferError) -> PasscodeBoundItems {
         let names = try passcodeBoundTokens()
@@ -91,6 +102,7 @@ extension SessionCore {
         let directory = try vault.open(Home.filesName, [.read, .directory])
         let index = FileIndex(device: device)
         for id in files { try FileStore.destroy(id, of: device, index, directory, in: vault) }
+        try strikeMissing(index, directory, in: vault)
         try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
         return PasscodeBoundItems(
             tokens: names.count - databases.count + waiting.count, files: files.count,

@@ -23,11 +23,12 @@ extension Session {
             let keybag = try core.readKeybag()
             let backend = try core.keyring.backend()
             let bus = core.home.service.address
-            let remains = try FileStore(core: core).remains()
+            let files = FileStore(core: core)
+            let (remains, condition) = (try files.remains(), try files.condition())
             return [
                 Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag, backend),
                 try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
-            ] + (remains.count > 0 ? [Self.unfinished(remains)] : [])
+            ] + (remains.count > 0 ? [Self.unfinished(remains)] : []) + condition.protections
                 + Self.orders(try core.orderRecordDamage()) + Self.hostProtections(sessionBus: bus)
         }
     }

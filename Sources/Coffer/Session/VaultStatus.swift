@@ -37,6 +37,12 @@ public struct VaultStatus: Sendable, Equatable {
     public var unfinishedFiles = 0
     /// How many bytes that is. The next command that lists or changes files removes them.
     public var unfinishedBytes: Int64 = 0
+    /// Files whose containers something else than Coffer deleted.
+    public var missingFiles: [FileID] = []
+    /// Containers of this vault that the index of files does not know, although it shows no damage.
+    public var unlistedFiles: [FileID] = []
+    /// Whether the index of files is damaged: ``FileStore/reindex()`` rebuilds it.
+    public var isFileIndexDamaged = false
     /// Tokens that were stored while locked and wait for an unlock.
     public var waitingTokens = 0
     /// Such tokens that would replace a stored one and wait for somebody to accept or reject them.
@@ -87,8 +93,12 @@ extension Session {
         }
         status.tokens = try await tokens.count()
         status.files = try await files.count()
-        let remains = try await BlockingWork.run { [files] _ throws(CofferError) in try files.remains() }
+        let (remains, condition) = try await BlockingWork.run { [files] _ throws(CofferError) in
+            (try files.remains(), try files.condition())
+        }
         (status.unfinishedFiles, status.unfinishedBytes) = (remains.count, remains.bytes)
+        (status.missingFiles, status.unlistedFiles) = (condition.missing, condition.unlisted)
+        status.isFileIndexDamaged = condition.indexDamage != nil
         let waiting = try await tokens.waitingTokens()
         status.waitingTokens = waiting.waiting
         status.unconfirmedTokens = waiting.unconfirmed

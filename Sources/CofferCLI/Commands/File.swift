@@ -99,7 +99,11 @@ struct FileAdd: AsyncParsableCommand {
 /// `coffer file list`
 struct FileList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List ids, names, lengths and dates of the files.")
+        commandName: "list", abstract: "List ids, names, lengths and dates of the files.",
+        discussion: """
+            A file whose container something else than Coffer deleted is listed as missing. Then, and when \
+            the index is damaged or does not know all containers, the command says so and ends with 7.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
@@ -107,25 +111,51 @@ struct FileList: AsyncParsableCommand {
         let session = try await Opening.unlocked(global)
         let listing = try await session.files.listing()
         try show(listing)
-        guard listing.isIndexDamaged else { return }
-        let lost = listing.unlisted.map(\.description).joined(separator: ", ")
-        Output.message(
-            "coffer: the index of files is damaged: coffer file reindex rebuilds it from the containers."
-                + (lost.isEmpty ? "" : " Not listed: \(lost)."))
+        let complaints = Self.complaints(listing)
+        guard !complaints.isEmpty else { return }
+        for complaint in complaints { Output.message("coffer: \(complaint)") }
         throw ExitCode(CofferError.Code.corrupt.exitCode)
+    }
+
+    /// What a person has to know beside the list.
+    private static func complaints(_ listing: FileListing) -> [String] {
+        var complaints: [String] = []
+        let missing = listing.files.filter { $0.state == .missing }
+        if !missing.isEmpty {
+            complaints.append(
+                "the containers of \(missing.count) files are missing: something else than Coffer deleted "
+                    + "them. Put them back from a copy of the home, or clear each entry with coffer file "
+                    + "remove ID.")
+        }
+        let unlisted = listing.unlisted.map(\.description).joined(separator: ", ")
+        if listing.isIndexDamaged {
+            complaints.append(
+                "the index of files is damaged: coffer file reindex rebuilds it from the containers."
+                    + (unlisted.isEmpty ? "" : " Not listed: \(unlisted)."))
+        } else if listing.isIndexBehind {
+            complaints.append(
+                "the index of files does not know every container: it is damaged or older than they are, or "
+                    + "somebody else put them there. coffer file verify --all looks at every file, coffer "
+                    + "file reindex takes them in. Not listed: \(unlisted).")
+        }
+        return complaints
     }
 
     private func show(_ listing: FileListing) throws {
         guard !global.json else {
             var fields: [(String, JSONDocument)] = [("files", .list(listing.files.map(\.document)))]
-            if listing.isIndexDamaged {
-                fields.append(("indexDamaged", .flag(true)))
+            if listing.isIndexDamaged { fields.append(("indexDamaged", .flag(true))) }
+            if listing.isIndexBehind { fields.append(("indexBehind", .flag(true))) }
+            if listing.isIndexDamaged || listing.isIndexBehind {
                 fields.append(("unlisted", .list(listing.unlisted.map { .text($0.description) })))
             }
             return try Output.json(.object(fields))
         }
         let rows = listing.files.map {
-            [$0.id.description, $0.name.string.printable, $0.modified.iso8601, String($0.length)]
+            [
+                $0.id.description, $0.name.string.printable, $0.modified.iso8601,
+                $0.state == .missing ? "missing" : String($0.length),
+            ]
         }
         for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, textColumns: 3) {
             try Output.line(line)
@@ -144,7 +174,7 @@ extension FileInfo {
         return .object(
             fields + [
                 ("length", .number(Int(length))), ("class", .text(protection.name)),
-                ("modified", .text(modified.iso8601)),
+                ("modified", .text(modified.iso8601)), ("state", .text(state.rawValue)),
             ])
     }
 }
@@ -160,7 +190,7 @@ struct FileRemove: AsyncParsableCommand {
         let id = try file.fileID()
         let session = try await Opening.unlocked(global)
         guard try await session.files.remove(id) else {
-            throw CofferError(.absent, "There is no file \(id).")
+            throw CofferError(.absent, "There is no file \(id): coffer file list names those there are.")
         }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }
     }

@@ -8,7 +8,7 @@ struct FileVerify: AsyncParsableCommand {
         commandName: "verify", abstract: "Check that every byte of a file is authentic.",
         discussion: """
             With --all, every file, and whether the containers are those that the index knows. Containers \
-            that it does not know are named and never removed.
+            that it does not know are named and never removed, and so are files whose containers are missing.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -53,7 +53,30 @@ struct FileVerify: AsyncParsableCommand {
                 for id in list.1 { try Output.line("\(id): \(title)") }
             }
         }
-        guard report.isClean else { throw ExitCode(CofferError.Code.corrupt.exitCode) }
+        guard !report.isClean else { return }
+        for remedy in Self.remedies(report) { Output.message("coffer: \(remedy)") }
+        throw ExitCode(CofferError.Code.corrupt.exitCode)
+    }
+
+    /// What to do about what was found.
+    private static func remedies(_ report: StoreReport) -> [String] {
+        var remedies: [String] = []
+        if !report.damaged.isEmpty {
+            remedies.append(
+                "what is damaged can only be put back from a copy of the home, or removed with coffer file "
+                    + "remove ID.")
+        }
+        if !report.orphans.isEmpty {
+            remedies.append(
+                "what is not in the index was put there by somebody else, or the index is older: coffer file "
+                    + "reindex takes it in.")
+        }
+        if !report.missing.isEmpty {
+            remedies.append(
+                "the containers of missing files were deleted by something else than Coffer: put them back "
+                    + "from a copy of the home, or clear each entry with coffer file remove ID.")
+        }
+        return remedies
     }
 }
 

@@ -84,7 +84,10 @@ struct FileView: AsyncParsableCommand {
             throw CofferError(.invalidInput, "--timeout takes seconds above 0.")
         }
         if isPrivate, try !PrivateView.isPossible() {
-            throw CofferError(.unsupported, "This host gives this user no mount namespace: no --private.")
+            throw CofferError(
+                .unsupported,
+                "This user can have no mount namespace on this host: view the file without --private, or "
+                    + "with --descriptor.")
         }
     }
 

@@ -25,6 +25,11 @@ struct StatusCommand: AsyncParsableCommand {
             fields.append(("unfinishedFiles", .number(status.unfinishedFiles)))
             fields.append(("unfinishedBytes", .number(Int(status.unfinishedBytes))))
         }
+        for (name, ids) in [("missingFiles", status.missingFiles), ("unlistedFiles", status.unlistedFiles)]
+        where !ids.isEmpty {
+            fields.append((name, .list(ids.map { .text($0.description) })))
+        }
+        if status.isFileIndexDamaged { fields.append(("fileIndexDamaged", .flag(true))) }
         if status.waitingTokens > 0 { fields.append(("waitingTokens", .number(status.waitingTokens))) }
         if status.unconfirmedTokens > 0 {
             fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))

@@ -124,7 +124,9 @@ package enum ChildProcess {
         let failure = Errno.failure("run the command", nil, errno: number)
         switch number {
         case ENOENT, EACCES, EPERM, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENOEXEC:
-            return CofferError(.invalidInput, failure.message, systemError: number)
+            return CofferError(
+                .invalidInput, failure.message + " Name a program that PATH leads to, or its path.",
+                systemError: number)
         default: return failure
         }
     }

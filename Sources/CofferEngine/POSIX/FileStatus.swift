@@ -11,6 +11,8 @@ package struct FileStatus: Sendable, Equatable {
     package let size: Int64
     package let device: UInt64
     package let inode: UInt64
+    /// How many names it has.
+    package let links: UInt64
     package let owner: UInt32
     /// The permission bits.
     package let permissions: UInt32
@@ -32,6 +34,7 @@ package struct FileStatus: Sendable, Equatable {
         size = Int64(status.st_size)
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
+        links = UInt64(status.st_nlink)
         owner = status.st_uid
         permissions = status.st_mode & 0o7777
         modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)

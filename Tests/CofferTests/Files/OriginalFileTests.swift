@@ -108,4 +108,49 @@ struct OriginalFileTests {
         #expect(try home.scratch.read("original") == content)
         #expect(try await session.files.withDecryptedBytes(of: id) { $0.copied() } == content)
     }
+
+    @Test("A file of the vault's own home is refused, by whatever path, and nothing is sealed")
+    func ownHome() async throws {
+        let home = try TestHome()
+        _ = try await home.create()
+        let session = try await home.unlocked()
+        try home.scratch.write("original", content)
+        let id = try await session.files.add(contentsOf: home.scratch.path.appending("original"))
+        let before = try home.everything()
+        try home.scratch.link("link", to: home.location.path.string)
+        let outside = home.scratch.path.appending("outside")
+        try FileManager.default.createDirectory(
+            atPath: outside.string, withIntermediateDirectories: false)
+        try FileManager.default.linkItem(
+            atPath: home.path("device").string, toPath: outside.appending("second").string)
+        let scratch = home.scratch.path
+        for path in [
+            home.path("device"), home.path("files/\(id).coffer"), home.homePath("state"),
+            scratch.appending("link/vault/keybag"), scratch.appending("link/vault/../state"),
+            FilePath(outside.string + "/../home/vault/device"), outside.appending("second"),
+        ] {
+            let error = await refusal {
+                _ = try await session.files.add(contentsOf: path, removingOriginal: true)
+            }
+            #expect(error?.code == .refused && error?.message.contains("own home") == true, "\(path)")
+        }
+        #expect(try home.everything() == before)
+        #expect(try await session.files.count() == 1)
+        // Its neighbours and those of its parents are nobody's.
+        _ = try await session.files.add(contentsOf: scratch.appending("original"), removingOriginal: true)
+        #expect(try !home.scratch.names().contains("original"))
+    }
+
+    @Test("In a user's namespace the home around it counts, too")
+    func homeAround() async throws {
+        let home = try TestHome()
+        _ = try await home.create()
+        let user = try await Session.create(
+            at: home.location.namespace(of: "ada"), options: TestHome.options { _ in }, passcode: nil)
+        let error = await refusal {
+            _ = try await user.files.add(contentsOf: home.path("device"), removingOriginal: true)
+        }
+        #expect(error?.code == .refused)
+        #expect(try await user.files.count() == 0)
+    }
 }

@@ -1,0 +1,71 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// Nothing that a home consists of is sealed in its vault and then removed.
+enum OriginalRule {
+    /// One file or directory, whatever its names are.
+    private struct Identity: Hashable {
+        let device: UInt64
+        let inode: UInt64
+
+        init(_ status: FileStatus) { (device, inode) = (status.device, status.inode) }
+    }
+
+    /// Refuses `source`, opened by `path`, when it lies in `home` or in the home around it: by whichever
+    /// names, links or mounts the path leads there.
+    static func check(
+        _ path: FilePath, _ source: borrowing Descriptor, outside home: Home
+    ) throws(CofferError) {
+        let status = try source.status()
+        var own: Set<Identity> = []
+        // A second name of a file counts as the file itself.
+        try collect(outermost(home), withFiles: status.links > 1, into: &own)
+        guard !own.contains(Identity(status)), try !isBelow(own, path) else {
+            throw CofferError(
+                .refused,
+                "\(path) belongs to the vault's own home and is not removed: leave out --remove-original, or "
+                    + "copy it elsewhere first.")
+        }
+    }
+
+    /// The home whose namespace `home` is, or that home itself.
+    private static func outermost(_ home: Home) throws(CofferError) -> Descriptor {
+        guard let above = try? home.directory.open("../..", [.read, .directory]),
+            let users = try above.status(of: Home.usersName),
+            let parent = try home.directory.status(of: ".."), users.isSameFile(as: parent),
+            try above.status(of: Home.vaultName) != nil
+        else { return try home.directory.duplicate() }
+        return above
+    }
+
+    /// Adds `directory` and all directories in it; `withFiles`: the files, too.
+    private static func collect(
+        _ directory: consuming Descriptor, withFiles: Bool, into found: inout Set<Identity>
+    ) throws(CofferError) {
+        found.insert(Identity(try directory.status()))
+        for name in try directory.names() where withFiles || FileID(fileName: name) == nil {
+            guard let status = try directory.status(of: name) else { continue }
+            if withFiles, status.kind == .regular { found.insert(Identity(status)) }
+            guard status.kind == .directory else { continue }
+            try collect(directory.open(name, [.read, .directory]), withFiles: withFiles, into: &found)
+        }
+    }
+
+    /// Whether one of the directories above the file at `path` is in `own`. The kernel says what is above:
+    /// the path may lead through links.
+    private static func isBelow(_ own: Set<Identity>, _ path: FilePath) throws(CofferError) -> Bool {
+        let parent = path.removingLastComponent()
+        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        var status = try directory.status()
+        var upwards: FilePath = ".."
+        while !own.contains(Identity(status)) {
+            guard let above = try directory.status(of: upwards), !above.isSameFile(as: status) else {
+                return false
+            }
+            status = above
+            upwards = upwards.appending("..")
+        }
+        return true
+    }
+}

@@ -188,6 +188,30 @@ struct UnlockTests {
         #expect(keyring?["status"] as? String == "missing")
         #expect(try run("wipe", "--yes").code == 0)
     }
+
+    @Test(
+        "A used up quota of keys: unlock says so and leaves nothing; what needs no key there works",
+        .enabled(if: NoKeyring.library != nil && KernelKeyring.isAvailable), arguments: ["QUOTA", "ALMOST"])
+    func quota(_ mode: String) throws {
+        let home = try CommandHome()
+        let environment = ["LD_PRELOAD": try #require(NoKeyring.library), "NOKEYRING": mode]
+        for passcode in [nil, "1357"] {
+            let run = try home.run(["unlock", "--json"], passcode: passcode, environment: environment)
+            // Where there is no room for the mark, the passcode is not looked at.
+            let isWrong = passcode != nil && mode == "ALMOST"
+            #expect(run.code == (isWrong ? 5 : 1))
+            #expect(run.errorCode == (isWrong ? "wrongPasscode" : "noSpace"), "\(run.errorText)")
+            #expect(isWrong || run.errorText.contains("/proc/key-users"))
+        }
+        let status = try home.status()
+        #expect(status["state"] as? String == "locked")
+        #expect(status["attemptsLeft"] as? Int == (mode == "ALMOST" ? 9 : 10))
+        let vaultID = try #require(status["vaultID"] as? String)
+        #expect(try !String(contentsOfFile: "/proc/keys", encoding: .utf8).contains("coffer:\(vaultID)"))
+        let put = ["token", "put", "s", "a"]
+        #expect(try home.run(put, input: [1], environment: environment).text == "1\n")
+        #expect(try home("unlock").code == 0)
+    }
 }
 
 /// Tests/Faults/nokeyring.c, built once beside the command.

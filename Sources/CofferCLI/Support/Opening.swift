@@ -28,7 +28,7 @@ enum Opening {
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Session {
-        let session = try await unlocked(global) { $0.canHoldKeys(for: duration) }
+        let session = try await unlocked(global, isHolding: true) { $0.canHoldKeys(for: duration) }
         guard session.canHoldKeys(for: duration) else { throw CofferError(.locked, needsPasscode) }
         return session
     }
@@ -37,12 +37,15 @@ enum Opening {
         "The keys that are held are not those of every class, or are held until an exact time: unlock with "
         + "the passcode."
 
-    /// The session of the home, unlocked; keys in the kernel keyring are enough where `isEnough` says so.
+    /// The session of the home, unlocked; keys in the kernel keyring are enough where `isEnough` says so. With
+    /// `isHolding`, a lock by another process is noticed from here on.
     private static func unlocked(
-        _ global: GlobalOptions, _ isEnough: (Session) -> Bool
+        _ global: GlobalOptions, isHolding: Bool = false, _ isEnough: (Session) -> Bool
     ) async throws(CofferError) -> Session {
         let session = try await session(global)
-        if let passcode = try passcode(global) {
+        let given = try passcode(global)
+        if isHolding { try await session.announceHolding() }
+        if let passcode = given {
             try await unlock(session, with: passcode)
             return session
         }
@@ -57,6 +60,8 @@ enum Opening {
             }
             try await unlock(session, with: typed)
         }
+            // A lock that came while somebody typed came before this unlock.
+            if isHolding { try await session.announceHolding() }
         return session
     }
 

@@ -23,6 +23,8 @@ struct UnlockTests {
             #expect(wrong.code == 5 && wrong.errorCode == "wrongPasscode", "\(command)")
         }
         #expect(try home.status()["attemptsLeft"] as? Int == 9)
+        // Without a terminal the option is named.
+        #expect(try home.run(["unlock"], passcode: "").errorText.contains("--passcode-fd"))
     }
 
     @Test("A token put while locked waits, and over a stored one until it is accepted")

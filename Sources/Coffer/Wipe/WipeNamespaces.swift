@@ -89,8 +89,8 @@ extension Wiper {
                 guard target.damage == nil else { continue }
                 missing = CofferError(
                     .notInitialised,
-                    "No user of that name has a vault in \(home.path): nothing was erased. Spell the name as when "
-                        + "the vault was made.")
+                    "No user of that name has a vault in \(home.path): nothing was erased. Spell the name as "
+                        + "when the vault was made.")
             }
         }
         throw missing

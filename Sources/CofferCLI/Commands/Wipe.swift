@@ -116,8 +116,8 @@ struct WipeCommand: AsyncParsableCommand {
         }
         try Output.line(
             receipt.scope == "tokens"
-                ? "Wiped the tokens of vault \(receipt.vaultID) in \(receipt.milliseconds) ms. Its keys, files "
-                    + "and databases stay."
+                ? "Wiped the tokens of vault \(receipt.vaultID) in \(receipt.milliseconds) ms. Its keys, "
+                    + "files and databases stay."
                 : "Wiped vault \(receipt.vaultID): its keys were gone after \(receipt.milliseconds) ms.")
         for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
             try Output.line("  \(kind): \(count)")

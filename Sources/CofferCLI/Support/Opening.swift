@@ -39,8 +39,8 @@ enum Opening {
     private static let noTerminal =
         "This vault needs its passcode, and there is no terminal to ask for it: give it with --passcode-fd."
 
-    /// The session of the home, unlocked; keys in the kernel keyring are enough where `isEnough` says so. With
-    /// `isHolding`, a lock by another process is noticed from here on.
+    /// The session of the home, unlocked; keys in the kernel keyring are enough where `isEnough` says so.
+    /// With `isHolding`, a lock by another process is noticed from here on.
     private static func unlocked(
         _ global: GlobalOptions, isHolding: Bool = false, _ isEnough: (Session) -> Bool
     ) async throws(CofferError) -> Session {

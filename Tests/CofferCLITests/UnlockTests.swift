@@ -23,6 +23,8 @@ struct UnlockTests {
             #expect(wrong.code == 5 && wrong.errorCode == "wrongPasscode", "\(command)")
         }
         #expect(try home.status()["attemptsLeft"] as? Int == 9)
+        // Without a terminal the option is named.
+        #expect(try home.run(["unlock"], passcode: "").errorText.contains("--passcode-fd"))
     }
 
     @Test("A token put while locked waits, and over a stored one until it is accepted")
@@ -187,6 +189,30 @@ struct UnlockTests {
         let keyring = checks.first { $0["name"] as? String == "kernel-keyring" }
         #expect(keyring?["status"] as? String == "missing")
         #expect(try run("wipe", "--yes").code == 0)
+    }
+
+    @Test(
+        "A used up quota of keys: unlock says so and leaves nothing; what needs no key there works",
+        .enabled(if: NoKeyring.library != nil && KernelKeyring.isAvailable), arguments: ["QUOTA", "ALMOST"])
+    func quota(_ mode: String) throws {
+        let home = try CommandHome()
+        let environment = ["LD_PRELOAD": try #require(NoKeyring.library), "NOKEYRING": mode]
+        for passcode in [nil, "1357"] {
+            let run = try home.run(["unlock", "--json"], passcode: passcode, environment: environment)
+            // Where there is no room for the mark, the passcode is not looked at.
+            let isWrong = passcode != nil && mode == "ALMOST"
+            #expect(run.code == (isWrong ? 5 : 1))
+            #expect(run.errorCode == (isWrong ? "wrongPasscode" : "noSpace"), "\(run.errorText)")
+            #expect(isWrong || run.errorText.contains("/proc/key-users"))
+        }
+        let status = try home.status()
+        #expect(status["state"] as? String == "locked")
+        #expect(status["attemptsLeft"] as? Int == (mode == "ALMOST" ? 9 : 10))
+        let vaultID = try #require(status["vaultID"] as? String)
+        #expect(try !String(contentsOfFile: "/proc/keys", encoding: .utf8).contains("coffer:\(vaultID)"))
+        let put = ["token", "put", "s", "a"]
+        #expect(try home.run(put, input: [1], environment: environment).text == "1\n")
+        #expect(try home("unlock").code == 0)
     }
 }
 

@@ -22,6 +22,8 @@ final class SessionCore: Sendable {
     let ownWaiting = OwnWaitingTokens()
     /// Seconds without use until the vault locks, as when it was opened.
     let inactivity: Int?
+    /// The mark of an unlock whose keys are to be held.
+    let unlockMark = Mutex<UnlockMark?>(nil)
     /// What locks from outside, once somebody asked to listen to it.
     let watcher = Mutex<LockWatcher?>(nil)
     /// Who is told of locks.

@@ -111,7 +111,7 @@ struct InitCommand: AsyncParsableCommand {
             return nil
         }
         if let passcode = try Opening.passcode(global) { return passcode }
-        return try Opening.newPasscode(onDescriptor: nil)
+        return try Opening.newPasscode(onDescriptor: nil, option: "--passcode-fd")
     }
 
     private func passcodePolicy() throws(CofferError) -> PasscodePolicy {

@@ -10,7 +10,8 @@ struct UnlockCommand: AsyncParsableCommand {
         discussion: """
             They stay until `coffer lock`, a reboot, or the home's inactivity time without use; with --for \
             exactly so long. The keys of the two afterFirstUnlock classes stay until a reboot. Where there \
-            is no kernel keyring, every command asks for the passcode.
+            is no kernel keyring, every command asks for the passcode. A lock that any process makes \
+            meanwhile holds: then this command fails, and leaves no key.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -28,7 +29,7 @@ struct UnlockCommand: AsyncParsableCommand {
         do throws(CofferError) {
             try await session.holdKeys(for: duration)
         } catch {
-            guard [.unsupported, .permissionDenied, .noSpace].contains(error.code) else { throw error }
+            guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
             isHeld = false
             Output.message(
                 "coffer: the passcode is right, but there is no kernel keyring to keep the keys in: "

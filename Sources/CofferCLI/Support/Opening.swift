@@ -28,21 +28,26 @@ enum Opening {
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Session {
-        let session = try await unlocked(global) { $0.canHoldKeys(for: duration) }
+        let session = try await unlocked(global, isHolding: true) { $0.canHoldKeys(for: duration) }
         guard session.canHoldKeys(for: duration) else { throw CofferError(.locked, needsPasscode) }
         return session
     }
 
     private static let needsPasscode =
         "The keys that are held are not those of every class, or are held until an exact time: unlock with "
-        + "the passcode."
+        + "the passcode, on a terminal or with --passcode-fd."
+    private static let noTerminal =
+        "This vault needs its passcode, and there is no terminal to ask for it: give it with --passcode-fd."
 
     /// The session of the home, unlocked; keys in the kernel keyring are enough where `isEnough` says so.
+    /// With `isHolding`, a lock by another process is noticed from here on.
     private static func unlocked(
-        _ global: GlobalOptions, _ isEnough: (Session) -> Bool
+        _ global: GlobalOptions, isHolding: Bool = false, _ isEnough: (Session) -> Bool
     ) async throws(CofferError) -> Session {
         let session = try await session(global)
-        if let passcode = try passcode(global) {
+        let given = try passcode(global)
+        if isHolding { try await session.announceHolding() }
+        if let passcode = given {
             try await unlock(session, with: passcode)
             return session
         }
@@ -52,9 +57,11 @@ enum Opening {
         } catch {
             guard error.code == .locked else { throw error }
             guard let typed = try await typedPasscode("Passcode: ", of: session) else {
-                guard session.holdsKeys else { throw error }
+                guard session.holdsKeys else { throw CofferError(.locked, noTerminal) }
                 return session
             }
+            // A lock that came while somebody typed came before this unlock.
+            if isHolding { try await session.announceHolding() }
             try await unlock(session, with: typed)
         }
         return session
@@ -116,10 +123,14 @@ enum Opening {
     }
 
     /// A new passcode: on the given descriptor, or asked for twice on the terminal.
-    static func newPasscode(onDescriptor number: Int32?) throws(CofferError) -> Passcode {
+    static func newPasscode(
+        onDescriptor number: Int32?, option: String = "--new-passcode-fd"
+    ) throws(CofferError) -> Passcode {
         if let number { return try Passcode(SecretBytes(PasscodeInput.line(of: number))) }
         guard let first = try typedPasscode("New passcode: ") else {
-            throw CofferError(.invalidInput, "A new passcode is needed: there is no terminal to ask for it.")
+            throw CofferError(
+                .invalidInput,
+                "A new passcode is needed, and there is no terminal to ask for it: give it with \(option).")
         }
         guard let second = try typedPasscode("The same again: "), first.isEqual(to: second) else {
             throw CofferError(.invalidInput, "The two passcodes are not the same.")

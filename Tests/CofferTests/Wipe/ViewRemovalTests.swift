@@ -96,6 +96,23 @@ struct ViewRemovalTests {
         }
     }
 
+    @Test("A view whose lease was changed to another vault's id is named, and one of a namespace is not")
+    func changedLease() async throws {
+        try await withRuntime { runtime in
+            let (home, view) = try await left(under: runtime)
+            // <view>/<directory>/<name>
+            let folder = ((view as NSString).deletingLastPathComponent as NSString).deletingLastPathComponent
+            let other = try VaultID.random()
+            try Data(other.bytes).write(to: URL(filePath: folder + "/lease"))
+            let vault = OpenVault(try Descriptor.open(home.path(""), [.read, .directory]))
+            let known = ViewRemoval(of: [], vault: vault, others: [other])
+            #expect(!known.unseen.contains { $0.what == folder })
+            let receipt = try await Session.wipe(at: home.location)
+            #expect(receipt.unproved.contains { $0.contains(folder) && $0.contains("\(other)") })
+            #expect(receipt.failures.isEmpty && manager.fileExists(atPath: view))
+        }
+    }
+
     @Test("A record is a hint: what it names is touched only where views of this vault can be")
     func hints() async throws {
         try await withRuntime { trap in
@@ -119,7 +136,10 @@ struct ViewRemovalTests {
                 let removal = ViewRemoval(
                     of: [session.vaultID], vault: OpenVault(try session.core.home.openVault()))
                 #expect(removal.count == 0 && removal.left.isEmpty)
-                #expect(removal.unseen.isEmpty == (mode == 0o700 && disk.isInMemory))
+                let strangers = removal.unseen.filter { $0.why.code == .foreign && $0.what.hasPrefix(trap) }
+                #expect(strangers.count == (mode == 0o700 ? 1 : 0))
+                let unseen = removal.unseen.filter { $0.why.code != .foreign }
+                #expect(unseen.isEmpty == (mode == 0o700 && disk.isInMemory))
             }
             _ = try await session.wipe()
             #expect(manager.fileExists(atPath: letter))

@@ -45,7 +45,7 @@ struct LockCommandTests {
             import ctypes, os
             syscall = ctypes.CDLL(None).syscall
             add, control = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
-            # /proc/keys lists those of other tests, too: they stay as they are.
+            # The keys of every other test of this user are here, too: only the own ones change.
             own = tuple("coffer:" + open(name).read().strip() for name in ("a.id", "b.id"))
             ring = syscall(add, b"keyring", b"harmless", None, 0, -4)
             def move(key):

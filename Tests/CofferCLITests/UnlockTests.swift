@@ -136,7 +136,7 @@ struct UnlockTests {
     func gotUntilTheTimeout() throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         var wasGot = false
         // A machine that is slow enough lets the time pass before the first get.
         while !wasGot, ContinuousClock.now < deadline {
@@ -145,7 +145,8 @@ struct UnlockTests {
         }
         #expect(wasGot)
         let key = "coffer:\(try #require(try home.status()["vaultID"] as? String)):whenUnlockedThisDeviceOnly"
-        while KernelKeys.secondsLeft(key) != nil, ContinuousClock.now < deadline { usleep(50_000) }
+        let end = ContinuousClock.now + .seconds(30)
+        while KernelKeys.secondsLeft(key) != nil, ContinuousClock.now < end { usleep(50_000) }
         #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
     }
 

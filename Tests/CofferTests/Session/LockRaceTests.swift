@@ -9,7 +9,9 @@ import TestSupport
 import Testing
 
 /// A lock that comes while keys are on their way holds.
-@Suite("A lock in the middle of something") struct LockRaceTests {
+///
+/// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
+@Suite("A lock in the middle of something", .serialized) struct LockRaceTests {
     private static let passcode = "correct horse"
     /// No watch of an inactivity time asks the clock, too.
     private static let options = TestHome.options { $0.inactivity = nil }

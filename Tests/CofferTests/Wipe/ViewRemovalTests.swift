@@ -52,7 +52,8 @@ struct ViewRemovalTests {
             let (home, view) = try await left(under: runtime)
             #expect(view.hasPrefix(runtime) && kept.hasPrefix(runtime))
             let receipt = try await Session.wipe(at: home.location)
-            #expect(receipt.removed["viewCopies"] == 1)
+            // Or more: a copy of another test, on its way out and without a lease already, counts with it.
+            #expect(try #require(receipt.removed["viewCopies"]) >= 1)
             #expect(!manager.fileExists(atPath: view) && manager.fileExists(atPath: kept))
             // Also one that is in use.
             _ = try await Session.wipe(at: other.location)
@@ -79,7 +80,7 @@ struct ViewRemovalTests {
             try home.remove("viewroot")
             if let damage { try damage.write(to: URL(filePath: home.path("viewroot").string)) }
             let receipt = try await Session.wipe(at: home.location)
-            #expect(receipt.removed["viewCopies"] == 1)
+            #expect(try #require(receipt.removed["viewCopies"]) >= 1)
             #expect(!manager.fileExists(atPath: view))
         }
     }
@@ -135,11 +136,12 @@ struct ViewRemovalTests {
                 #expect(record.runtimes.count == 4)
                 let removal = ViewRemoval(
                     of: [session.vaultID], vault: OpenVault(try session.core.home.openVault()))
-                #expect(removal.count == 0 && removal.left.isEmpty)
+                #expect(removal.left.isEmpty && manager.fileExists(atPath: letter))
                 let strangers = removal.unseen.filter { $0.why.code == .foreign && $0.what.hasPrefix(trap) }
                 #expect(strangers.count == (mode == 0o700 ? 1 : 0))
-                let unseen = removal.unseen.filter { $0.why.code != .foreign }
-                #expect(unseen.isEmpty == (mode == 0o700 && disk.isInMemory))
+                let named = removal.unseen.filter { $0.why.code != .foreign }.map(\.what)
+                #expect(named.contains(trap) == (mode == 0o777))
+                #expect(named.contains(disk.path.string) == !disk.isInMemory)
             }
             _ = try await session.wipe()
             #expect(manager.fileExists(atPath: letter))

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// A wipe needs nothing readable; and what cannot be told to be a vault is left alone.
-@Suite("A wipe in disturbed weather") struct WipeDisturbedTests {
+///
+/// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
+@Suite("A wipe in disturbed weather", .serialized) struct WipeDisturbedTests {
     private static let token = "a token nobody may find"
     private let manager = FileManager.default
 

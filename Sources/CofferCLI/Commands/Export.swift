@@ -23,10 +23,11 @@ struct ExportCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
+        let path = try FilePathArgument.path(file)
         // The passcode comes first where both are lines of standard input.
         let session = try await Opening.unlocked(global)
         let secret = try passphrase.new()
-        let report = try await session.tokens.export(to: ProgramArguments.path(file), passphrase: secret)
+        let report = try await session.tokens.export(to: path, passphrase: secret)
         guard !global.json else {
             return try Output.json(
                 .object([

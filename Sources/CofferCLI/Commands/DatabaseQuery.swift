@@ -49,7 +49,8 @@ struct DatabaseQuery: ParsableCommand {
     private static let longest = 16 << 20
 
     func run() throws(CofferError) {
-        guard create || DatabaseKeyOptions.exists(FilePath(path)) else {
+        let path = try FilePathArgument.path(path)
+        guard create || DatabaseKeyOptions.exists(path) else {
             throw CofferError(.absent, "There is no database at \(path).")
         }
         let key = try keys.key(codec)
@@ -62,7 +63,7 @@ struct DatabaseQuery: ParsableCommand {
                 "The statements must have one plain ? for each --bind-fd, and no named or numbered ones. "
                     + "Nothing was run.")
         }
-        let queue = try EncryptedDatabase.queue(at: FilePath(path), key: key)
+        let queue = try EncryptedDatabase.queue(at: path, key: key)
         do {
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in

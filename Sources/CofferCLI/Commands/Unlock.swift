@@ -35,7 +35,18 @@ struct UnlockCommand: AsyncParsableCommand {
                 "coffer: the passcode is right, but there is no kernel keyring to keep the keys in: "
                     + "give the passcode to each command.")
         }
+        await tell(session)
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
+    }
+
+    /// Says what came while locked and is damaged, or waits. The vault is unlocked all the same.
+    private func tell(_ session: Session) async {
+        guard let waiting = try? await session.tokens.waitingTokens() else { return }
+        DamagedWaiting.tell(waiting.damaged)
+        guard waiting.unconfirmed > 0 else { return }
+        Output.message(
+            "coffer: \(waiting.unconfirmed) tokens that came while locked would replace others: see coffer "
+                + "token list.")
     }
 }
 

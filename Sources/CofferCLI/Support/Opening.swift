@@ -67,19 +67,23 @@ enum Opening {
         return session
     }
 
-    /// The same, with the passcode that was given or typed, for a scheme that it goes into.
+    /// The same, with the passcode that was given or typed, for a scheme that it goes into. Held keys unlock
+    /// the vault and do not tell its passcode: where `isNeeded`, that is asked for nevertheless.
     static func unlockedKeepingPasscode(
-        _ global: GlobalOptions
+        _ global: GlobalOptions, isNeeded: Bool
     ) async throws(CofferError) -> (session: Session, passcode: Token?) {
         let session = try await session(global)
         let secret: Token
         if let number = global.passcodeFd {
             secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
-        } else if try await session.adoptHeldKeys() {
+        } else if try await session.adoptHeldKeys(), !isNeeded {
             return (session, nil)
         } else if try await session.status().hasPasscode {
             await warnBeforeLastAttempt(session)
-            secret = try Token(PasscodeInput.required(nil))
+            guard let typed = try PasscodeInput.givenOrTyped(nil) else {
+                throw CofferError(.invalidInput, isNeeded ? passcodeInKey : passcodeOfVault)
+            }
+            secret = try Token(typed)
         } else {
             try await unlock(session, with: nil)
             return (session, nil)
@@ -87,6 +91,11 @@ enum Opening {
         try await unlock(session, with: Passcode(secret.copied()))
         return (session, secret)
     }
+
+    private static let passcodeInKey =
+        "The passcode is a part of this key, and an unlocked vault does not know its passcode: give it by "
+        + "--passcode-fd, or, where the key has another passcode or none, that one by --key-passcode-fd."
+    private static let passcodeOfVault = "The vault is locked: give its passcode by --passcode-fd."
 
     /// The same for the helpers of other programs, whose users see nothing but the message.
     static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Session {

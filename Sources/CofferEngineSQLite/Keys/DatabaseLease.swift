@@ -30,12 +30,13 @@ package final class DatabaseLease: Sendable {
     ///   - isPassphrase: Whether it is a passphrase.
     ///   - salt: What of the first page's clear bytes is known; `nil` takes it from the file.
     ///   - reserve: The reserve of a new database; `nil` for the format's own.
+    ///   - pageSize: The size of a page, in tests that expect another; `nil` for the format's own.
     ///   - trace: Notes every access, in tests.
     /// - Returns: The lease.
     /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool = false,
-        salt: [UInt8]? = nil, reserve: Int? = nil, trace: ShapeTrace? = nil
+        salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil, trace: ShapeTrace? = nil
     ) throws(CofferError) -> DatabaseLease {
         guard isPassphrase || secret.count == 32 else {
             throw CofferError(.invalidInput, "A database's key has 32 bytes, not \(secret.count).")
@@ -51,7 +52,7 @@ package final class DatabaseLease: Sendable {
             .joined()
         let entry = KeyEntry(
             format: format, secret: secret, isPassphrase: isPassphrase, salt: salt,
-            reserve: reserve ?? format.reserve, trace: trace)
+            reserve: reserve ?? format.reserve, pageSize: pageSize ?? format.pageSize, trace: trace)
         entries.withLock { $0[token] = entry }
         return DatabaseLease(entry: entry, token: token)
     }

@@ -5,6 +5,7 @@ import Synchronization
 /// A key that files may be opened with, under a token that says nothing about it.
 final class KeyEntry: Sendable {
     let format: CodecFormat
+    let pageSize: Int
     let trace: ShapeTrace?
     private let isPassphrase: Bool
     private let fixedSalt: [UInt8]?
@@ -36,10 +37,11 @@ final class KeyEntry: Sendable {
 
     init(
         format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool, salt: [UInt8]?, reserve: Int,
-        trace: ShapeTrace?
+        pageSize: Int, trace: ShapeTrace?
     ) {
         self.format = format
         self.isPassphrase = isPassphrase
+        self.pageSize = pageSize
         self.trace = trace
         fixedSalt = salt
         state = Mutex(State(secret: secret, reserve: reserve))
@@ -97,7 +99,8 @@ final class KeyEntry: Sendable {
                 }
                 guard let keys = state.keys else { return nil }
                 return format == .gcm1
-                    ? GCMCodec(reserve: Int(identity[9]), keys: keys) : SQLCipherCodec(format, keys: keys)
+                    ? GCMCodec(pageSize: pageSize, reserve: Int(identity[9]), keys: keys)
+                    : SQLCipherCodec(format, pageSize: pageSize, keys: keys)
             } catch {
                 return nil
             }

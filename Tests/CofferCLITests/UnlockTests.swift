@@ -17,7 +17,7 @@ struct UnlockTests {
             ["file", "remove", id], ["file", "view", id, "--", "true"], ["unlock"],
         ]
         for command in commands {
-            let run = try home.run(command.withJSON, passcode: "")
+            let run = try home.run(command.withJSON, passcode: "", input: [1])
             #expect(run.code == 4 && run.errorCode == "locked", "\(command)")
             let wrong = try home.run(command.withJSON, passcode: "1357")
             #expect(wrong.code == 5 && wrong.errorCode == "wrongPasscode", "\(command)")

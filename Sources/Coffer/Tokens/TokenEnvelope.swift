@@ -105,9 +105,15 @@ struct TokenEnvelope {
                 .unsupportedVersion,
                 "A token names a protection class of a newer release, or it is damaged.", .newerRelease)
         }
-        let wrapped = try reader.take(WrappedKey.encodedSize)
+        let encodedKey = try reader.take(WrappedKey.encodedSize)
+        let wrapped: WrappedKey
+        do throws(CofferError) {
+            wrapped = try WrappedKey.decode(encodedKey.span)
+        } catch {
+            throw CofferError(error.code, error.message, error.code == .corrupt ? .token : .newerRelease)
+        }
         return TokenEnvelope(
-            protection: protection, wrappedKey: try WrappedKey.decode(wrapped.span),
+            protection: protection, wrappedKey: wrapped,
             metadata: try reader.counted(), value: try reader.counted())
     }
 }

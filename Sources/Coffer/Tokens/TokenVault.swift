@@ -269,8 +269,8 @@ public final class TokenVault: Sendable {
         return try keyring.envelope(name).map { Found(bytes: $0, isVolatile: false) }
     }
 
-    /// The key of a stored token's class. Where the keybag has none of that class, nothing can have been stored
-    /// in it: the class is damaged.
+    /// The key of a stored token's class. Where the keybag has none of that class, nothing can have been
+    /// stored in it: the class is damaged.
     private func key(of protection: ProtectionClass) throws(CofferError) -> ClassKey {
         do throws(CofferError) {
             return try core.keys.key(protection)

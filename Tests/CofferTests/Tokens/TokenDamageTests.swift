@@ -6,8 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Each byte of what a small vault keeps of its tokens, changed: no value is wrong, and every error has a next
-/// step.
+/// Each byte of what a small vault keeps of its tokens, changed: no value is wrong, and every error has a
+/// next step.
 @Suite("Damage to each byte of the tokens")
 struct TokenDamageTests {
     private static let accounts = ["ada", "bob", "eve"]
@@ -56,7 +56,7 @@ struct TokenDamageTests {
         for offset in good.indices {
             var damaged = good
             damaged[offset] ^= 1 << UInt8(offset % 8)
-            // Another file each time: written over in place within a tick of the clock it would look the same.
+            // Another file each time: one written over within a tick of the clock would look the same.
             try home.remove("tokens")
             try home.write("tokens", damaged)
             let error = await refusal { _ = try await session.tokens.listing() }

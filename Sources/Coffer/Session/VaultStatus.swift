@@ -107,7 +107,7 @@ extension Session {
         return status
     }
 
-    /// Lends the class keys to the kernel keyring, so that later processes of this user find them.
+    /// Stores the class keys in the kernel keyring, so that later processes of this user find them.
     ///
     /// Each class has an inactivity time of its own, which use of that class alone starts again. Keys that
     /// this session took from the keyring until an exact time are held no longer than that.
@@ -117,8 +117,8 @@ extension Session {
     ///
     /// - Parameter duration: Until then and no longer; `nil`: the home's inactivity time after each use.
     /// - Throws: `locked`, also when a lock comes meanwhile or the time is longer than that of the keys here;
-    ///   `unsupported` or `permissionDenied` where there is no kernel keyring; `noSpace` when it takes no
-    ///   more keys of this user.
+    ///   `wiped`; `unsupported` or `permissionDenied` where there is no kernel keyring; `noSpace` when it
+    ///   takes no more keys of this user.
     public func holdKeys(for duration: Duration? = nil) async throws(CofferError) {
         let core = core
         try await BlockingWork.run { _ throws(CofferError) in
@@ -126,7 +126,7 @@ extension Session {
         }
     }
 
-    /// Unlocks, as ``unlock(with:)``, and lends the keys, as ``holdKeys(for:)``. A lock of the vault by any
+    /// Unlocks, as ``unlock(with:)``, and holds the keys, as ``holdKeys(for:)``. A lock of the vault by any
     /// process of this user that comes in between holds: then no key comes in.
     ///
     /// - Parameters:
@@ -208,6 +208,8 @@ extension SessionCore {
         }
         do throws(CofferError) {
             try checkMark(mark, announced)
+            // A wipe that had removed the marks before this one was placed says so in the state first.
+            if let state = try? home.state(), !state.isAlive || !home.isOwn(state) { throw CofferError.wiped }
         } catch {
             // It may have been a wipe or a logout, after which no key of any class may stay.
             heldKeys.remove(all: true)

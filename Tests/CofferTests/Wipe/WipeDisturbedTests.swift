@@ -179,7 +179,7 @@ import Testing
                 try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 if !name.hasSuffix("/") { try Data(text.utf8).write(to: URL(filePath: path)) }
             }
-            let before = try manager.subpathsOfDirectory(atPath: home).sorted()
+            let before = try manager.subpathsOfDirectory(atPath: home).sorted().filter { $0 != "lock" }
             let code = await refusal { _ = try await Session.wipe(at: location) }?.code
             #expect(
                 [.notInitialised, .corrupt, .refused].contains(code), "\(layout): \(code?.name ?? "wiped")")

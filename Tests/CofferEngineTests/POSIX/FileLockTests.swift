@@ -13,8 +13,8 @@ import TestSupport
         }
     }
 
-    /// Takes the lock and leaves it. A process that another test starts has a copy of every descriptor of this
-    /// one until it has begun its program, and with it the lock that was just left: so this waits.
+    /// Takes the lock and leaves it. A process that another test starts has a copy of every descriptor of
+    /// this one until it has begun its program, and with it the lock that was just left: so this waits.
     private func becomesFree(in scratch: borrowing ScratchDirectory) throws {
         _ = try FileLock.acquire("lock", in: scratch.descriptor, deadline: .seconds(60))
     }

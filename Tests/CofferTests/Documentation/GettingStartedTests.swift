@@ -15,6 +15,8 @@ struct GettingStartedTests {
         let passcode = try Passcode(copying: "correct horse 7")
         var options = GettingStarted.options()
         options.cost = .floor
+        // Among a thousand other tests, under a sanitizer, this one may wait longer than the example's time.
+        options.inactivity = .seconds(86_400)
 
         let session = try await GettingStarted.create(at: location, options: options, passcode: passcode)
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)

@@ -12,7 +12,7 @@ struct UnlockInFlightTests {
     /// there are then.
     private func run(_ deed: String, before: String = "true") throws -> CommandRun {
         let script = """
-            cd "$1"; printf '2468\\n' >p
+            cd "$1" || exit 89; printf '2468\\n' >p
             "$0" init --home a --keyring file --kdf-memory 8 --kdf-passes 2 \
                 --passcode-fd 3 3<p >out || exit 90
             id=$("$0" status --home a | sed -n 's/^vaultID: //p')
@@ -61,6 +61,28 @@ struct UnlockInFlightTests {
     func twice() throws {
         let run = try run("\"$0\" unlock --home a --passcode-fd 3 3<p")
         #expect(run.code == 0 && run.text == "0\n0\n6\n", "\(run.text) \(run.errorText)")
+    }
+
+    @Test(
+        "An unlock that fails leaves no mark",
+        arguments: [
+            "rm a/lock; mkdir a/lock", "rm a/vault/attempts; ln -s attempts a/vault/attempts",
+            "rm a/vault/keybag", "echo 1111 >p", ": >p", "true >a/state",
+        ])
+    func failed(_ damage: String) throws {
+        let script = """
+            cd "$1" || exit 89; printf '2468\\n' >p
+            "$0" init --home a --keyring file --kdf-memory 8 --kdf-passes 2 \
+                --passcode-fd 3 3<p >out || exit 90
+            id=$("$0" status --home a | sed -n 's/^vaultID: //p')
+            \(damage)
+            "$0" unlock --home a --passcode-fd 3 3<p 2>err && exit 91
+            awk '$2 !~ /i$/' /proc/keys | grep -c "coffer:$id"
+            true
+            """
+        let folder = try ScratchDirectory.make()
+        let run = try Namespace.run(script, [folder.path(of: ".")])
+        #expect(run.code == 0 && run.text == "0\n", "\(run.text) \(run.errorText)")
     }
 
     @Test("A killed unlock leaves a mark that goes by itself, and with any lock")

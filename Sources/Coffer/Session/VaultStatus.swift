@@ -142,7 +142,7 @@ extension Session {
             try await unlock(with: passcode)
             try await holdKeys(for: duration)
         } catch {
-            core.unlockMark.withLock { $0 = nil }
+            withdrawHolding()
             throw error
         }
     }
@@ -158,6 +158,9 @@ extension Session {
             core.unlockMark.withLock { $0 = mark }
         }
     }
+
+    /// Takes back what ``announceHolding()`` said, so that nothing of it stays in the kernel keyring.
+    package func withdrawHolding() { core.unlockMark.withLock { $0 = nil } }
 
     /// Whether ``holdKeys(for:)`` can hold the keys of every class for so long with what is here.
     package func canHoldKeys(for duration: Duration?) -> Bool {

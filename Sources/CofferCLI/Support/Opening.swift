@@ -20,7 +20,9 @@ enum Opening {
     /// kernel keyring, without one where none is set, or by asking on the terminal. Where nobody can be
     /// asked, keys that outlast a lock still open what is of their class.
     static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Session {
-        try await unlocked(global) { _ in true }
+        let session = try await session(global)
+        try await unlock(session, global, isHolding: false) { _ in true }
+        return session
     }
 
     /// The same, with keys that may be held for so long: those of every class, and none that is held until
@@ -28,8 +30,14 @@ enum Opening {
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Session {
-        let session = try await unlocked(global, isHolding: true) { $0.canHoldKeys(for: duration) }
-        guard session.canHoldKeys(for: duration) else { throw CofferError(.locked, needsPasscode) }
+        let session = try await session(global)
+        do throws(CofferError) {
+            try await unlock(session, global, isHolding: true) { $0.canHoldKeys(for: duration) }
+            guard session.canHoldKeys(for: duration) else { throw CofferError(.locked, needsPasscode) }
+        } catch {
+            session.withdrawHolding()
+            throw error
+        }
         return session
     }
 
@@ -39,32 +47,27 @@ enum Opening {
     private static let noTerminal =
         "This vault needs its passcode, and there is no terminal to ask for it: give it with --passcode-fd."
 
-    /// The session of the home, unlocked; keys in the kernel keyring are enough where `isEnough` says so.
-    /// With `isHolding`, a lock by another process is noticed from here on.
-    private static func unlocked(
-        _ global: GlobalOptions, isHolding: Bool = false, _ isEnough: (Session) -> Bool
-    ) async throws(CofferError) -> Session {
-        let session = try await session(global)
+    /// Unlocks a session; keys in the kernel keyring are enough where `isEnough` says so. With `isHolding`, a
+    /// lock by another process is noticed from here on.
+    private static func unlock(
+        _ session: Session, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Session) -> Bool
+    ) async throws(CofferError) {
         let given = try passcode(global)
         if isHolding { try await session.announceHolding() }
-        if let passcode = given {
-            try await unlock(session, with: passcode)
-            return session
-        }
-        if try await session.adoptHeldKeys(), isEnough(session) { return session }
+        if let passcode = given { return try await unlock(session, with: passcode) }
+        if try await session.adoptHeldKeys(), isEnough(session) { return }
         do throws(CofferError) {
             try await session.unlock()
         } catch {
             guard error.code == .locked else { throw error }
             guard let typed = try await typedPasscode("Passcode: ", of: session) else {
                 guard session.holdsKeys else { throw CofferError(.locked, noTerminal) }
-                return session
+                return
             }
             // A lock that came while somebody typed came before this unlock.
             if isHolding { try await session.announceHolding() }
             try await unlock(session, with: typed)
         }
-        return session
     }
 
     /// The same, with the passcode that was given or typed, for a scheme that it goes into. Held keys unlock

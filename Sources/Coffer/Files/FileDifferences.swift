@@ -59,11 +59,13 @@ extension FileStore {
     private func isOwn(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) -> Bool {
         do throws(CofferError) {
             let file = try directory.open(id.fileName, .read)
+            guard try file.status().kind == .regular else { return false }
             _ = try ContainerReader.header(of: file, id: id, device: core.device, keys: fileKeys())
             return true
         } catch {
             switch error.code {
-            case .absent, .corrupt, .foreign, .unsupportedVersion: return false
+            // Nor may a link, or a file that this user cannot read, keep the others from being listed.
+            case .absent, .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied: return false
             default: throw error
             }
         }

@@ -29,6 +29,22 @@ import Testing
         try await session.protections().first { $0.name == name }
     }
 
+    @Test(
+        "Whatever has a container's name and is none keeps no file from being listed",
+        arguments: ["mkfifo", "mkdir", "ln -s /dev/zero", "ln -s /nowhere", "touch"])
+    func impostor(_ command: String) async throws {
+        let home = try TestHome()
+        _ = try await home.create()
+        let session = try await home.unlocked()
+        let id = try await add(session, home)
+        let path = home.homePath("vault/" + container(try .random())).string
+        #expect(try Helper.run(command.split(separator: " ").map(String.init) + [path]).code == 0)
+        let listing = try await session.files.listing()
+        #expect(listing.files.map(\.id) == [id] && !listing.isIndexBehind && !listing.isIndexDamaged)
+        #expect(try await session.status().unlistedFiles.isEmpty)
+        try await read(session, id)
+    }
+
     @Test("A deleted container is listed as missing, named by status and doctor, and removing it clears it")
     func deleted() async throws {
         let home = try TestHome()

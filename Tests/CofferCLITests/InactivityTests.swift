@@ -30,7 +30,7 @@ struct InactivityTests {
         #expect(try home.run(["lock"], passcode: "").code == 0)
     }
 
-    @Test("Use starts the time anew, looking does not", .enabled(if: OtherClocks.areThere))
+    @Test("Use starts the time again, looking does not", .enabled(if: OtherClocks.areThere))
     func use() throws {
         let home = try CommandHome("--inactivity", "10")
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
@@ -44,7 +44,7 @@ struct InactivityTests {
         #expect(try state(home, OtherClocks.later(1600)) == "locked")
     }
 
-    @Test("--for is not started anew by use", .enabled(if: OtherClocks.areThere))
+    @Test("Use does not start the time of --for again", .enabled(if: OtherClocks.areThere))
     func exactly() throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)

@@ -75,7 +75,7 @@ def one_round(agent, scene, source, acknowledged):
 
 
 def hundred(options, scene, source, done):
-    """A new database, and rounds on it until enough are done; gives the rounds, the commits and the failures."""
+    """A new database, and rounds on it until enough are done; returns the rounds, the commits and the failures."""
     code, lines = run(options.agent, "make", scene)
     if code != 0:
         sys.exit(f"the database could not be made: {lines}")

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// What is wrong with a store of files as a whole, as far as it can be told without unlocking.
+/// The damage to a store of files as a whole, as far as it shows without unlocking.
 struct FileCondition: Sendable {
     var missing: [FileID] = []
     var unlisted: [FileID] = []

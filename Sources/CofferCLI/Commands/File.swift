@@ -117,7 +117,7 @@ struct FileList: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// What a person has to know beside the list.
+    /// The things that a person has to know beside the list.
     private static func complaints(_ listing: FileListing) -> [String] {
         var complaints: [String] = []
         let missing = listing.files.filter { $0.state == .missing }

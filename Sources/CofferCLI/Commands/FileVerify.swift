@@ -58,7 +58,7 @@ struct FileVerify: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// What to do about what was found.
+    /// The next steps for the damage that was found.
     private static func remedies(_ report: StoreReport) -> [String] {
         var remedies: [String] = []
         if !report.damaged.isEmpty {

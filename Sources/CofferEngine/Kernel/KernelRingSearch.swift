@@ -114,8 +114,8 @@ extension KernelRing {
     private static var tooMany: CofferError {
         CofferError(
             .unsupported,
-            "The user keyring has more keys, or rings within rings, than were looked at: clear it with "
-                + "keyctl clear @u.")
+            "The user keyring has more keys, or rings within rings, than were looked at: keyctl show @u "
+                + "lists them; remove what is not needed, and lock again.")
     }
 }
 

@@ -20,7 +20,7 @@ package enum AttachStatement {
         return takeWord("as", from: &rest) ? name : nil
     }
 
-    /// What follows the first keyword.
+    /// The rest behind the first keyword.
     private static func start(of sql: [UInt8]) -> ArraySlice<UInt8>? {
         var rest = sql[...]
         skipSpace(&rest)

@@ -11,7 +11,9 @@ struct FaultSampleTests {
             seconds: 300)
     }
 
-    @Test("Never more than ten guesses, whatever is killed when", .enabled(if: NoKeyring.library != nil))
+    @Test(
+        "Never more than ten guesses, whatever is killed when",
+        .enabled(if: PreloadedLibrary.noKeyring != nil))
     func guesses() throws {
         let run = try script("guess_schedules.py", "--schedules", "12", "--rounds", "1", "--jobs", "1")
         #expect(run.code == 0, "\(run.text)\(run.errorText)")
@@ -20,7 +22,7 @@ struct FaultSampleTests {
 
     @Test(
         "A power cut in a wipe leaves the vault whole or no key at all",
-        .enabled(if: NoKeyring.library != nil))
+        .enabled(if: PreloadedLibrary.noKeyring != nil))
     func powerCuts() throws {
         let run = try script("wipe_power_cut.py", "--every", "11")
         #expect(run.code == 0, "\(run.text)\(run.errorText)")

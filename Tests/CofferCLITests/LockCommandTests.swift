@@ -170,7 +170,7 @@ struct LockCommandTests {
 
     @Test("A key that the kernel keeps is named, and the command fails; one that is gone is no failure")
     func kept() throws {
-        let library = try #require(NoKeyring.library)
+        let library = try #require(PreloadedLibrary.noKeyring)
         let run = try run(
             """
             NOKEYRING=KEEP LD_PRELOAD=\(library) "$0" lock --home a --json; echo $?

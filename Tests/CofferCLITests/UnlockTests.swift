@@ -224,10 +224,10 @@ struct UnlockTests {
 
     @Test(
         "Without a kernel keyring everything works with the passcode",
-        .enabled(if: NoKeyring.library != nil), arguments: ["EPERM", "EACCES", "ENOSYS"])
+        .enabled(if: PreloadedLibrary.noKeyring != nil), arguments: ["EPERM", "EACCES", "ENOSYS"])
     func noKeyring(_ failure: String) throws {
         let home = try CommandHome()
-        let environment = ["LD_PRELOAD": try #require(NoKeyring.library), "NOKEYRING": failure]
+        let environment = ["LD_PRELOAD": try #require(PreloadedLibrary.noKeyring), "NOKEYRING": failure]
         func run(_ arguments: String..., passcode: String? = nil) throws -> CommandRun {
             try home.run(arguments, passcode: passcode, input: [7], environment: environment)
         }
@@ -246,10 +246,11 @@ struct UnlockTests {
 
     @Test(
         "A used up quota of keys: unlock says so and leaves nothing; what needs no key there works",
-        .enabled(if: NoKeyring.library != nil && KernelKeyring.isAvailable), arguments: ["QUOTA", "ALMOST"])
+        .enabled(if: PreloadedLibrary.noKeyring != nil && KernelKeyring.isAvailable),
+        arguments: ["QUOTA", "ALMOST"])
     func quota(_ mode: String) throws {
         let home = try CommandHome()
-        let environment = ["LD_PRELOAD": try #require(NoKeyring.library), "NOKEYRING": mode]
+        let environment = ["LD_PRELOAD": try #require(PreloadedLibrary.noKeyring), "NOKEYRING": mode]
         for passcode in [nil, "1357"] {
             let run = try home.run(["unlock", "--json"], passcode: passcode, environment: environment)
             // Where there is no room for the mark, the passcode is not looked at.
@@ -267,16 +268,6 @@ struct UnlockTests {
         #expect(try home.run(put, input: [1], environment: environment).text == "1\n")
         #expect(try home("unlock").code == 0)
     }
-}
-
-/// Tests/Faults/nokeyring.c, built once beside the command.
-enum NoKeyring {
-    static let library: String? = {
-        let target = CommandRun.cofferPath + "-nokeyring.so"
-        let source = PackageRoot.path + "Tests/Faults/nokeyring.c"
-        let run = try? CommandRun.run("cc", ["-shared", "-fPIC", "-O2", "-o", target, source])
-        return run?.code == 0 ? target : nil
-    }()
 }
 
 extension [String] {

@@ -53,10 +53,12 @@ struct VolatileCommandTests {
         #expect(KernelKeys.secondsLeft(ring) == nil)
     }
 
-    @Test("Without a kernel keyring there is nowhere to keep it", .enabled(if: NoKeyring.library != nil))
+    @Test(
+        "Without a kernel keyring there is nowhere to keep it",
+        .enabled(if: PreloadedLibrary.noKeyring != nil))
     func noKeyring() throws {
         let home = try CommandHome(passcode: nil)
-        let environment = ["LD_PRELOAD": try #require(NoKeyring.library), "NOKEYRING": "ENOSYS"]
+        let environment = ["LD_PRELOAD": try #require(PreloadedLibrary.noKeyring), "NOKEYRING": "ENOSYS"]
         let put = ["token", "put", "s", "a", "--volatile", "--json"]
         let run = try home.run(put, input: [1], environment: environment)
         #expect(run.code == 1 && run.errorCode == "unsupported")

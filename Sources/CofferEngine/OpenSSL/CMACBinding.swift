@@ -14,10 +14,6 @@ package struct CMACContext: ~Copyable, Sendable {
         deinit { unsafe EVP_MAC_CTX_free(pointer) }
     }
 
-    /// The fetched algorithm. Never freed, shared by every thread: `nonisolated(unsafe)` holds because an
-    /// `EVP_MAC` does not change after the fetch.
-    private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_MAC_fetch(nil, "CMAC", nil)
-
     private init(handle: Handle) { self.handle = handle }
 
     /// Starts under a key of 16, 24 or 32 bytes.
@@ -30,7 +26,7 @@ package struct CMACContext: ~Copyable, Sendable {
             default: nil
             }
         guard let cipher else { throw CofferError.wrongKeySize(key.count) }
-        guard let pointer = unsafe EVP_MAC_CTX_new(algorithm) else {
+        guard let pointer = unsafe EVP_MAC_CTX_new(Fetched.cmac.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_MAC_CTX_new")
         }
         let handle = unsafe Handle(pointer)

@@ -10,10 +10,6 @@ package enum HKDFBinding {
         case expandOnly
     }
 
-    /// The fetched algorithm, never freed and shared by every thread: `nonisolated(unsafe)` holds because an
-    /// `EVP_KDF` does not change after the fetch.
-    private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_KDF_fetch(nil, "HKDF", nil)
-
     /// Fills `output`, at most 255 times the digest's size.
     package static func derive(
         key: Span<UInt8>, salt: Span<UInt8>, info: Span<UInt8>, digest: DigestAlgorithm, mode: Mode,
@@ -22,7 +18,7 @@ package enum HKDFBinding {
         guard output.count > 0, output.count <= 255 * digest.size else {
             throw CofferError(.invalidInput, "HKDF gives 1 to \(255 * digest.size) bytes with this digest.")
         }
-        guard let context = unsafe EVP_KDF_CTX_new(algorithm) else {
+        guard let context = unsafe EVP_KDF_CTX_new(Fetched.hkdf.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_KDF_CTX_new")
         }
         defer { unsafe EVP_KDF_CTX_free(context) }

@@ -30,10 +30,6 @@ package struct HMACContext: ~Copyable, Sendable {
         }
     }
 
-    /// The fetched algorithm; fetching costs more than a short message. Never freed, shared by every thread:
-    /// `nonisolated(unsafe)` holds because an `EVP_MAC` does not change after the fetch.
-    private nonisolated(unsafe) static let algorithm: OpaquePointer? = unsafe EVP_MAC_fetch(nil, "HMAC", nil)
-
     private init(handle: Handle, digest: DigestAlgorithm) {
         self.handle = handle
         self.digest = digest
@@ -41,7 +37,7 @@ package struct HMACContext: ~Copyable, Sendable {
 
     /// Starts under `key`, which may have any length.
     package static func make(key: Span<UInt8>, digest: DigestAlgorithm) throws(CofferError) -> HMACContext {
-        guard let pointer = unsafe EVP_MAC_CTX_new(algorithm) else {
+        guard let pointer = unsafe EVP_MAC_CTX_new(Fetched.hmac.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_MAC_CTX_new")
         }
         let handle = unsafe Handle(pointer)

@@ -72,12 +72,12 @@ package enum KeyWrapBinding {
 
     private static func cipher(_ form: Form, keySize: Int) -> OpaquePointer? {
         switch (form, keySize) {
-        case (.exact, 16): unsafe EVP_aes_128_wrap()
-        case (.exact, 24): unsafe EVP_aes_192_wrap()
-        case (.exact, 32): unsafe EVP_aes_256_wrap()
-        case (.padded, 16): unsafe EVP_aes_128_wrap_pad()
-        case (.padded, 24): unsafe EVP_aes_192_wrap_pad()
-        case (.padded, 32): unsafe EVP_aes_256_wrap_pad()
+        case (.exact, 16): unsafe Fetched.aes128Wrap.pointer
+        case (.exact, 24): unsafe Fetched.aes192Wrap.pointer
+        case (.exact, 32): unsafe Fetched.aes256Wrap.pointer
+        case (.padded, 16): unsafe Fetched.aes128WrapPadded.pointer
+        case (.padded, 24): unsafe Fetched.aes192WrapPadded.pointer
+        case (.padded, 32): unsafe Fetched.aes256WrapPadded.pointer
         default: nil
         }
     }

@@ -1,20 +1,6 @@
 import COpenSSL
 import CofferEngine
 
-/// One of OpenSSL's algorithms, fetched once.
-///
-/// `@unchecked Sendable` holds because an algorithm does not change after the fetch and is never freed.
-@safe private struct Algorithms: @unchecked Sendable {
-    let cbc: OpaquePointer?
-    let ctr: OpaquePointer?
-    let hmac: OpaquePointer?
-
-    static let shared = unsafe Algorithms(
-        cbc: EVP_CIPHER_fetch(nil, "AES-256-CBC", nil),
-        ctr: EVP_CIPHER_fetch(nil, "AES-256-CTR", nil),
-        hmac: EVP_MAC_fetch(nil, "HMAC", nil))
-}
-
 /// An AES-256 context that is keyed once and used for page after page; cleansed when it goes.
 @safe final class BlockCipher {
     enum Mode { case cbcEncryption, cbcDecryption, ctr }
@@ -25,8 +11,8 @@ import CofferEngine
     init?(_ mode: Mode, key: Span<UInt8>) {
         let cipher =
             switch mode {
-            case .cbcEncryption, .cbcDecryption: unsafe Algorithms.shared.cbc
-            case .ctr: unsafe Algorithms.shared.ctr
+            case .cbcEncryption, .cbcDecryption: unsafe Fetched.aes256CBC.pointer
+            case .ctr: unsafe Fetched.aes256CTR.pointer
             }
         guard key.count == 32, let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
         unsafe self.context = context
@@ -60,7 +46,7 @@ import CofferEngine
     private let size: Int
 
     init?(_ digest: String, size: Int, key: Span<UInt8>) {
-        guard let context = unsafe EVP_MAC_CTX_new(Algorithms.shared.hmac) else { return nil }
+        guard let context = unsafe EVP_MAC_CTX_new(Fetched.hmac.pointer) else { return nil }
         unsafe self.context = context
         self.size = size
         var name = Array(digest.utf8CString)

@@ -103,7 +103,7 @@ public enum EncryptedDatabase {
                 if format == nil {
                     throw CofferError(.internalFailure, "SQLite did not open the database encrypted.")
                 }
-                throw CofferError(.refused, "The database is not encrypted: convert it first.")
+                throw SQLiteFailure.notEncrypted(lease)
             }
             try db.execute(sql: "PRAGMA secure_delete = ON")
             try db.execute(sql: "PRAGMA \(DatabaseLease.guardPragma)")

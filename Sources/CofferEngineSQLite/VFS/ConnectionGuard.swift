@@ -9,6 +9,8 @@ import CSQLite
 @safe final class ConnectionGuard {
     private var handle: UnsafeMutablePointer<OpaquePointer?>?
     private var previous: Previous?
+    /// The file of the connection's own database.
+    weak var main: MainFile?
 
     typealias Function =
         @convention(c) (
@@ -56,7 +58,7 @@ import CSQLite
         let isAllowed =
             switch action {
             // A name that is no literal is not known when the statement is compiled, so it is refused.
-            case SQLITE_ATTACH: unsafe first.map { unsafe AttachRule.allows(CText.bytes($0)) } ?? false
+            case SQLITE_ATTACH: unsafe first.map { unsafe allows(CText.bytes($0)) } ?? false
             case SQLITE_FUNCTION:
                 unsafe second.map { unsafe String(cString: $0).foldedASCII } != "load_extension"
             default: true
@@ -64,6 +66,29 @@ import CSQLite
         guard isAllowed else { return SQLITE_DENY }
         guard let previous, let function = unsafe previous.function else { return SQLITE_OK }
         return unsafe function(previous.argument, action, first, second, third, fourth)
+    }
+
+    /// Whether a database of this name may be attached. That of a `VACUUM INTO` gets the connection's key.
+    private func allows(_ name: [UInt8]) -> Bool {
+        guard AttachRule.allows(name) else { return false }
+        let path: [UInt8]
+        switch DatabaseURI.read(name) {
+        case .path: path = name
+        case .uri(let uri): path = uri.path
+        case .refused: return false
+        }
+        if !path.isEmpty, let main, let connection = unsafe handle?.pointee,
+            unsafe VacuumTarget.isVacuuming(connection), let full = ShimVFS.fullPath(path)
+        {
+            VacuumTarget.expect(full, VacuumTarget(entry: main.entry, identity: main.codec.identity))
+        }
+        return true
+    }
+
+    /// Has the connection read the first page that another one has just made.
+    func beginAgain() {
+        guard let connection = unsafe handle?.pointee else { return }
+        unsafe sqlite3_exec(connection, "PRAGMA schema_version", nil, nil, nil)
     }
 }
 

@@ -62,8 +62,8 @@ struct DatabaseQuery: ParsableCommand {
                 "The statements must have one plain ? for each --bind-fd, and no named or numbered ones. "
                     + "Nothing was run.")
         }
-        let queue = try EncryptedDatabase.queue(at: FilePath(path), key: key)
         do {
+            let queue = try EncryptedDatabase.queue(at: FilePath(path), key: key)
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in
                 let statements = try db.allStatements(sql: sql, arguments: arguments)

@@ -16,8 +16,19 @@ extension EncryptedDatabase {
     public static func convert(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
     ) throws(CofferError) {
-        let copy = try DatabaseCopy.open(absolutePath(source), key.lease())
-        try write(copy, to: absolutePath(target), newKey)
+        let place = try absolutePath(target)
+        let copy = try open(source, key, for: place)
+        try write(copy, to: place, newKey)
+    }
+
+    /// Opens a database to copy it. What a crash interrupted is taken back in it, or in a copy beside the
+    /// target where the source cannot be written.
+    private static func open(
+        _ source: FilePath, _ key: borrowing DatabaseKey, for target: String
+    ) throws(CofferError) -> DatabaseCopy {
+        try DatabaseCopy.open(
+            absolutePath(source), key.lease(recovers: true),
+            workingIn: FilePath(target).removingLastComponent())
     }
 
     /// Writes a plain database to a new, encrypted file.
@@ -44,8 +55,9 @@ extension EncryptedDatabase {
     public static func exportPlain(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
     ) throws(CofferError) {
-        let copy = try DatabaseCopy.open(absolutePath(source), key.lease())
-        try copy.write(to: absolutePath(target), nil)
+        let place = try absolutePath(target)
+        let copy = try open(source, key, for: place)
+        try copy.write(to: place, nil)
     }
 
     /// Encrypts a database anew under another key, in its place.

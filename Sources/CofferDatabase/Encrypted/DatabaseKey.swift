@@ -12,14 +12,17 @@ public struct DatabaseKey: ~Copyable, Sendable {
     let secret: SecretBytes
     let isPassphrase: Bool
     let salt: [UInt8]?
+    private let plaintextHeader: Int
 
     private init(
-        _ secret: consuming SecretBytes, format: DatabaseFormat, isPassphrase: Bool, salt: [UInt8]?
+        _ secret: consuming SecretBytes, format: DatabaseFormat, isPassphrase: Bool, salt: [UInt8]?,
+        plaintextHeader: Int = 0
     ) {
         self.secret = secret
         self.format = format
         self.isPassphrase = isPassphrase
         self.salt = salt
+        self.plaintextHeader = plaintextHeader
     }
 
     /// A key of 32 bytes.
@@ -42,6 +45,30 @@ public struct DatabaseKey: ~Copyable, Sendable {
             throw CofferError(.invalidInput, "The salt has \(format.codec.saltSize) bytes.")
         }
         return DatabaseKey(key, format: format, isPassphrase: false, salt: salt)
+    }
+
+    /// A key of 32 bytes for a database of SQLCipher's that begins in clear (`cipher_plaintext_header_size`).
+    ///
+    /// Nothing authenticates what is in clear, such as the mode of the journal and the number of pages: for
+    /// databases that are in this form, not for new ones.
+    ///
+    /// - Parameters:
+    ///   - key: The bytes.
+    ///   - salt: The 16 bytes that SQLCipher takes from outside the file (`cipher_salt`).
+    ///   - plaintextHeader: How many bytes are in clear, a multiple of 16.
+    /// - Returns: The key, for the format `sqlcipher4`.
+    /// - Throws: `invalidInput` for another size of any of the three.
+    public static func sqlcipher4(
+        _ key: consuming SecretBytes, salt: [UInt8], plaintextHeader: Int
+    ) throws(CofferError) -> DatabaseKey {
+        guard (16...1024).contains(plaintextHeader), plaintextHeader % 16 == 0 else {
+            throw CofferError(.invalidInput, "A plaintext header has 16 to 1024 bytes, a multiple of 16.")
+        }
+        guard key.count == 32, salt.count == CodecFormat.sqlcipher4.saltSize else {
+            throw CofferError(.invalidInput, "The key has 32 bytes, and the salt 16.")
+        }
+        return DatabaseKey(
+            key, format: .sqlcipher4, isPassphrase: false, salt: salt, plaintextHeader: plaintextHeader)
     }
 
     /// A new random key.
@@ -79,9 +106,11 @@ public struct DatabaseKey: ~Copyable, Sendable {
     }
 
     /// Takes the key into the registry of the VFS.
-    func lease(reserve: Int? = nil, trace: ShapeTrace? = nil) throws(CofferError) -> DatabaseLease {
+    func lease(
+        reserve: Int? = nil, recovers: Bool = false, trace: ShapeTrace? = nil
+    ) throws(CofferError) -> DatabaseLease {
         try DatabaseLease.register(
             format.codec, secret: GuardedBytes.copying(secret.guarded.span), isPassphrase: isPassphrase,
-            salt: salt, reserve: reserve, trace: trace)
+            salt: salt, reserve: reserve, plaintextHeader: plaintextHeader, recovers: recovers, trace: trace)
     }
 }

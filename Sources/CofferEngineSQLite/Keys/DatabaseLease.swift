@@ -30,12 +30,16 @@ package final class DatabaseLease: Sendable {
     ///   - isPassphrase: Whether it is a passphrase.
     ///   - salt: What of the first page's clear bytes is known; `nil` takes it from the file.
     ///   - reserve: The reserve of a new database; `nil` for the format's own.
+    ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in clear; 0 for none.
+    ///   - recovers: Whether a file of a format that is to read only may be written all the same, to take back
+    ///     what a crash interrupted.
     ///   - trace: Notes every access, in tests.
     /// - Returns: The lease.
     /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool = false,
-        salt: [UInt8]? = nil, reserve: Int? = nil, trace: ShapeTrace? = nil
+        salt: [UInt8]? = nil, reserve: Int? = nil, plaintextHeader: Int = 0,
+        recovers: Bool = false, trace: ShapeTrace? = nil
     ) throws(CofferError) -> DatabaseLease {
         guard isPassphrase || secret.count == 32 else {
             throw CofferError(.invalidInput, "A database's key has 32 bytes, not \(secret.count).")
@@ -51,7 +55,8 @@ package final class DatabaseLease: Sendable {
             .joined()
         let entry = KeyEntry(
             format: format, secret: secret, isPassphrase: isPassphrase, salt: salt,
-            reserve: reserve ?? format.reserve, trace: trace)
+            reserve: reserve ?? format.reserve, plaintextHeader: plaintextHeader,
+            isReadOnly: format.isReadOnly && !recovers, trace: trace)
         entries.withLock { $0[token] = entry }
         return DatabaseLease(entry: entry, token: token)
     }
@@ -88,8 +93,10 @@ package final class DatabaseLease: Sendable {
 
 /// Paths as SQLite's URIs.
 enum DatabaseAddress {
-    static func uri(for path: String, _ query: String) -> String {
-        let encoded = path.utf8.map { byte in
+    static func uri(for path: String, _ query: String) -> String { uri(for: Array(path.utf8), query) }
+
+    static func uri(for path: [UInt8], _ query: String) -> String {
+        let encoded = path.map { byte in
             let isPlain =
                 (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "/-._~".utf8.contains(byte)

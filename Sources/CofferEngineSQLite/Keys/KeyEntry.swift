@@ -6,8 +6,12 @@ import Synchronization
 final class KeyEntry: Sendable {
     let format: CodecFormat
     let trace: ShapeTrace?
+    /// Whether what is opened with it is never written.
+    let isReadOnly: Bool
     private let isPassphrase: Bool
     private let fixedSalt: [UInt8]?
+    /// The size of SQLCipher's plaintext header; 0 without.
+    let plaintextHeader: Int
     private let revoked = Atomic(false)
 
     private struct State: ~Copyable {
@@ -36,12 +40,14 @@ final class KeyEntry: Sendable {
 
     init(
         format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool, salt: [UInt8]?, reserve: Int,
-        trace: ShapeTrace?
+        plaintextHeader: Int, isReadOnly: Bool, trace: ShapeTrace?
     ) {
         self.format = format
+        self.isReadOnly = isReadOnly
         self.isPassphrase = isPassphrase
         self.trace = trace
         fixedSalt = salt
+        self.plaintextHeader = plaintextHeader
         state = Mutex(State(secret: secret, reserve: reserve))
     }
 
@@ -97,7 +103,8 @@ final class KeyEntry: Sendable {
                 }
                 guard let keys = state.keys else { return nil }
                 return format == .gcm1
-                    ? GCMCodec(reserve: Int(identity[9]), keys: keys) : SQLCipherCodec(format, keys: keys)
+                    ? GCMCodec(reserve: Int(identity[9]), keys: keys)
+                    : SQLCipherCodec(format, keys: keys, plaintextHeader: plaintextHeader)
             } catch {
                 return nil
             }
@@ -116,7 +123,6 @@ final class KeyEntry: Sendable {
 
     /// What the first bytes of a file say of it when its first page cannot be opened.
     func diagnose(first: [UInt8], opensAnother: Bool) -> OpenDiagnosis {
-        if first == PageCodec.plainMagic { return .plain }
         let isGCM = first[..<8] == GCMCodec.magic[...]
         if isGCM, first[8] != GCMCodec.version { return .otherVersion }
         if isGCM != (format == .gcm1) { return .otherFormat }
@@ -128,12 +134,16 @@ final class KeyEntry: Sendable {
 package enum OpenDiagnosis: Sendable {
     /// It is not encrypted at all.
     case plain
+    /// SQLCipher left the beginning of its first page in clear.
+    case plaintextHeader
     /// It is in another format.
     case otherFormat
     /// It is in a later version of the format.
     case otherVersion
     /// Another page opens under the key: the first is damaged.
     case damaged
+    /// Nothing is left of it but a journal.
+    case emptied
     /// The key is not the database's, or there is no other page to tell.
     case wrongKey
 }

@@ -219,3 +219,12 @@ if Context.environment["COFFER_FUZZ"] != nil {
             name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
             exclude: ["CFuzzer", "Corpus", "main.swift"], swiftSettings: shared))
 }
+
+// What Scripts/sqlite-suite loads into SQLite's own test program.
+if Context.environment["COFFER_SQLITE_SUITE"] != nil {
+    package.products.append(.library(name: "SQLiteFixture", type: .dynamic, targets: ["SQLiteFixture"]))
+    package.targets.append(
+        .target(
+            name: "SQLiteFixture", dependencies: ["CofferEngine", "CofferEngineSQLite"],
+            path: "Tests/SQLite/Fixture", swiftSettings: shared))
+}

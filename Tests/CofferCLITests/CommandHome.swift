@@ -10,10 +10,15 @@ final class CommandHome {
     let path: String
     /// The passcode that every run gives; `nil` for none.
     let passcode: String?
+    /// The variables that every run has set.
+    private let environment: [String: String]
 
     /// Makes a home with the cheapest key derivation.
-    init(passcode: String? = "2468", _ options: String...) throws {
+    init(
+        passcode: String? = "2468", environment: [String: String] = [:], _ options: String...
+    ) throws {
         self.passcode = passcode
+        self.environment = environment
         folder = FileManager.default.temporaryDirectory.appending(path: "coffer-test-\(UUID().uuidString)")
         path = folder.appending(path: "home").path(percentEncoded: false)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -57,7 +62,8 @@ final class CommandHome {
         }
         let all = before + [CommandRun.cofferPath] + arguments[..<end] + options + arguments[end...]
         return try CommandRun.run(
-            all[0], Array(all.dropFirst()), input: input, descriptors: descriptors, environment: environment)
+            all[0], Array(all.dropFirst()), input: input, descriptors: descriptors,
+            environment: self.environment.merging(environment) { $1 })
     }
 
     /// What `status` says.

@@ -25,6 +25,7 @@ struct HostileHomeTests {
             let run = try home("token", "list", "--json")
             #expect(
                 run.code == 7 && run.errorCode == "corrupt", "\(name) \(damage?.count ?? -1): \(run.text)")
+            #expect(run.errorText.contains("from a backup"), "\(name): \(run.errorText)")
             #expect(FileManager.default.contents(atPath: path) == damage)
             try sound.write(to: URL(filePath: path))
         }

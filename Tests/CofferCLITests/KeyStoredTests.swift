@@ -1,3 +1,4 @@
+import CofferEngine
 import Foundation
 import Testing
 import TestSupport
@@ -76,6 +77,39 @@ struct KeyStoredTests {
         #expect(same.output == made.output)
     }
 
+    @Test(
+        "An unlocked vault does not know its passcode: the key that has it in asks for it",
+        .enabled(if: KernelKeyring.isAvailable))
+    func unlocked() throws {
+        let home = try CommandHome()
+        let take = ["key", "documented", "--stored", "app", "--json"]
+        let made = try home.run(take + ["--create"])
+        #expect(made.code == 0)
+        #expect(try home("unlock").code == 0)
+        for options in [[], ["--create"]] {
+            let run = try home.run(take + options, passcode: "")
+            #expect(run.code == 64 && run.errorCode == "invalidInput")
+            #expect(run.errorText.contains("a part of this key") && run.errorText.contains("--passcode-fd"))
+        }
+        // None was made under another name, either.
+        let other = ["key", "documented", "--stored", "other", "--json"]
+        #expect(try home.run(other + ["--create"], passcode: "").code == 64)
+        #expect(try home.run(other).code == 3)
+        let none = try CommandRun.run(
+            CommandRun.cofferPath, take + ["--home", home.path, "--key-passcode-fd", "4"],
+            descriptors: [4: Array("2468\n".utf8)])
+        #expect(none.output == made.output)
+        // On a terminal it is asked for, and compared with the vault's.
+        let script = PackageRoot.path + "Tests/Faults/terminal.py"
+        for (answer, code) in [("2468", 0), ("1357", 5)] {
+            let run = try CommandRun.run(
+                "python3", [script, answer, "--", CommandRun.cofferPath] + take + ["--home", home.path])
+            #expect(run.json["code"] as? Int == code && run.json["prompts"] as? Int == 1, "\(run.text)")
+            let shown = run.json["shown"] as? String ?? ""
+            #expect(shown.contains(made.json["key"] as? String ?? "-") == (code == 0))
+        }
+    }
+
     @Test("A vault without a passcode makes the key without one")
     func noPasscode() throws {
         let home = try CommandHome(passcode: nil)
@@ -89,8 +123,15 @@ struct KeyStoredTests {
         let take = ["key", "device", "--stored", "app", "--json"]
         #expect(try home.run(take).code == 3)
         #expect(try home.run(take + ["--rounds", "5"]).code == 64)
-        for wrong in [["--rounds", "0"], ["--key-size", "24"], ["--rounds", "-1"]] {
+        for wrong in [["--rounds", "0"], ["--key-size", "24"], ["--rounds", "-1"], ["--device-id", ""]] {
             #expect(try home.run(take + ["--create"] + wrong).code == 64, "\(wrong)")
+        }
+        for (option, value, cause) in [
+            ("--rounds", "0", "at least 1"), ("--key-size", "24", "16 or 32"),
+            ("--device-id", "", "1024 bytes"),
+        ] {
+            let run = try home.run(take + ["--create", option, value])
+            #expect(run.errorCode == "invalidInput" && run.errorText.contains(cause), "\(run.errorText)")
         }
         #expect(try home.run(take).code == 3)
         let options = [

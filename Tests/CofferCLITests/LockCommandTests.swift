@@ -45,7 +45,7 @@ struct LockCommandTests {
             import ctypes, os
             syscall = ctypes.CDLL(None).syscall
             add, control = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
-            # /proc/keys lists those of other tests, too: they stay as they are.
+            # The keys of every other test of this user are here, too: only the own ones change.
             own = tuple("coffer:" + open(name).read().strip() for name in ("a.id", "b.id"))
             ring = syscall(add, b"keyring", b"harmless", None, 0, -4)
             def move(key):
@@ -61,6 +61,34 @@ struct LockCommandTests {
             "$0" unlock --home a </dev/null 2>err; echo $?
             """)
         #expect(run.code == 0 && run.text == "0\n3\n4\n", "\(run.text) \(run.errorText)")
+    }
+
+    @Test(
+        "Keys that were moved into rings within rings go, too, with --all and without",
+        arguments: ["--home a", "--all"], [1, 6])
+    func nested(_ scope: String, _ depth: Int) throws {
+        let run = try run(
+            """
+            python3 - <<'end' || exit 94
+            import ctypes, os
+            syscall = ctypes.CDLL(None).syscall
+            add, control = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
+            own = tuple("coffer:" + open(name).read().strip() for name in ("a.id", "b.id"))
+            ring = -4
+            for level in range(\(depth)):
+                ring = syscall(add, b"keyring", b"harmless %d" % level, None, 0, ring)
+                # This user may look at it, as at any ring of its own making.
+                syscall(control, 5, ring, 0x3f3f0000)
+            for line in list(open("/proc/keys")):
+                if " user " in line and any(name in line for name in own):
+                    key = int(line.split()[0], 16)
+                    if syscall(control, 8, key, ring) == 0: syscall(control, 9, key, -4)
+            end
+            "$0" lock \(scope) --json | grep -c '"failures":\\[\\]'
+            keys a . ; keys b .
+            """)
+        let rest = scope == "--all" ? 0 : 4
+        #expect(run.code == 0 && run.text == "1\n0\n\(rest)\n", "\(run.text) \(run.errorText)")
     }
 
     @Test(

@@ -4,10 +4,12 @@ import TestSupport
 
 @Suite("What can be found on the disk and in memory directories")
 struct ResidueTests {
-    private static let token = "token-5f0c1e77-in-the-clear"
-    private static let content = "content-93ab20d4-in-the-clear"
-    private static let name = "name-41d8e6b2-in-the-clear.txt"
-    private static let account = "account-c0771a5e@example.org"
+    // Of this run alone: /dev/shm is everybody's, and another run of these tests has its copies there.
+    private static let run = UUID().uuidString
+    private static let token = "token-\(run)-in-the-clear"
+    private static let content = "content-\(run)-in-the-clear"
+    private static let name = "name-\(run)-in-the-clear.txt"
+    private static let account = "account-\(run)@example.org"
 
     /// What of all that occurs in names or contents below the folders, raw or in Base64.
     private func traces(below roots: [String]) -> Set<String> {

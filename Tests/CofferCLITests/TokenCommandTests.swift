@@ -5,7 +5,7 @@ import TestSupport
 @Suite("coffer token")
 struct TokenCommandTests {
     private static let values: [String: [UInt8]] = [
-        "empty": [], "newline": [10], "zeros": [0, 0, 0], "all": Array(0...255),
+        "newline": [10], "zeros": [0, 0, 0], "all": Array(0...255),
         "lines": Array("a\r\nb\n".utf8),
         "longest": (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) },
     ]
@@ -25,6 +25,18 @@ struct TokenCommandTests {
         )
         #expect(tooLong.code == 64 && !tooLong.text.contains("aaaa"))
         #expect(try home("token", "get", "service", "long").code == 3)
+    }
+
+    @Test("Empty standard input is no token, locked or not", arguments: ["", "2468"])
+    func empty(_ passcode: String) throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        for options in [[], ["--volatile"]] {
+            let put = try home.run(["token", "put", "s", "a", "--json"] + options, passcode: passcode)
+            #expect(put.code == 64 && put.errorCode == "invalidInput", "\(put.errorText)")
+        }
+        #expect(try home("token", "get", "s", "a").output == [1])
+        #expect(try home.status()["waitingTokens"] == nil)
     }
 
     @Test("Versions: put over one, over none, over another")

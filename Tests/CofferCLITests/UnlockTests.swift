@@ -17,23 +17,28 @@ struct UnlockTests {
             ["file", "remove", id], ["file", "view", id, "--", "true"], ["unlock"],
         ]
         for command in commands {
-            let run = try home.run(command.withJSON, passcode: "")
+            let run = try home.run(command.withJSON, passcode: "", input: [1])
             #expect(run.code == 4 && run.errorCode == "locked", "\(command)")
             let wrong = try home.run(command.withJSON, passcode: "1357")
             #expect(wrong.code == 5 && wrong.errorCode == "wrongPasscode", "\(command)")
         }
         #expect(try home.status()["attemptsLeft"] as? Int == 9)
+        // Without a terminal the option is named.
+        #expect(try home.run(["unlock"], passcode: "").errorText.contains("--passcode-fd"))
     }
 
     @Test("A token put while locked waits, and over a stored one until it is accepted")
     func waiting() throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "s", "a", input: Array("old".utf8)).text == "1\n")
+        var prints: [String] = []
         for value in ["first", "second"] {
             let put = ["token", "put", "s", "a", "--json"]
             let run = try home.run(put, passcode: "", input: Array(value.utf8))
             #expect(run.code == 0 && run.json["version"] as? Int == 0)
             #expect(run.json["waiting"] as? Bool == true && run.errorText.contains("waits"))
+            prints.append(try #require(run.json["fingerprint"] as? String))
+            #expect(run.errorText.contains("--fingerprint \(prints.last ?? "")"))
         }
         #expect(try home.status()["waitingTokens"] as? Int == 2)
         #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
@@ -42,17 +47,66 @@ struct UnlockTests {
         #expect(try home.status()["unconfirmedTokens"] as? Int == 2)
         let list = try home("token", "list", "--json")
         let pending = list.json["pending"] as? [[String: Any]] ?? []
-        #expect(list.code == 0 && pending.map { $0["number"] as? Int } == [1, 2])
-        #expect(try home("token", "list").text.contains("#2"))
+        #expect(list.code == 0 && pending.map { $0["fingerprint"] as? String } == prints)
+        #expect(try home("token", "list").text.contains("#\(prints[1])"))
+        #expect(try home("unlock").errorText.contains("2 tokens that came while locked would replace"))
         #expect(try home("token", "accept", "s", "a", "--json").errorCode == "ambiguous")
-        #expect(try home("token", "accept", "s", "a", "--number", "3").code == 3)
-        #expect(try home("token", "accept", "s", "a", "--number", "2").text == "2\n")
+        #expect(try home("token", "accept", "s", "a", "--fingerprint", "3").code == 3)
+        #expect(try home("token", "accept", "s", "a", "--fingerprint", prints[1]).text == "2\n")
+        #expect(try home("token", "get", "s", "a").text == "second")
+        // One that waits alone is not taken for the one that was seen, either.
+        let unsaid = try home("token", "accept", "s", "a")
+        #expect(unsaid.code == 10 && unsaid.errorText.contains(prints[0]))
+        #expect(try home("token", "accept", "s", "a", "--fingerprint", prints[1]).code == 3)
         #expect(try home("token", "get", "s", "a").text == "second")
         #expect(try home.run(["token", "reject", "s", "a"], passcode: "").text == "1\n")
         #expect(try home.run(["token", "reject", "s", "a"], passcode: "").code == 3)
         #expect(try home("token", "accept", "s", "a").code == 3)
         #expect(try home("token", "get", "s", "a").text == "second")
         #expect(try home.status()["unconfirmedTokens"] == nil)
+    }
+
+    @Test("A value that no unlock has looked at is not rejected: locked, as for accept")
+    func rejectedUnsorted() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        #expect(try home.run(["token", "put", "s", "a"], passcode: "", input: [2]).code == 0)
+        for command in ["accept", "reject"] {
+            let run = try home.run(["token", command, "s", "a", "--json"], passcode: "")
+            #expect(run.code == 4 && run.errorCode == "locked", "\(command)")
+        }
+        #expect(try home("token", "list").code == 0)
+        #expect(try home.run(["token", "reject", "s", "a"], passcode: "").text == "1\n")
+    }
+
+    @Test("Of tokens that came while locked and are damaged, every command that looks says what to do")
+    func damagedWaiting() throws {
+        let home = try CommandHome()
+        let inbox = home.path + "/vault/inbox"
+        for account in ["a", "b", "c"] {
+            #expect(try home.run(["token", "put", "s", account], passcode: "", input: [1]).code == 0)
+        }
+        let entries = try FileManager.default.contentsOfDirectory(atPath: inbox).sorted()
+        for entry in entries.prefix(2) { try Data([1, 2]).write(to: URL(filePath: inbox + "/" + entry)) }
+        for arguments in [["unlock"], ["token", "list"], ["token", "list", "--json"]] {
+            let run = try home.run(arguments)
+            #expect(run.code == 0 && run.errorText.contains("2 tokens"), "\(arguments): \(run.errorText)")
+            #expect(run.errorText.contains("coffer token discard-damaged"), "\(arguments)")
+        }
+        let status = try home.run(["status"], passcode: "")
+        #expect(status.text.contains("damagedTokens: 2"))
+        #expect(status.errorText.contains("coffer token discard-damaged"))
+        let doctor = try home.run(["doctor"], passcode: "")
+        #expect(doctor.text.contains("damaged-tokens") && doctor.text.contains("discard-damaged"))
+        #expect(try home.run(["token", "discard-damaged"], passcode: "").text == "2\n")
+        for arguments in [["unlock"], ["token", "list"], ["status"]] {
+            #expect(try !home.run(arguments).errorText.contains("damaged"), "\(arguments)")
+        }
+        #expect(try !home("doctor").text.contains("damaged-tokens"))
+        for arguments in [["--help"], ["token", "--help"]] {
+            let help = try CommandRun.run(CommandRun.cofferPath, arguments)
+            #expect(help.text.contains("discard-damaged"), "\(arguments)")
+        }
     }
 
     @Test("A new token put while locked is stored at the unlock and marked; a damaged one is named")
@@ -134,7 +188,7 @@ struct UnlockTests {
     func gotUntilTheTimeout() throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         var wasGot = false
         // A machine that is slow enough lets the time pass before the first get.
         while !wasGot, ContinuousClock.now < deadline {
@@ -143,7 +197,8 @@ struct UnlockTests {
         }
         #expect(wasGot)
         let key = "coffer:\(try #require(try home.status()["vaultID"] as? String)):whenUnlockedThisDeviceOnly"
-        while KernelKeys.secondsLeft(key) != nil, ContinuousClock.now < deadline { usleep(50_000) }
+        let end = ContinuousClock.now + .seconds(30)
+        while KernelKeys.secondsLeft(key) != nil, ContinuousClock.now < end { usleep(50_000) }
         #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
     }
 
@@ -187,6 +242,30 @@ struct UnlockTests {
         let keyring = checks.first { $0["name"] as? String == "kernel-keyring" }
         #expect(keyring?["status"] as? String == "missing")
         #expect(try run("wipe", "--yes").code == 0)
+    }
+
+    @Test(
+        "A used up quota of keys: unlock says so and leaves nothing; what needs no key there works",
+        .enabled(if: NoKeyring.library != nil && KernelKeyring.isAvailable), arguments: ["QUOTA", "ALMOST"])
+    func quota(_ mode: String) throws {
+        let home = try CommandHome()
+        let environment = ["LD_PRELOAD": try #require(NoKeyring.library), "NOKEYRING": mode]
+        for passcode in [nil, "1357"] {
+            let run = try home.run(["unlock", "--json"], passcode: passcode, environment: environment)
+            // Where there is no room for the mark, the passcode is not looked at.
+            let isWrong = passcode != nil && mode == "ALMOST"
+            #expect(run.code == (isWrong ? 5 : 1))
+            #expect(run.errorCode == (isWrong ? "wrongPasscode" : "noSpace"), "\(run.errorText)")
+            #expect(isWrong || run.errorText.contains("/proc/key-users"))
+        }
+        let status = try home.status()
+        #expect(status["state"] as? String == "locked")
+        #expect(status["attemptsLeft"] as? Int == (mode == "ALMOST" ? 9 : 10))
+        let vaultID = try #require(status["vaultID"] as? String)
+        #expect(try !String(contentsOfFile: "/proc/keys", encoding: .utf8).contains("coffer:\(vaultID)"))
+        let put = ["token", "put", "s", "a"]
+        #expect(try home.run(put, input: [1], environment: environment).text == "1\n")
+        #expect(try home("unlock").code == 0)
     }
 }
 

@@ -5,9 +5,13 @@ import TestSupport
 
 @Suite("coffer file view, coffer file reap")
 struct ViewTests {
+    /// The views have a root of their own: under a runtime directory every command of this user removes what
+    /// a test has killed, and counts it.
+    private static let environment = ["XDG_RUNTIME_DIR": ""]
+
     /// A home with one file in it.
     private func make() throws -> (home: CommandHome, id: String) {
-        let home = try CommandHome(passcode: nil)
+        let home = try CommandHome(passcode: nil, environment: Self.environment)
         return (home, try home.add(try home.file("letter.txt", Array("a private letter\n".utf8))))
     }
 
@@ -20,7 +24,7 @@ struct ViewTests {
         let report = "\(preparation)echo ready; echo $$; echo \"$1\"; "
         let helper = try #require(
             Helper(
-                [
+                Self.environment.map { "\($0)=\($1)" } + [
                     CommandRun.cofferPath, "file", "view", id, "--home", home.path,
                 ] + options + ["--", "sh", "-c", report + script, "sh", "{}"]))
         let viewer = try #require(helper.line().flatMap { Int32($0) })

@@ -69,6 +69,18 @@ struct WipeCommandTests {
         #expect(try home("token", "put", "s", "a", input: [2]).text == "1\n")
     }
 
+    @Test("What is said of a wipe of the tokens, and of a user without a vault")
+    func parts() throws {
+        let home = try CommandHome()
+        let tokens = try home.run(["wipe", "--yes", "--tokens"], passcode: "")
+        #expect(tokens.code == 0 && tokens.text.hasPrefix("Wiped the tokens of vault"))
+        #expect(tokens.text.contains("Its keys, files and databases stay."))
+        #expect(!tokens.text.contains("keys were gone"))
+        let user = try home.run(["wipe", "--yes", "--user", "bob", "--json"], passcode: "")
+        #expect(user.code == 12 && user.errorCode == "notInitialised")
+        #expect(user.errorText.contains("No user of that name") && !user.errorText.contains("init"))
+    }
+
     @Test("Where there is nothing to wipe")
     func absent() throws {
         let run = try CommandRun.coffer("wipe", "--yes", "--json", "--home", "/nowhere/at/all")

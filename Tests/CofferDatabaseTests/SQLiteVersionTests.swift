@@ -1,6 +1,7 @@
 import Coffer
 import CofferDatabase
 import CofferEngineSQLite
+import Foundation
 import Testing
 
 @Test("The system's SQLite is new enough for the encrypting file system")
@@ -19,4 +20,13 @@ func sqliteBeforeItsMend() throws {
     for number: Int32 in [3_050_002, 3_050_004, 3_051_000, 4_000_000] {
         #expect(LinkedSQLite.protections(number: number).isEmpty)
     }
+}
+
+/// Scripts/sqlite-versions runs tests with other releases of SQLite, and says which one each run must have.
+@Test(
+    "SQLite is the release that was asked for",
+    .enabled(if: ProcessInfo.processInfo.environment["COFFER_EXPECT_SQLITE"] != nil))
+func expectedSQLiteVersion() {
+    let expected = ProcessInfo.processInfo.environment["COFFER_EXPECT_SQLITE"] ?? ""
+    #expect("\(SQLiteVersion.number)" == expected)
 }

@@ -129,10 +129,12 @@ enum Rules {
         return words.dropFirst().first.map(String.init)
     }
 
-    /// The rooms where pointers are, and the files in which libFuzzer and valgrind are spoken to by address.
+    /// The rooms where pointers are, and the files in which libFuzzer, valgrind and SQLite's test program are
+    /// spoken to by address.
     private static func isEngineRoom(_ source: SwiftSource) -> Bool {
         source.module.hasPrefix("Sources/CofferEngine")
             || ["Benchmarks/Peers", "Benchmarks/SwiftCrypto"].contains(source.module)
             || source.path == "Tests/Fuzz/main.swift" || source.path == "Tests/Probe/Poison.swift"
+            || source.path == "Tests/SQLite/Fixture/Fixture.swift"
     }
 }

@@ -12,7 +12,8 @@ import SystemPackage
 /// the class key), wrapped key (96). See Formats.
 struct FileKeys: Sendable {
     static let record = SlotRecord(
-        name: "filekeys", magic: Magic.fileKeys, slotSize: 8192, what: "record of file keys")
+        name: "filekeys", magic: Magic.fileKeys, slotSize: 8192, what: "record of file keys",
+        remedy: .home)
     private static let limit = 64
     private static let outerPurpose: UInt16 = 0
 
@@ -142,8 +143,7 @@ struct FileKeys: Sendable {
             return FileKEK(id: entry.key.id, try entry.key.unwrap(under: wrapping, context: context.span))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(
-                .corrupt, "The \(record.what) is damaged: put filekeys back from a copy of the home.")
+            throw CofferError(.corrupt, "The \(record.what) is damaged.", record.remedy)
         }
     }
 
@@ -160,7 +160,7 @@ struct FileKeys: Sendable {
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> FileKeys {
-        var reader = ByteReader(payload, what: record.what)
+        var reader = ByteReader(payload, what: record.what, remedy: record.remedy)
         var keys = FileKeys()
         let flags = try reader.number(UInt32.self)
         guard flags <= 3 else {

@@ -65,9 +65,10 @@ struct AttemptCounter {
         guard delays, !attempts.isAhead(of: now, bootIdentifier: boot) else { return }
         let wait = attempts.remainingDelay(now: now, bootIdentifier: boot)
         guard wait <= .zero else {
+            let seconds = wait.components.seconds + 1
             throw CofferError(
                 .attemptDelayed,
-                "Too soon after a wrong passcode: wait \(wait.components.seconds + 1) seconds.",
+                "Too soon after a wrong passcode: wait \(seconds) \(seconds == 1 ? "second" : "seconds").",
                 attemptsLeft: attempts.left, retryAfter: wait)
         }
     }

@@ -43,7 +43,9 @@ struct AttemptWitness {
             try HMAC.isValid(value.span.extracting(8...), for: value.span.extracting(..<8), key: key)
         else {
             throw CofferError(
-                .corrupt, "What the Secret Service remembers of the attempt counter is damaged.")
+                .corrupt,
+                "What the Secret Service remembers of the attempt counter is damaged. Nothing was tried. Put "
+                    + "back a copy of the keyring from a backup.")
         }
         return value.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     }

@@ -15,7 +15,8 @@ import SystemPackage
 /// (8), boot identifier (36 bytes).
 struct Attempts: Equatable {
     static let record = SlotRecord(
-        name: "attempts", magic: Magic.attempts, slotSize: 512, what: "attempt counter")
+        name: "attempts", magic: Magic.attempts, slotSize: 512, what: "attempt counter",
+        remedy: .home)
     /// The failure that erases everything.
     static let limit = 10
 
@@ -84,7 +85,7 @@ struct Attempts: Equatable {
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> Attempts {
-        var reader = ByteReader(payload, what: record.what)
+        var reader = ByteReader(payload, what: record.what, remedy: record.remedy)
         var attempts = Attempts()
         attempts.failures = Int(try reader.number(UInt32.self))
         let kind = try reader.take(4)[0]

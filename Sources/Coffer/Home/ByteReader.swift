@@ -7,18 +7,20 @@ import CofferEngine
 struct ByteReader {
     private let bytes: [UInt8]
     private let what: String
+    private let remedy: Remedy?
     private(set) var position: Int
 
-    /// Starts at `position`; `what` is the record's name, for the error.
-    init(_ bytes: [UInt8], from position: Int = 0, what: String) {
+    /// Starts at `position`; `what` is the record's name, for the error, and `remedy` what it says to do.
+    init(_ bytes: [UInt8], from position: Int = 0, what: String, remedy: Remedy? = nil) {
         self.bytes = bytes
         self.position = position
         self.what = what
+        self.remedy = remedy
     }
 
     var remaining: Int { bytes.count - position }
 
-    var damaged: CofferError { CofferError(.corrupt, "The \(what) is damaged.") }
+    var damaged: CofferError { CofferError(.corrupt, "The \(what) is damaged.", remedy) }
 
     mutating func take(_ count: Int) throws(CofferError) -> [UInt8] {
         guard count >= 0, count <= remaining else { throw damaged }

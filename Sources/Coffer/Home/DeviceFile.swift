@@ -35,11 +35,14 @@ struct DeviceFile: ~Copyable {
         var record = try GuardedBytes.zeroed(count: size)
         var span = record.mutableSpan
         guard try file.read(at: 0, into: &span) == size else { throw damaged }
-        var reader = ByteReader(record.span.extracting(..<32).copied(), what: "device record")
+        var reader = ByteReader(
+            record.span.extracting(..<32).copied(), what: "device record", remedy: .home)
         guard try reader.take(8) == Array(Magic.device.utf8) else { throw damaged }
         let version = try reader.number(UInt16.self)
         guard let backend = KeyringBackend(version: version) else {
-            throw CofferError(.unsupportedVersion, "The device record was written by a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "The device record was written by a newer release, or it is damaged.",
+                .newerRelease)
         }
         try reader.skip(6)
         guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw damaged }
@@ -76,7 +79,7 @@ struct DeviceFile: ~Copyable {
         try file.sync()
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "The device record is damaged.") }
+    private static var damaged: CofferError { CofferError(.corrupt, "The device record is damaged.", .home) }
 
     private static func tag(
         of bytes: Span<UInt8>, key: borrowing SecretBytes
@@ -110,7 +113,10 @@ struct DeviceFile: ~Copyable {
         } catch {
             guard error.code == .notAuthentic else { throw error }
         }
-        throw CofferError(.corrupt, "The vault's device key in the Secret Service is damaged.")
+        throw CofferError(
+            .corrupt,
+            "The vault's device key in the Secret Service is damaged. Put back a copy of the keyring from a "
+                + "backup; coffer wipe --yes erases the vault, readable or not.")
     }
 
     private func wrappingKey() throws(CofferError) -> SymmetricKey {

@@ -133,7 +133,7 @@ final class Home: Sendable {
         switch state?.word {
         case nil:
             guard try directory.status(of: Self.vaultName) == nil else {
-                throw CofferError(.corrupt, "The state record of the home is missing.")
+                throw CofferError(.corrupt, "The state record of the home is missing.", .home)
             }
             throw Self.missing(path)
         case .wiping, .wiped: throw CofferError.wiped

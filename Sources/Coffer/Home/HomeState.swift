@@ -34,10 +34,13 @@ struct HomeState: Equatable {
     static func read(in home: borrowing Descriptor) throws(CofferError) -> HomeState? {
         guard try home.status(of: fileName) != nil else { return nil }
         let file = try home.open(fileName, .read)
-        var reader = ByteReader(try file.readAll(limit: size), what: "state record of the home")
+        let bytes = try Remedy.saying(.home) { () throws(CofferError) in try file.readAll(limit: size) }
+        var reader = ByteReader(bytes, what: "state record of the home", remedy: .home)
         guard try reader.take(8) == Array(Magic.state.utf8) else { throw reader.damaged }
         guard try reader.number(UInt16.self) == 1 else {
-            throw CofferError(.unsupportedVersion, "The home was made by a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "The home was made by a newer release, or its state is damaged.",
+                .newerRelease)
         }
         try reader.skip(6)
         guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }

@@ -15,7 +15,8 @@ import SystemPackage
 /// common passcodes are refused (1, 0 or 1), number of tags of denied ones (2), each tag (8), in order. Then,
 /// unless an earlier release wrote it and where a passcode is set: the tag of the passcode (32).
 struct Keybag {
-    static let record = SlotRecord(name: "keybag", magic: Magic.keybag, slotSize: 4096, what: "keybag")
+    static let record = SlotRecord(
+        name: "keybag", magic: Magic.keybag, slotSize: 4096, what: "keybag", remedy: .home)
 
     struct PasscodeParameters: Equatable {
         let cost: Argon2id.Cost
@@ -92,7 +93,7 @@ struct Keybag {
         if let passcodeTag { return ConstantTime.equal(passcodeTag.span, tag.span) }
         // Of an earlier release: one class key stands for all.
         guard let (protection, wrapped) = keys.first else {
-            throw CofferError(.corrupt, "The keybag has no class key.")
+            throw CofferError(.corrupt, "The keybag has no class key.", .home)
         }
         let context = Self.context(protection, vaultID: vaultID)
         do throws(CofferError) {
@@ -115,7 +116,8 @@ struct Keybag {
             let classKey = try ClassKey(
                 key, id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
             if let publicKey = publicKeys[protection], try classKey.publicKey(vaultID: vaultID) != publicKey {
-                throw CofferError(.corrupt, "A public key in the keybag belongs to another class key.")
+                throw CofferError(
+                    .corrupt, "A public key in the keybag belongs to another class key.", .home)
             }
             unwrapped[protection] = classKey
         }
@@ -181,7 +183,7 @@ struct Keybag {
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
-        var reader = ByteReader(payload, what: record.what)
+        var reader = ByteReader(payload, what: record.what, remedy: record.remedy)
         let head = try reader.take(4)
         guard head[0] <= 1, head[2] <= 1, head[3] <= 1,
             let characters = PasscodePolicy.Characters(rawValue: head[1])

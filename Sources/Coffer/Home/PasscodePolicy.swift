@@ -123,9 +123,10 @@ public struct PasscodePolicy: Sendable, Hashable {
 
     /// What is asked for, in words.
     public var requirement: String {
-        switch characters {
-        case .any: "at least \(minimumLength) characters"
-        case .digits: "\(minimumLength) to \(maximumLength ?? minimumLength) digits"
+        let most = maximumLength ?? minimumLength
+        return switch characters {
+        case .any: "at least \(minimumLength) \(minimumLength == 1 ? "character" : "characters")"
+        case .digits: most > minimumLength ? "\(minimumLength) to \(most) digits" : "\(most) digits"
         case .lettersAndDigits: "at least \(minimumLength) characters with letters and digits"
         }
     }

@@ -14,6 +14,7 @@ struct SlotRecord {
     let magic: String
     let slotSize: Int
     let what: String
+    var remedy: Remedy?
 
     private static let headerSize = 44
     /// Where a slot has the vault's id.
@@ -51,10 +52,14 @@ struct SlotRecord {
         vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor,
         repairing: Bool = false
     ) throws(CofferError) -> Contents {
-        let file = try TwoSlotFile.open(name, in: directory, slotSize: slotSize, writable: repairing)
-        let slots = [try file.slot(0), try file.slot(1)]
+        let file = try Remedy.saying(remedy) { () throws(CofferError) in
+            try TwoSlotFile.open(name, in: directory, slotSize: slotSize, writable: repairing)
+        }
+        let slots = try Remedy.saying(remedy) { () throws(CofferError) in
+            [try file.slot(0), try file.slot(1)]
+        }
         var best: Contents?
-        var failure = CofferError(.corrupt, "The \(what) is damaged.")
+        var failure = CofferError(.corrupt, "The \(what) is damaged.", remedy)
         for index in slots.indices {
             do throws(CofferError) {
                 let decoded = try decode(slots[index], vaultID: vaultID, key: key)
@@ -105,7 +110,7 @@ struct SlotRecord {
     private func decode(
         _ slot: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey
     ) throws(CofferError) -> (payload: [UInt8], generation: UInt64) {
-        var reader = ByteReader(slot, what: what)
+        var reader = ByteReader(slot, what: what, remedy: remedy)
         guard try reader.take(8) == Array(magic.utf8) else { throw reader.damaged }
         let version = try reader.number(UInt16.self)
         try reader.skip(6)
@@ -117,16 +122,19 @@ struct SlotRecord {
         guard authentic else {
             // Unauthenticated fields only choose between two refusals.
             if owner != vaultID.bytes, owner.contains(where: { $0 != 0 }) {
-                throw CofferError(.foreign, "The \(what) belongs to another vault.")
+                throw CofferError(
+                    .foreign, "The \(what) belongs to another vault.", remedy.map { _ in .backup })
             }
-            if version > 1 {
-                throw CofferError(.unsupportedVersion, "The \(what) was written by a newer release.")
-            }
+            if version > 1 { throw newer(", or it is damaged") }
             throw reader.damaged
         }
-        guard version == 1 else {
-            throw CofferError(.unsupportedVersion, "The \(what) was written by a newer release.")
-        }
+        guard version == 1 else { throw newer("") }
         return (try reader.counted(limit: bodyEnd - Self.headerSize), generation)
+    }
+
+    private func newer(_ addition: String) -> CofferError {
+        CofferError(
+            .unsupportedVersion, "The \(what) was written by a newer release\(addition).",
+            remedy.map { _ in .newerRelease })
     }
 }

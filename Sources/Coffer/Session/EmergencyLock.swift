@@ -58,8 +58,10 @@ struct EmergencyLock {
 
     private mutating func remove(_ matches: ([UInt8]) -> Bool) {
         do throws(CofferError) {
+            // First: an unlock that finds its mark afterwards has stored everything before what follows.
+            _ = try KernelRing.removeOfUser { UnlockMark.isMark($0) && matches($0) }
             let result = try KernelRing.removeOfUser(where: matches)
-            removed += result.count
+            removed += result.names.count { !UnlockMark.isMark($0) }
             failures += result.failures
             left += result.left
         } catch {

@@ -28,6 +28,9 @@ final class HeldKeys: Sendable {
         self.time = time
     }
 
+    /// The size of what the names of a vault's keys begin with: `coffer:` and the vault's id.
+    static let prefixSize = 7 + 36
+
     static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
         "coffer:\(vaultID):\(protection.name)"
     }
@@ -144,9 +147,10 @@ final class HeldKeys: Sendable {
         return Self.remove(vaultID: vaultID, all: all)
     }
 
-    /// Takes back the key of one class.
+    /// Takes back the key of one class, also from who is about to store it.
     func remove(_ protection: ProtectionClass) {
         forget([protection])
+        UnlockMark.removeAll(of: vaultID)
         _ = try? KernelKeyring.remove(name(protection))
     }
 
@@ -160,6 +164,8 @@ final class HeldKeys: Sendable {
     @discardableResult
     static func remove(vaultID: VaultID, all: Bool) -> Bool {
         var hadAny = false
+        // First: an unlock that finds its mark afterwards has stored everything before what follows.
+        UnlockMark.removeAll(of: vaultID)
         for protection in ProtectionClass.allCases where all || protection.dropsOnLock {
             if (try? KernelKeyring.remove(name(protection, vaultID: vaultID))) == true { hadAny = true }
         }

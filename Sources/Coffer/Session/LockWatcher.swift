@@ -62,9 +62,10 @@ final class LockWatcher: Sendable {
 extension SessionCore {
     /// Drops the keys of classes that are gone in the kernel keyring; when all are, it is a lock.
     func lapse(_ classes: Set<ProtectionClass>, isEverything: Bool) {
-        guard !isEverything else { return lock(.kernelKey) }
         heldKeys.forget(classes)
-        keys.lapse(classes, .kernelKey)
+        guard isEverything else { return keys.lapse(classes, .kernelKey) }
+        // Nothing is taken back: what is there now came after those keys, from another unlock.
+        keys.lock(.kernelKey)
     }
 
     func act(on signal: LockSignal) {

@@ -29,6 +29,7 @@ extension Session {
                 Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag, backend),
                 try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
             ] + (remains.count > 0 ? [Self.unfinished(remains)] : []) + condition.protections
+                + Self.damagedTokens(try core.inbox.entries().count { $0.state == .damaged })
                 + Self.orders(try core.orderRecordDamage()) + Self.hostProtections(sessionBus: bus)
         }
     }
@@ -38,6 +39,17 @@ extension Session {
             "unfinished-files", .advisory,
             "\(remains.count) interrupted additions or removals of files left \(remains.bytes) sealed bytes "
                 + "in the home. The next command that lists or changes files removes them: coffer file list")
+    }
+
+    /// Only where there are any.
+    private static func damagedTokens(_ count: Int) -> [Protection] {
+        guard count > 0 else { return [] }
+        return [
+            Protection(
+                "damaged-tokens", .missing,
+                "\(count) tokens that were stored while locked are damaged, and nobody can read them any "
+                    + "more. Store them again, then remove what is left: coffer token discard-damaged")
+        ]
     }
 
     private static func passcode(_ keybag: Keybag) -> Protection {

@@ -22,6 +22,8 @@ final class SessionCore: Sendable {
     let ownWaiting = OwnWaitingTokens()
     /// Seconds without use until the vault locks, as when it was opened.
     let inactivity: Int?
+    /// The mark of an unlock whose keys are to be held.
+    let unlockMark = Mutex<UnlockMark?>(nil)
     /// What locks from outside, once somebody asked to listen to it.
     let watcher = Mutex<LockWatcher?>(nil)
     /// Who is told of locks.
@@ -241,7 +243,9 @@ final class SessionCore: Sendable {
                 }
                 return try body(keys, contents, vault)
             }
-            guard let passcode else { throw CofferError(.locked, "This vault needs its passcode.") }
+            guard let passcode else {
+                throw CofferError(.locked, "This vault is locked: unlock it with its passcode.")
+            }
             // The passcode can have been changed since.
             let isCurrent = early?.parameters == parameters
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
@@ -275,7 +279,7 @@ final class SessionCore: Sendable {
             return try body()
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(.corrupt, "The keybag is damaged.")
+            throw CofferError(.corrupt, "The keybag is damaged.", .home)
         }
     }
 }
@@ -295,7 +299,8 @@ extension Home {
             guard isGone || error.code == .corrupt else { throw error }
             guard let state = try state(), state.isAlive, isOwn(state) else { throw CofferError.wiped }
             guard isGone else { throw error }
-            throw CofferError(.corrupt, "A file of the vault is missing or no file: \(error.message)")
+            throw CofferError(
+                .corrupt, "A file of the vault is missing or no file: \(error.message)", .home)
         }
     }
 }

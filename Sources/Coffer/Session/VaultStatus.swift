@@ -1,6 +1,7 @@
 public import CofferBase
 import CofferCrypto
 import CofferEngine
+import Synchronization
 import SystemPackage
 
 /// What can be said of a home without unlocking it.
@@ -106,18 +107,55 @@ extension Session {
         return status
     }
 
-    /// Lends the class keys to the kernel keyring, so that later processes of this user find them.
+    /// Stores the class keys in the kernel keyring, so that later processes of this user find them.
     ///
     /// Each class has an inactivity time of its own, which use of that class alone starts again. Keys that
     /// this session took from the keyring until an exact time are held no longer than that.
     ///
+    /// A lock by another process between ``unlock(with:)`` and this call is not noticed:
+    /// ``unlock(with:holdingFor:)`` does both at once.
+    ///
     /// - Parameter duration: Until then and no longer; `nil`: the home's inactivity time after each use.
     /// - Throws: `locked`, also when a lock comes meanwhile or the time is longer than that of the keys here;
-    ///   `unsupported` or `permissionDenied` where there is no kernel keyring.
+    ///   `wiped`; `unsupported` or `permissionDenied` where there is no kernel keyring; `noSpace` when it
+    ///   takes no more keys of this user.
     public func holdKeys(for duration: Duration? = nil) async throws(CofferError) {
         let core = core
         try await BlockingWork.run { _ throws(CofferError) in
             try core.holdKeys(seconds: duration.map { max(1, Int($0.components.seconds)) })
+        }
+    }
+
+    /// Unlocks, as ``unlock(with:)``, and holds the keys, as ``holdKeys(for:)``. A lock of the vault by any
+    /// process of this user that comes in between holds: then no key comes in.
+    ///
+    /// - Parameters:
+    ///   - passcode: The passcode; `nil` where none is set.
+    ///   - duration: Until then and no longer; `nil`: the home's inactivity time after each use.
+    /// - Throws: As the two of them; `locked` when a lock came meanwhile, and `noSpace` before the passcode
+    ///   is evaluated when the kernel keyring takes no more keys of this user.
+    public func unlock(
+        with passcode: Passcode?, holdingFor duration: Duration?
+    ) async throws(CofferError) {
+        try await announceHolding()
+        do throws(CofferError) {
+            try await unlock(with: passcode)
+            try await holdKeys(for: duration)
+        } catch {
+            core.unlockMark.withLock { $0 = nil }
+            throw error
+        }
+    }
+
+    /// Says that the next ``holdKeys(for:)`` holds what is unlocked from here on: it notices a lock, by any
+    /// process of this user, that comes in between.
+    ///
+    /// - Throws: `noSpace` when the kernel keyring takes no more keys of this user.
+    package func announceHolding() async throws(CofferError) {
+        let core = core
+        try await BlockingWork.run { _ throws(CofferError) in
+            let mark = try UnlockMark.place(for: core.device.vaultID)
+            core.unlockMark.withLock { $0 = mark }
         }
     }
 
@@ -153,17 +191,38 @@ extension SessionCore {
     /// Stores the keys; what a lock that comes meanwhile drops is not held after it.
     fileprivate func holdKeys(seconds: Int?) throws(CofferError) {
         let locks = keys.locks
+        let announced = unlockMark.withLock { $0.take() }
         guard keys.isUnlocked else { throw CofferError.locked }
         guard mayHold(for: seconds.map { .seconds($0) }) else {
             throw CofferError(
                 .locked,
                 "The keys are held until an exact time: unlock with the passcode to hold them longer.")
         }
+        let mark: UnlockMark? =
+            if let announced { announced } else { try UnlockMark.place(for: device.vaultID) }
+        try checkMark(mark, announced)
         try heldKeys.hold(keys.all, seconds: seconds)
         guard keys.locks == locks else {
             heldKeys.remove(all: keys.all.isEmpty)
             throw CofferError.lockedMeanwhile
         }
+        do throws(CofferError) {
+            try checkMark(mark, announced)
+            // A wipe that had removed the marks before this one was placed says so in the state first.
+            if let state = try? home.state(), !state.isAlive || !home.isOwn(state) { throw CofferError.wiped }
+        } catch {
+            // It may have been a wipe or a logout, after which no key of any class may stay.
+            heldKeys.remove(all: true)
+            throw error
+        }
+    }
+
+    /// Throws `locked` when another process locked the vault since the mark was placed. An unlock that was
+    /// announced then lets nothing into memory either.
+    private func checkMark(_ mark: UnlockMark?, _ announced: UnlockMark?) throws(CofferError) {
+        guard let mark, !mark.isThere else { return }
+        if announced != nil { keys.lock(.kernelKey) }
+        throw CofferError.lockedMeanwhile
     }
 
     fileprivate func mayHold(for duration: Duration?) -> Bool {

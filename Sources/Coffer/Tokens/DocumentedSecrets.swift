@@ -23,6 +23,8 @@ public struct DocumentedSecrets: Sendable {
         static let device = "device-id"
     }
 
+    private static let longestDeviceID = 1024
+
     private let tokens: TokenVault
 
     init(tokens: TokenVault) { self.tokens = tokens }
@@ -83,8 +85,8 @@ public struct DocumentedSecrets: Sendable {
     ///   - digest: The hash function of PBKDF2's HMAC: SHA-1, SHA-256 or SHA-512.
     ///   - rounds: The number of rounds.
     ///   - keySize: The AES key's size in bytes, 16 or 32.
-    ///   - deviceID: The identifier of the device, kept with the rest; `nil` for that of the machine that the
-    ///     vault is on at each use.
+    ///   - deviceID: The identifier of the device, 1 to 1024 bytes, kept with the rest; `nil` for that of the
+    ///     machine that the vault is on at each use.
     ///   - protection: When they can be read; a class that may move is refused.
     /// - Throws: `alreadyExists` when there is one; `invalidInput` for other parameters; `unsupported` where
     ///   the machine has no identifier; `locked`, `wiped`, `corrupt`, `refused`.
@@ -92,6 +94,12 @@ public struct DocumentedSecrets: Sendable {
         _ name: String, digest: Digest = .sha256, rounds: Int = 600_000, keySize: Int = 32,
         deviceID: String? = nil, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws(CofferError) {
+        guard deviceID.map({ (1...Self.longestDeviceID).contains($0.utf8.count) }) ?? true else {
+            throw CofferError(
+                .invalidInput,
+                "A device identifier has 1 to \(Self.longestDeviceID) bytes: leave it out for this machine's."
+            )
+        }
         let salt = try SecureRandom.bytes(16)
         _ = try Documented.PBKDF2Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
         if deviceID == nil { _ = try Self.ownDevice() }
@@ -138,7 +146,7 @@ public struct DocumentedSecrets: Sendable {
             let salt = attributes[Attribute.salt].flatMap({ HexText.decode($0) }),
             let rounds = attributes[Attribute.rounds].flatMap({ Int($0) }),
             let keySize = attributes[Attribute.keySize].flatMap({ Int($0) })
-        else { throw CofferError(.corrupt, "The parameters of a kept device key are damaged.") }
+        else { throw CofferError(.corrupt, "The parameters of a kept device key are damaged.", .home) }
         return try Documented.PBKDF2Parameters(
             digest: digest, salt: salt, rounds: rounds, keySize: keySize)
     }

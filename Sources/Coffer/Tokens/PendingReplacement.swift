@@ -3,8 +3,9 @@ import CofferEngine
 
 /// A value that came while its class was locked, would replace a stored one, and cannot prove that it may.
 public struct PendingReplacement: Sendable, Equatable {
-    /// Its number in the order of storing.
-    public let number: UInt64
+    /// Which value it is: 16 hexadecimal digits of a tag over all of it. To make another value with the same
+    /// takes some 2^64 attempts, so that what was seen is what is accepted, whatever came in meanwhile.
+    public let fingerprint: String
     /// The value's own description; its version is 0. Nobody vouches for any of it.
     public let info: TokenInfo
 }
@@ -21,8 +22,11 @@ extension TokenVault {
             return try core.home.changingVault { (vault) throws(CofferError) in
                 var found: [PendingReplacement] = []
                 for entry in try core.inbox.entries() where entry.state == .unconfirmed {
-                    guard let opened = try opened(entry, in: vault) else { continue }
-                    found.append(PendingReplacement(number: entry.number, info: opened.info))
+                    guard let pending = try core.inbox.read(entry, in: vault),
+                        let opened = try opened(pending, entry, in: vault)
+                    else { continue }
+                    let fingerprint = try pending.fingerprint(device: core.device)
+                    found.append(PendingReplacement(fingerprint: fingerprint, info: opened.info))
                 }
                 return found
             }
@@ -33,65 +37,89 @@ extension TokenVault {
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - number: Which of several, as ``pending()`` numbers them.
+    ///   - fingerprint: Which value, as ``pending()`` has it. Without it, the only one that waits now:
+    ///     that may be another than the one that was listed a moment ago.
     /// - Returns: The new version; `nil` when no such value waits.
-    /// - Throws: `ambiguous` when several wait and no number says which; `locked`, `wiped`, `busy`,
-    ///   `noSpace`.
-    public func accept(_ id: TokenID, number: UInt64? = nil) async throws(CofferError) -> UInt64? {
+    /// - Throws: `ambiguous` with the fingerprints when several wait and none is chosen; `locked`, `wiped`,
+    ///   `busy`, `noSpace`.
+    public func accept(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> UInt64? {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             return try core.home.changingVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
-                let entries = try unconfirmed(name, number, in: vault)
-                guard entries.count <= 1 else {
+                let found = try unconfirmed(name, fingerprint, in: vault)
+                guard found.count <= 1 else {
                     throw CofferError(
-                        .ambiguous, "\(entries.count) values wait under this name: say which by its number.",
-                        entries: entries.map { String($0.number) })
+                        .ambiguous,
+                        "\(found.count) values wait under this name: say which by its fingerprint.",
+                        entries: try found.map { (one) throws(CofferError) in
+                            try one.pending.fingerprint(device: core.device)
+                        })
                 }
-                guard let entry = entries.first, let opened = try opened(entry, in: vault) else {
-                    // What nobody has sorted yet may be what is meant.
-                    guard try core.entries(.waiting, of: name, in: vault).isEmpty else {
-                        throw CofferError.locked
-                    }
+                guard let one = found.first, let opened = try opened(one.pending, one.entry, in: vault) else {
+                    try refuseUnsorted(name, in: vault)
                     return nil
                 }
                 let version = try store(accepted: opened, name: name)
-                try core.inbox.remove([entry], in: vault)
+                try core.inbox.remove([one.entry], in: vault)
                 return version
             }
         }
     }
 
-    /// Removes values that wait under a name; the stored one stays. Works while locked.
+    /// Removes values that wait under a name; the stored one stays. Works while locked, once an unlock has
+    /// found that they have to wait.
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - number: Which of several; `nil` for all.
+    ///   - fingerprint: Which of several, as ``pending()`` has it; `nil` for all.
     /// - Returns: How many were removed.
-    /// - Throws: `wiped`, `busy`.
+    /// - Throws: `locked` when there is none to remove and an unlock has yet to look at what came; `wiped`,
+    ///   `busy`.
     @discardableResult
-    public func reject(_ id: TokenID, number: UInt64? = nil) async throws(CofferError) -> Int {
+    public func reject(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> Int {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             return try core.home.changingVault { (vault) throws(CofferError) in
-                let entries = try unconfirmed(name, number, in: vault)
+                try core.storeWaitingTokens(in: vault)
+                let entries = try unconfirmed(name, fingerprint, in: vault).map(\.entry)
+                if entries.isEmpty { try refuseUnsorted(name, in: vault) }
                 try core.inbox.remove(entries, in: vault)
                 return entries.count
             }
         }
     }
 
+    /// The fingerprint of the value that this session stored while locked, as long as it waits for an unlock.
+    package func ownWaitingFingerprint(for id: TokenID) async throws(CofferError) -> String? {
+        try await BlockingWork.run { [self] _ throws(CofferError) in
+            try core.ownWaitingValue(name(of: id))?.file.fingerprint
+        }
+    }
+
+    /// Throws `locked` where values wait that no unlock has sorted: they may be what is meant.
+    private func refuseUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
+        guard try core.entries(.waiting, of: name, in: vault).isEmpty else { throw CofferError.locked }
+    }
+
     private func unconfirmed(
-        _ name: [UInt8], _ number: UInt64?, in vault: borrowing Descriptor
-    ) throws(CofferError) -> [TokenInbox.Entry] {
-        try core.entries(.unconfirmed, of: name, in: vault).filter { number == nil || $0.number == number }
+        _ name: [UInt8], _ fingerprint: String?, in vault: borrowing Descriptor
+    ) throws(CofferError) -> [(entry: TokenInbox.Entry, pending: PendingToken)] {
+        var found: [(entry: TokenInbox.Entry, pending: PendingToken)] = []
+        for entry in try core.inbox.entries() where entry.state == .unconfirmed {
+            guard let pending = try core.inbox.read(entry, in: vault), pending.name == name else { continue }
+            if let fingerprint, try !pending.fingerprint(device: core.device).hasSameBytes(as: fingerprint) {
+                continue
+            }
+            found.append((entry, pending))
+        }
+        return found
     }
 
     /// An entry out of its box; `nil` when it is damaged, which its name then says.
     private func opened(
-        _ entry: TokenInbox.Entry, in vault: borrowing Descriptor
+        _ pending: PendingToken, _ entry: TokenInbox.Entry, in vault: borrowing Descriptor
     ) throws(CofferError) -> OpenedToken? {
-        guard let pending = try core.inbox.read(entry, in: vault) else { return nil }
         do throws(CofferError) {
             return try pending.open(under: core.keys.key(pending.protection), device: core.device)
         } catch {

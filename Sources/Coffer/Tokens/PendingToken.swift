@@ -81,13 +81,24 @@ struct PendingToken {
         return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(Label.inboxMAC))
     }
 
+    /// The first bytes of the tag, by which a person says which value is meant: short enough to copy, and
+    /// long enough that nobody who has the device key makes another value with the same.
+    static func fingerprint(of encoded: [UInt8]) throws(CofferError) -> String {
+        let tag = encoded.suffix(tagSize).prefix(8)
+        return String(decoding: try Encoding.hexText(Array(tag)), as: UTF8.self)
+    }
+
+    func fingerprint(device: DeviceRecord) throws(CofferError) -> String {
+        try Self.fingerprint(of: encoded(device: device))
+    }
+
     static func decode(_ bytes: [UInt8], device: DeviceRecord) throws(CofferError) -> PendingToken {
         guard bytes.count > tagSize else { throw damaged }
         let end = bytes.count - tagSize
         let isAuthentic = try HMAC.isValid(
             bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
             key: device.key(Label.inboxMAC))
-        var reader = ByteReader(Array(bytes[..<end]), what: what)
+        var reader = ByteReader(Array(bytes[..<end]), what: what, remedy: .waitingToken)
         let magic = try reader.take(8)
         let version = try reader.number(UInt16.self)
         let rawClass = try reader.number(UInt16.self)
@@ -104,7 +115,7 @@ struct PendingToken {
             number: number, protection: protection, name: name, version: version, box: box)
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "A \(what) is damaged.") }
+    private static var damaged: CofferError { CofferError(.corrupt, "A \(what) is damaged.", .waitingToken) }
 
     private static func head(
         _ number: UInt64, _ protection: ProtectionClass, _ name: [UInt8], version: UInt16, vaultID: VaultID

@@ -217,7 +217,10 @@ final class SecretServiceKeyring: Keyring {
     }
 
     private static func damaged(_ path: String) -> CofferError {
-        CofferError(.corrupt, "An item of the keyring is damaged: \(path).", entries: [path])
+        CofferError(
+            .corrupt,
+            "An item of the keyring is damaged: \(path). Put back a copy of the keyring from a backup.",
+            entries: [path])
     }
 
     private static func ambiguous(_ paths: [String]) -> CofferError {

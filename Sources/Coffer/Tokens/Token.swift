@@ -3,6 +3,9 @@ public import CofferCrypto
 import CofferEngine
 
 /// A token's bytes in guarded memory, cleared with the last owner. Printing one shows its length alone.
+///
+/// None at all is a value, too: a program may have a reason to keep an empty one. `coffer token put` refuses
+/// it, as standard input that is empty is mostly a mistake.
 public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     /// The longest token in bytes: 1 MiB.
     public static let longest = 1 << 20

@@ -69,7 +69,7 @@ struct TokenEnvelope {
             return (info, try Token(bytes))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(.corrupt, "A stored token is damaged.")
+            throw CofferError(.corrupt, "A stored token is damaged.", .token)
         }
     }
 
@@ -93,17 +93,27 @@ struct TokenEnvelope {
     }
 
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> TokenEnvelope {
-        var reader = ByteReader(bytes, what: "stored token")
+        var reader = ByteReader(bytes, what: "stored token", remedy: .token)
         let head = try reader.take(2)
         guard head[0] == version else {
-            throw CofferError(.unsupportedVersion, "A token was stored by a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "A token was stored by a newer release, or it is damaged.", .newerRelease
+            )
         }
         guard let protection = ProtectionClass(rawValue: try reader.number()) else {
-            throw CofferError(.unsupportedVersion, "A token names a protection class of a newer release.")
+            throw CofferError(
+                .unsupportedVersion,
+                "A token names a protection class of a newer release, or it is damaged.", .newerRelease)
         }
-        let wrapped = try reader.take(WrappedKey.encodedSize)
+        let encodedKey = try reader.take(WrappedKey.encodedSize)
+        let wrapped: WrappedKey
+        do throws(CofferError) {
+            wrapped = try WrappedKey.decode(encodedKey.span)
+        } catch {
+            throw CofferError(error.code, error.message, error.code == .corrupt ? .token : .newerRelease)
+        }
         return TokenEnvelope(
-            protection: protection, wrappedKey: try WrappedKey.decode(wrapped.span),
+            protection: protection, wrappedKey: wrapped,
             metadata: try reader.counted(), value: try reader.counted())
     }
 }
@@ -133,7 +143,7 @@ extension TokenInfo {
     static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError)
         -> TokenInfo
     {
-        var reader = ByteReader(bytes, what: "stored token")
+        var reader = ByteReader(bytes, what: "stored token", remedy: .token)
         let version = try reader.number(UInt64.self)
         let stored = Date(nanosecondsSince1970: try reader.number())
         let hasExpiry = try reader.number(UInt8.self) == 1

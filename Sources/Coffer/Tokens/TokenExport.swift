@@ -39,10 +39,10 @@ final class TokenExport: Sendable {
         }
 
         static func decode(_ bytes: [UInt8]) throws(CofferError) -> Head {
-            var reader = ByteReader(bytes, what: what)
+            var reader = ByteReader(bytes, what: what, remedy: .export)
             guard try reader.take(8) == Array(Magic.export.utf8) else {
                 throw CofferError(
-                    .corrupt, "This file is no export of tokens, or its first bytes are damaged.")
+                    .corrupt, "This file is no export of tokens, or its first bytes are damaged.", .export)
             }
             let version = try reader.number(UInt16.self)
             let derivation = try reader.number(UInt8.self)
@@ -118,7 +118,7 @@ final class TokenExport: Sendable {
         }
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "The \(what) is damaged.") }
+    private static var damaged: CofferError { CofferError(.corrupt, "The \(what) is damaged.", .export) }
 
     private static func context(_ head: [UInt8], _ number: Int) -> [UInt8] {
         head + UInt64(number).bigEndianBytes
@@ -209,7 +209,8 @@ final class TokenExport: Sendable {
     func forEachToken(
         _ body: (TokenInfo, Token) throws(CofferError) -> Void
     ) throws(CofferError) {
-        var reader = ByteReader(bytes, from: Self.fieldsSize + Self.tagSize, what: Self.what)
+        var reader = ByteReader(
+            bytes, from: Self.fieldsSize + Self.tagSize, what: Self.what, remedy: .export)
         var known: Set<TokenID> = []
         for number in 0... {
             let sealed = try reader.counted(limit: Self.longestRecord)

@@ -4,4 +4,6 @@ public struct TokenExportReport: Sendable, Equatable {
     public let exported: Int
     /// How many stayed because their class may not leave this device.
     public let thisDeviceOnly: Int
+    /// Those that cannot be read and so are not in the file; where they are stored they stay.
+    public let damaged: [UnreadableToken]
 }

@@ -114,7 +114,7 @@ struct TokenFile {
         try file.sync()
     }
 
-    private var damaged: CofferError { CofferError(.corrupt, "The token file is damaged.") }
+    private var damaged: CofferError { CofferError(.corrupt, "The token file is damaged.", .tokenFile) }
 
     private var header: [UInt8] {
         var writer = ByteWriter()
@@ -139,14 +139,17 @@ struct TokenFile {
     }
 
     private func open(_ bytes: [UInt8]) throws(CofferError) -> Contents {
-        var head = ByteReader(bytes, what: "token file")
+        var head = ByteReader(bytes, what: "token file", remedy: .tokenFile)
         guard try head.take(8) == Array(Magic.tokens.utf8) else { throw damaged }
         guard try head.number(UInt16.self) == 1 else {
-            throw CofferError(.unsupportedVersion, "The token file was written by a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "The token file was written by a newer release, or it is damaged.",
+                .newerRelease)
         }
         try head.skip(6)
         guard try head.take(16) == device.vaultID.bytes else {
-            throw CofferError(.foreign, "The token file belongs to another vault.")
+            throw CofferError(
+                .foreign, "The token file belongs to another vault, or it is damaged.", .backup)
         }
         let key = try device.key(Label.tokenFile)
         let plaintext: [UInt8]
@@ -158,7 +161,7 @@ struct TokenFile {
             guard error.code == .notAuthentic else { throw error }
             throw damaged
         }
-        var reader = ByteReader(plaintext, what: "token file")
+        var reader = ByteReader(plaintext, what: "token file", remedy: .tokenFile)
         var contents = Contents(generation: try reader.number(), envelopes: [:])
         let count = Int(try reader.number(UInt32.self))
         contents.envelopes.reserveCapacity(min(count, reader.remaining / Self.nameSize))

@@ -64,6 +64,7 @@ struct TokenInbox {
     struct Added: Sendable {
         let name: FilePath
         let status: FileStatus
+        let fingerprint: String
     }
 
     /// What is there, in the order of storing; damaged ones too.
@@ -102,7 +103,12 @@ struct TokenInbox {
         let entries = try entries()
         // The names are anybody's who can write the home.
         let (number, isOver) = (entries.last?.number ?? 0).addingReportingOverflow(1)
-        guard !isOver else { throw CofferError(.corrupt, "A file of the inbox has a number too high.") }
+        guard !isOver else {
+            throw CofferError(
+                .corrupt,
+                "A file in the vault's directory inbox has a number that no value has: remove it."
+            )
+        }
         let pending = try seal(number)
         let bytes = try pending.encoded(device: device)
         var total = Int64(bytes.count)
@@ -118,7 +124,7 @@ struct TokenInbox {
         guard let status = try directory.status(of: name) else {
             throw CofferError(.inputOutput, "A waiting token vanished while it was stored.")
         }
-        return Added(name: name, status: status)
+        return Added(name: name, status: status, fingerprint: try PendingToken.fingerprint(of: bytes))
     }
 
     /// Whether what was added still waits, unchanged.

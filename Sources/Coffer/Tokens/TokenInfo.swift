@@ -24,6 +24,24 @@ public struct TokenInfo: Sendable, Equatable {
     /// who put it there. Storing a value while unlocked ends that.
     public internal(set) var isStoredWhileLocked = false
 
+    /// Whether both say the same, byte for byte. Strings themselves compare by canonical equivalence.
+    public static func == (left: TokenInfo, right: TokenInfo) -> Bool {
+        left.version == right.version && left.stored == right.stored && left.isVolatile == right.isVolatile
+            && left.isStoredWhileLocked == right.isStoredWhileLocked && left.describesTheSame(as: right)
+    }
+
+    /// Whether both say the same but for version, date and marks.
+    func describesTheSame(as other: TokenInfo) -> Bool {
+        id == other.id && protection == other.protection && expires == other.expires
+            && bytes(scopes) == bytes(other.scopes) && bytes(attributes) == bytes(other.attributes)
+    }
+
+    private func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
+
+    private func bytes(_ attributes: [String: String]) -> [[UInt8]: [UInt8]] {
+        Dictionary(attributes.map { (Array($0.utf8), Array($1.utf8)) }) { first, _ in first }
+    }
+
     /// The most scopes, and the most attributes.
     static let mostEntries = 1024
     /// The most bytes of UTF-8 in scopes and attributes together.

@@ -15,9 +15,11 @@ extension TokenVault {
     ///   - passphrase: Of at least 12 bytes.
     ///   - only: These tokens; `nil` for every one that may move.
     ///   - cost: What deriving a key from the passphrase costs.
-    /// - Returns: How many were written, and how many may not move.
+    /// - Returns: How many were written, how many may not move, and which are damaged: these keep no other
+    ///   from being written.
     /// - Throws: `refused` for a short passphrase, where a token of `only` may not move and where there is
-    ///   none that may; `absent` for one that is not there; `alreadyExists`, `locked`, `wiped`, `noSpace`.
+    ///   none that may; `absent` for one that is not there, `corrupt` for one of `only` that is damaged;
+    ///   `alreadyExists`, `locked`, `wiped`, `noSpace`.
     @discardableResult
     public func export(
         to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
@@ -29,30 +31,54 @@ extension TokenVault {
                     "The passphrase of an export has at least \(TokenExport.shortestPassphrase) bytes.")
             }
             try core.storeWaitingTokens()
-            let (names, staying) = try exportable(only)
+            var (names, staying, damaged) = try exportable(only)
             return try NewFile.make(at: path) { (file) throws(CofferError) in
                 var writer = try TokenExport.Writer.begin(in: file, passphrase: passphrase, cost: cost)
                 var exported = 0
                 for (name, envelope) in names {
                     try cancellation.check()
                     let found = Found(bytes: envelope, isVolatile: false)
-                    let (info, token) = try open(found, name: name, withValue: true)
+                    guard
+                        let (info, token) = try readable(
+                            name, into: &damaged, unless: only != nil,
+                            { () throws(CofferError) in try open(found, name: name, withValue: true) })
+                    else { continue }
                     // The key of a database is of no use without it.
                     guard let token, !ReservedServices.contains(info.id.service) else { continue }
                     try writer.add(info, token, to: file)
                     exported += 1
                 }
                 try writer.finish(in: file)
-                return TokenExportReport(exported: exported, thisDeviceOnly: staying)
+                return TokenExportReport(exported: exported, thisDeviceOnly: staying, damaged: damaged)
             }
         }
     }
 
-    /// The envelopes that may move, and how many may not.
-    private func exportable(
-        _ only: [TokenID]?
-    ) throws(CofferError) -> (moving: [(name: [UInt8], envelope: [UInt8])], staying: Int) {
-        var wanted = try keyring.envelopes()
+    /// The result of `body`; `nil` for a token that is damaged, which is then noted. With `isAsked` it is an
+    /// error.
+    private func readable<Result>(
+        _ name: [UInt8], into damaged: inout [UnreadableToken], unless isAsked: Bool,
+        _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result? {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard !isAsked, error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+            let hex = String(decoding: try Encoding.hexText(name), as: UTF8.self)
+            damaged.append(UnreadableToken(name: hex, code: error.code))
+            return nil
+        }
+    }
+
+    private typealias Exportable = (
+        moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, damaged: [UnreadableToken]
+    )
+
+    /// The envelopes that may move, how many may not, and those that do not say.
+    private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
+        let stored = try keyring.readableEnvelopes()
+        var wanted = stored.envelopes
+        var damaged = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
         if let only {
             var chosen: [[UInt8]: [UInt8]] = [:]
             for id in only {
@@ -63,12 +89,17 @@ extension TokenVault {
                 chosen[name] = envelope
             }
             wanted = chosen
+            damaged = []
         }
         var moving: [(name: [UInt8], envelope: [UInt8])] = []
+        var staying = 0
         for (name, envelope) in wanted {
-            if try TokenEnvelope.decode(envelope).protection.mayMove { moving.append((name, envelope)) }
+            let protection = try readable(name, into: &damaged, unless: only != nil) {
+                () throws(CofferError) in try TokenEnvelope.decode(envelope).protection
+            }
+            guard let protection else { continue }
+            if protection.mayMove { moving.append((name, envelope)) } else { staying += 1 }
         }
-        let staying = wanted.count - moving.count
         guard !moving.isEmpty, only == nil || staying == 0 else {
             throw CofferError(
                 .refused,
@@ -76,14 +107,15 @@ extension TokenVault {
                     ? "There is no token to export."
                     : "\(staying) of the tokens may not leave this device: their class is ThisDeviceOnly.")
         }
-        return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying)
+        return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying, damaged)
     }
 
     /// Takes in the tokens of an export, with their classes, expiries, scopes and attributes.
     ///
     /// The whole file is checked before anything is stored. A token that is there already with something else
-    /// stays as it is and is reported, unless `replacing`. With the embedded keyring all are stored at once;
-    /// in the Secret Service one after the other: said again after a failure, an import goes on.
+    /// stays as it is and is reported, unless `replacing`; one that is damaged stays in any case. With the
+    /// embedded keyring all are stored at once; in the Secret Service one after the other: said again after a
+    /// failure, an import goes on.
     ///
     /// - Parameters:
     ///   - path: What ``export(to:passphrase:only:cost:)`` wrote.
@@ -121,6 +153,7 @@ extension TokenVault {
     ) throws(CofferError) -> TokenImportReport {
         var report = TokenImportReport()
         var changes: [[UInt8]: KeyringChange] = [:]
+        var damaged: [UnreadableToken] = []
         let waiting = try core.inbox.entries().contains { $0.state == .waiting }
         // Something older would come over what is imported now.
         guard !waiting else { throw CofferError.locked }
@@ -129,8 +162,14 @@ extension TokenVault {
             let name = try name(of: info.id)
             var version: UInt64 = 0
             if let found = try located(name) {
-                let (old, oldToken) = try open(found, name: name, withValue: true)
-                if let oldToken, old.says(the: info), oldToken.secret.isEqual(to: token.secret) {
+                guard
+                    let (old, oldToken) = try readable(
+                        name, into: &damaged, unless: false,
+                        { () throws(CofferError) in try open(found, name: name, withValue: true) })
+                else { return report.conflicts.append(info.id) }
+                if let oldToken, !old.isVolatile, old.describesTheSame(as: info),
+                    oldToken.secret.isEqual(to: token.secret)
+                {
                     return report.same += 1
                 }
                 guard replacing else { return report.conflicts.append(info.id) }
@@ -150,20 +189,5 @@ extension TokenVault {
         try keyring.apply(changes)
         try core.volatileTokens.apply(changes.mapValues { _ in .remove })
         return report
-    }
-}
-
-extension TokenInfo {
-    /// Whether both say the same but for version and date.
-    fileprivate func says(the other: TokenInfo) -> Bool {
-        id == other.id && protection == other.protection && expires == other.expires
-            && bytes(scopes) == bytes(other.scopes) && !isVolatile
-            && bytes(attributes) == bytes(other.attributes)
-    }
-
-    private func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
-
-    private func bytes(_ attributes: [String: String]) -> [[UInt8]: [UInt8]] {
-        Dictionary(attributes.map { (Array($0.utf8), Array($1.utf8)) }) { first, _ in first }
     }
 }

@@ -22,7 +22,8 @@ public final class TokenVault: Sendable {
     /// where there is no value of that name, and marked (``TokenInfo/isStoredWhileLocked``). A stored value
     /// it replaces when this session has read or written that very value: then it can prove that it continues
     /// it. Otherwise it waits on, and the stored value is the one that everybody gets, until somebody calls
-    /// ``accept(_:number:)`` or ``reject(_:number:)``. That a version is compared asks for an unlocked vault.
+    /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. That a version is compared asks for an
+    /// unlocked vault.
     ///
     /// - Parameters:
     ///   - token: The value.
@@ -192,7 +193,7 @@ public final class TokenVault: Sendable {
     public func list() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
         if let damaged = listing.damaged.first {
-            throw CofferError(damaged.code, "A stored token cannot be read: \(damaged.name).")
+            throw CofferError(damaged.code, "A stored token cannot be read: \(damaged.name).", .token)
         }
         return listing.tokens
     }
@@ -268,12 +269,23 @@ public final class TokenVault: Sendable {
         return try keyring.envelope(name).map { Found(bytes: $0, isVolatile: false) }
     }
 
+    /// The key of a stored token's class. Where the keybag has none of that class, nothing can have been
+    /// stored in it: the class is damaged.
+    private func key(of protection: ProtectionClass) throws(CofferError) -> ClassKey {
+        do throws(CofferError) {
+            return try core.keys.key(protection)
+        } catch {
+            guard error.code == .refused, try core.readKeybag().keys[protection] == nil else { throw error }
+            throw CofferError(.corrupt, "A stored token is damaged: no key is of its class.", .token)
+        }
+    }
+
     func open(
         _ found: Found, name: [UInt8], withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
         let envelope = try TokenEnvelope.decode(found.bytes)
         var (info, token) = try envelope.open(
-            name: name, under: core.keys.key(envelope.protection), vaultID: core.device.vaultID,
+            name: name, under: key(of: envelope.protection), vaultID: core.device.vaultID,
             withValue: withValue)
         info.isVolatile = found.isVolatile
         if withValue { noteTicket(of: envelope, name) }

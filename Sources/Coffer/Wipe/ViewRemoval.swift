@@ -11,9 +11,16 @@ struct ViewRemoval {
     /// Views that are still there.
     private(set) var left: [(what: String, why: CofferError)] = []
 
+    /// The vaults whose views somebody else removes.
+    private let others: [VaultID]
+
     /// Removes the views that bear one of `ids`. The vault's directory says where it made some; without it,
     /// the usual places are looked at.
-    init(of ids: [VaultID], vault: OpenVault?) {
+    ///
+    /// A view that bears another vault's id stays: nothing tells whether it is that vault's, or one of this
+    /// vault whose lease somebody changed. It is among those not seen, unless the id is one of `others`.
+    init(of ids: [VaultID], vault: OpenVault?, others: [VaultID] = []) {
+        self.others = others
         let record = vault.map { ViewRootRecord(in: $0.directory) } ?? ViewRootRecord()
         let found = ViewRoots.existing(record, searchingSharedMemory: true)
         unseen = found.unseen
@@ -30,10 +37,7 @@ struct ViewRemoval {
                     owner == nil && ViewRootRecord.isView(name)
                     && (try? ViewRoots.isDead(name, in: root.directory)) == true
                 guard isLost || owner.map({ ids.contains($0) }) == true else {
-                    if owner == nil, ViewRootRecord.isView(name) {
-                        unseen.append(
-                            ("\(place)/\(name)", CofferError(.corrupt, "Its lease names no vault.")))
-                    }
+                    if ViewRootRecord.isView(name) { note("\(place)/\(name)", of: owner) }
                     continue
                 }
                 if let error = root.directory.removeAll(of: name, overwriting: true).first {
@@ -46,5 +50,13 @@ struct ViewRemoval {
             unseen.append((place, error))
         }
         ViewRoots.removeIfEmpty(root.directory)
+    }
+
+    private mutating func note(_ view: String, of owner: VaultID?) {
+        guard let owner else {
+            return unseen.append((view, CofferError(.corrupt, "Its lease names no vault.")))
+        }
+        guard !others.contains(owner) else { return }
+        unseen.append((view, CofferError(.foreign, "Its lease names another vault, \(owner).")))
     }
 }

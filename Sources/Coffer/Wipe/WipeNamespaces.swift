@@ -86,7 +86,11 @@ extension Wiper {
                 return try home.namespaceForWiping(FilePath(root: nil, [name]))
             } catch {
                 guard error.code == .absent else { throw error }
-                if target.damage == nil { missing = Home.missing(path) }
+                guard target.damage == nil else { continue }
+                missing = CofferError(
+                    .notInitialised,
+                    "No user of that name has a vault in \(home.path): nothing was erased. Spell the name as "
+                        + "when the vault was made.")
             }
         }
         throw missing

@@ -28,7 +28,7 @@ extension Wiper {
         let inside = destroyKeysOfNamespaces(reason: reason, &findings)
         let keysGone = Clock.sinceBoot
         report(WipeProgress(.keys))
-        removeViews(ids, &findings)
+        removeViews(ids, &findings, others: inside.values.flatMap(\.self))
         removeVault(&findings)
         wipeNamespaces(inside, reason: reason, &findings)
         removeUnfinishedHomes(&findings)
@@ -112,9 +112,9 @@ extension Wiper {
 
     // MARK: Data
 
-    /// View copies, under every root that this vault may have used.
-    func removeViews(_ ids: [VaultID], _ findings: inout WipeFindings) {
-        let removal = ViewRemoval(of: ids, vault: openedVault())
+    /// View copies, under every root that this vault may have used. Those of `others` have their turn.
+    func removeViews(_ ids: [VaultID], _ findings: inout WipeFindings, others: [VaultID] = []) {
+        let removal = ViewRemoval(of: ids, vault: openedVault(), others: others)
         findings.count("viewCopies", removal.count)
         for place in removal.unseen {
             findings.noteUnproved("view copies in \(place.what)", because: place.why)

@@ -14,26 +14,29 @@ struct WipeTarget {
     let damage: CofferError?
     /// The candidates for the vault's id, the state's first.
     private(set) var ids: [VaultID] = []
-    /// Whether this is a Coffer home at all: by its state, or by what is in the vault's directory.
+    /// Whether this is a Coffer home at all: one file of it begins as Coffer's do. Names alone are no sign.
     private(set) var isVault: Bool
 
-    private static let statePlace = Trace(name: HomeState.fileName, magic: Magic.state, offsets: [16])
+    private static let statePlace = Trace(name: HomeState.fileName, magic: Magic.state, idOffset: 16)
     private static let places: [Trace] =
-        [Trace(name: DeviceFile.name, magic: Magic.device, offsets: [16])]
+        [Trace(name: DeviceFile.name, magic: Magic.device, idOffset: 16)]
         + [Keybag.record, Attempts.record, FileKeys.record, OrderBook.record].map { record in
-            let first = SlotRecord.idOffset
-            return Trace(
-                name: record.name, magic: record.magic, offsets: [first, first + Int64(record.slotSize)])
+            Trace(
+                name: record.name, magic: record.magic, idOffset: SlotRecord.idOffset,
+                starts: [0, Int64(record.slotSize)])
         } + [
-            Trace(name: TokenFile.fileName, magic: Magic.tokens, offsets: [16]),
-            Trace(name: FileIndex.fileName, magic: Magic.fileIndex, offsets: [16]),
+            Trace(name: TokenFile.fileName, magic: Magic.tokens, idOffset: 16),
+            Trace(name: FileIndex.fileName, magic: Magic.fileIndex, idOffset: 16),
         ]
+    /// How many containers are looked at.
+    private static let mostContainers = 64
 
-    /// A file that has the vault's id at some of these places.
+    /// A file that has its magic at one of these starts, and the vault's id behind it.
     private struct Trace {
         let name: FilePath
         let magic: String
-        let offsets: [Int64]
+        let idOffset: Int64
+        var starts: [Int64] = [0]
     }
 
     init(_ home: Home) {
@@ -62,27 +65,46 @@ struct WipeTarget {
             ? try? home.directory.openClosed(Home.vaultName)
             : try? home.directory.open(Home.vaultName, [.read, .directory])
         guard let vault = opened else { return }
-        var found = 0
-        for place in Self.places {
-            if (try? vault.status(of: place.name)) != nil { found += 1 }
-            if look(at: place, in: vault) { isVault = true }
-        }
-        if found > Self.places.count / 2 { isVault = true }
+        for place in Self.places where look(at: place, in: vault) { isVault = true }
+        if !isVault { isVault = Self.hasContainer(vault) }
     }
 
-    /// Takes the ids in a file; returns whether it begins as that file does.
-    private mutating func look(at place: Trace, in directory: borrowing Descriptor) -> Bool {
-        guard let file = try? directory.open(place.name, .read),
-            (try? file.status())?.kind == .regular
+    private static func hasContainer(_ vault: borrowing Descriptor) -> Bool {
+        guard let files = try? vault.open(Home.filesName, [.read, .directory]),
+            let names = try? files.names()
         else { return false }
-        let isOurs = Self.bytes(8, at: 0, of: file) == Array(place.magic.utf8)
-        for offset in place.offsets {
-            guard let bytes = Self.bytes(16, at: offset, of: file), let id = VaultID(bytes: bytes),
-                id.isRandom
+        return names.prefix(mostContainers).contains { name in
+            guard let file = opened(name, in: files) else { return false }
+            return bytes(8, at: 0, of: file) == Array(Magic.container.utf8)
+        }
+    }
+
+    private static func opened(_ name: FilePath, in directory: borrowing Descriptor) -> Descriptor? {
+        guard let file = try? directory.open(name, .read), (try? file.status())?.kind == .regular else {
+            return nil
+        }
+        return file
+    }
+
+    /// Why this is not wiped, where it is no vault.
+    func refusal(at path: FilePath) -> CofferError {
+        CofferError(
+            damage?.code ?? .notInitialised,
+            "No file in \(path) begins as those of a vault do: nothing was touched. If it was one, remove "
+                + "the directory yourself; coffer lock --all takes its keys out of the kernel."
+                + (damage.map { " \($0.message)" } ?? ""), systemError: damage?.systemError)
+    }
+
+    /// Takes the ids in a file; returns whether it has the magic of that file.
+    private mutating func look(at place: Trace, in directory: borrowing Descriptor) -> Bool {
+        guard let file = Self.opened(place.name, in: directory) else { return false }
+        for start in place.starts {
+            guard let bytes = Self.bytes(16, at: start + place.idOffset, of: file),
+                let id = VaultID(bytes: bytes), id.isRandom
             else { continue }
             add(id)
         }
-        return isOurs
+        return place.starts.contains { Self.bytes(8, at: $0, of: file) == Array(place.magic.utf8) }
     }
 
     private static func bytes(_ count: Int, at offset: Int64, of file: borrowing Descriptor) -> [UInt8]? {

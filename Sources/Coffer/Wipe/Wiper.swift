@@ -134,7 +134,7 @@ struct Wiper {
     /// Throws for what is no vault, what was wiped before, and what is another vault than the session's.
     private func check(_ target: WipeTarget) throws(CofferError) {
         guard let state = target.state else {
-            guard target.isVault else { throw target.damage ?? Home.missing(home.path) }
+            guard target.isVault else { throw target.refusal(at: home.path) }
             guard target.ids.isEmpty || target.ids.contains(where: home.isOwn) else {
                 throw CofferError.wiped
             }

@@ -51,22 +51,24 @@ struct DatabaseConvert: ParsableCommand {
     }
 
     func run() throws(CofferError) {
+        let source = try FilePathArgument.path(source)
+        let target = try FilePathArgument.path(target)
         switch (from, to) {
         case (.plain, .plain):
             throw CofferError(.invalidInput, "Nothing to do: both are plain.")
         case (.plain, .encrypted(let format)):
-            try EncryptedDatabase.encrypt(FilePath(source), to: FilePath(target), key: encryptionKey(format))
+            try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
         case (.encrypted(let format), .plain):
             try EncryptedDatabase.exportPlain(
-                FilePath(source), key: keys.key(format), to: FilePath(target))
+                source, key: keys.key(format), to: target)
         case (.encrypted(let old), .encrypted(let new)):
             let key = try keys.keys(old, new)
             if let other = try newKey(new) {
                 try EncryptedDatabase.convert(
-                    FilePath(source), key: key.first, to: FilePath(target), newKey: other)
+                    source, key: key.first, to: target, newKey: other)
             } else {
                 try EncryptedDatabase.convert(
-                    FilePath(source), key: key.first, to: FilePath(target), newKey: key.second)
+                    source, key: key.first, to: target, newKey: key.second)
             }
         }
     }

@@ -49,7 +49,8 @@ struct DatabaseQuery: ParsableCommand {
     private static let longest = 16 << 20
 
     func run() throws(CofferError) {
-        guard create || DatabaseKeyOptions.exists(FilePath(path)) else {
+        let path = try FilePathArgument.path(path)
+        guard create || DatabaseKeyOptions.exists(path) else {
             throw CofferError(.absent, "There is no database at \(path).")
         }
         let key = try keys.key(codec)
@@ -63,7 +64,7 @@ struct DatabaseQuery: ParsableCommand {
                     + "Nothing was run.")
         }
         do {
-            let queue = try EncryptedDatabase.queue(at: FilePath(path), key: key)
+            let queue = try EncryptedDatabase.queue(at: path, key: key)
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in
                 let statements = try db.allStatements(sql: sql, arguments: arguments)

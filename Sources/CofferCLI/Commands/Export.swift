@@ -13,7 +13,7 @@ struct ExportCommand: AsyncParsableCommand {
             Those are the tokens of the classes whenUnlocked and afterFirstUnlock; every other one stays, \
             and is counted. The passphrase has at least 12 bytes and guards the file against whoever gets \
             it, for ever: take a long one, of chance. An existing file is not replaced. Files of the vault \
-            are not in it: see coffer file export.
+            are not in it: see coffer file export. Damaged tokens are left out, and the command ends with 7.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -23,19 +23,27 @@ struct ExportCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
+        let path = try FilePathArgument.path(file)
         // The passcode comes first where both are lines of standard input.
         let session = try await Opening.unlocked(global)
         let secret = try passphrase.new()
-        let report = try await session.tokens.export(to: ProgramArguments.path(file), passphrase: secret)
-        guard !global.json else {
-            return try Output.json(
+        let report = try await session.tokens.export(to: path, passphrase: secret)
+        if global.json {
+            try Output.json(
                 .object([
                     ("exported", .number(report.exported)),
                     ("thisDeviceOnly", .number(report.thisDeviceOnly)),
+                    ("damaged", .number(report.damaged.count)),
                 ]))
+        } else {
+            try Output.line(
+                "Exported \(report.exported) tokens; \(report.thisDeviceOnly) may not leave this device.")
         }
-        try Output.line(
-            "Exported \(report.exported) tokens; \(report.thisDeviceOnly) may not leave this device.")
+        guard let damaged = report.damaged.first else { return }
+        Output.message(
+            "coffer: \(report.damaged.count) stored tokens cannot be read and are not in the file: see "
+                + "coffer token list.")
+        throw ExitCode(damaged.code.exitCode)
     }
 }
 

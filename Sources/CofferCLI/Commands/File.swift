@@ -79,7 +79,7 @@ struct FileAdd: AsyncParsableCommand {
         do throws(CofferError) {
             result = .success(
                 try await session.files.add(
-                    contentsOf: ProgramArguments.path(path), class: protection.protection,
+                    contentsOf: FilePathArgument.path(path), class: protection.protection,
                     outerSuite: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
                     removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
                     progress: ProgressBar("sealing").report))

@@ -79,7 +79,7 @@ struct FileExport: AsyncParsableCommand {
         let id = try file.fileID()
         let session = try await Opening.unlocked(global)
         try await session.files.export(
-            id, to: ProgramArguments.path(destination), context: file.boundBytes,
+            id, to: FilePathArgument.path(destination), context: file.boundBytes,
             progress: ProgressBar("exporting").report)
         if global.json { try Output.json(.object([("id", .text(id.description))])) }
     }

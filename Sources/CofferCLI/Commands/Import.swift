@@ -2,6 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 import CofferEngine
+import SystemPackage
 
 /// `coffer import`
 struct ImportCommand: AsyncParsableCommand {
@@ -28,8 +29,9 @@ struct ImportCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
+        let path = try FilePathArgument.path(file)
         let session = try await Opening.unlocked(global)
-        let report = try await take(passphrase.current(), session.tokens)
+        let report = try await take(path, passphrase.current(), session.tokens)
         for id in report.conflicts {
             Output.message(
                 "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) is there with "
@@ -46,11 +48,11 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func take(
-        _ passphrase: Passcode, _ tokens: TokenVault
+        _ path: FilePath, _ passphrase: Passcode, _ tokens: TokenVault
     ) async throws(CofferError) -> TokenImportReport {
         do throws(CofferError) {
             return try await tokens.importTokens(
-                from: ProgramArguments.path(file), passphrase: passphrase, replacing: replace,
+                from: path, passphrase: passphrase, replacing: replace,
                 allowingExpensive: allowExpensive)
         } catch {
             // The one thing that an import refuses.

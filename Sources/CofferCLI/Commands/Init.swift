@@ -111,7 +111,7 @@ struct InitCommand: AsyncParsableCommand {
             return nil
         }
         if let passcode = try Opening.passcode(global) { return passcode }
-        return try Opening.newPasscode(onDescriptor: nil)
+        return try Opening.newPasscode(onDescriptor: nil, option: "--passcode-fd")
     }
 
     private func passcodePolicy() throws(CofferError) -> PasscodePolicy {
@@ -125,7 +125,7 @@ struct InitCommand: AsyncParsableCommand {
         if let minimumLength { policies.append(try .minimumLength(minimumLength)) }
         if denyCommon { policies.append(.denyingCommon) }
         if let denyFile {
-            let file = try Descriptor.open(ProgramArguments.path(denyFile), .read)
+            let file = try Descriptor.open(FilePathArgument.path(denyFile), .read)
             let text = String(decoding: try file.readAll(limit: Self.longestDenyFile), as: UTF8.self)
             let words = text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
             policies.append(try .denying(words))

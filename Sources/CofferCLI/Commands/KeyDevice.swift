@@ -40,6 +40,12 @@ struct KeyDevice: AsyncParsableCommand {
         guard ProgramArguments.isText(deviceId ?? "") else {
             throw CofferError(.invalidInput, "A device identifier is UTF-8.")
         }
+        guard rounds.map({ $0 >= 1 }) ?? true else {
+            throw CofferError(.invalidInput, "--rounds takes a number of at least 1.")
+        }
+        guard keySize.map({ $0 == 16 || $0 == 32 }) ?? true else {
+            throw CofferError(.invalidInput, "--key-size takes 16 or 32 bytes.")
+        }
         let secrets = try await Opening.unlocked(global).documentedSecrets
         if kept.create {
             try await secrets.createDeviceKey(

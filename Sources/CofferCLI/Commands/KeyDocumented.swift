@@ -19,7 +19,8 @@ struct KeyDocumented: AsyncParsableCommand {
             all the strength of the scheme. Every user of the machine sees arguments. --uuid-fd reads it \
             from a descriptor; --stored keeps one in the vault, made by --create and by nothing else. With \
             --stored, --passcode-fd is the vault's passcode, and the one in the key unless --key-passcode-fd \
-            has another.
+            has another. It is needed, or typed on a terminal, also while the vault is unlocked: it is a \
+            part of the key, and an unlocked vault does not know it.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -69,14 +70,10 @@ struct KeyDocumented: AsyncParsableCommand {
     }
 
     private func showStored(_ name: String) async throws(CofferError) {
-        let opened = try await Opening.unlockedKeepingPasscode(global)
+        let opened = try await Opening.unlockedKeepingPasscode(global, isNeeded: keyPasscodeFd == nil)
         var passcode = opened.passcode
         if let keyPasscodeFd {
             passcode = try Token(SecretBytes(PasscodeInput.line(of: keyPasscodeFd)))
-        } else if passcode == nil, try await opened.session.status().hasPasscode {
-            throw CofferError(
-                .invalidInput,
-                "The vault has a passcode: give it by --passcode-fd, or the key's by --key-passcode-fd.")
         }
         let secrets = opened.session.documentedSecrets
         if kept.create { try await secrets.createUUID(name) }

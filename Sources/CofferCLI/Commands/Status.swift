@@ -5,7 +5,12 @@ import CofferBase
 /// `coffer status`
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Say in what state the home is. Needs no passcode.")
+        commandName: "status", abstract: "Say in what state the home is. Needs no passcode.",
+        discussion: """
+            waitingTokens came while locked and wait for an unlock; unconfirmedTokens would replace others: \
+            see coffer token accept; damagedTokens came while locked and are damaged: see coffer token \
+            discard-damaged.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
@@ -35,6 +40,7 @@ struct StatusCommand: AsyncParsableCommand {
             fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))
         }
         if status.damagedTokens > 0 { fields.append(("damagedTokens", .number(status.damagedTokens))) }
+        DamagedWaiting.tell(status.damagedTokens)
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
             switch value {

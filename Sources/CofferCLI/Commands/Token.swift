@@ -3,7 +3,8 @@ import ArgumentParser
 /// `coffer token`
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Keep tokens: put, get, list, remove, refresh, accept, reject.",
+        commandName: "token",
+        abstract: "Keep tokens: put, get, list, remove, refresh, accept, reject, discard-damaged.",
         subcommands: [
             TokenPut.self, TokenGet.self, TokenList.self, TokenRemove.self, TokenRefresh.self,
             TokenAccept.self, TokenReject.self, TokenDiscardDamaged.self,

@@ -10,7 +10,9 @@ struct TokenAccept: AsyncParsableCommand {
         discussion: """
             While the vault is locked, every program of yours can hand in a value, and nothing says which \
             one did. One that would replace a stored value and cannot prove that it continues it waits: \
-            coffer token list shows it. Accept it when you know where it comes from.
+            coffer token list shows it with a fingerprint, and so did the coffer token put that handed it \
+            in. Accept it when you know where it comes from. The fingerprint belongs to that value alone: \
+            what comes in meanwhile is not accepted.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -19,10 +21,9 @@ struct TokenAccept: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let session = try await Opening.unlocked(global)
-        guard let version = try await session.tokens.accept(id, number: choice.number) else {
-            throw PendingChoice.none
-        }
+        let tokens = try await Opening.unlocked(global).tokens
+        guard let fingerprint = choice.fingerprint else { throw try await choice.missing(id, in: tokens) }
+        guard let version = try await tokens.accept(id, fingerprint: fingerprint) else { throw choice.none }
         if global.json {
             try Output.json(.object([("version", .number(Int(version)))]))
         } else {
@@ -36,7 +37,10 @@ struct TokenReject: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reject",
         abstract: "Remove values that came while locked; the stored one stays; print how many.",
-        discussion: "Needs no passcode. Without --number, all that wait under the name are removed.")
+        discussion: """
+            Needs no passcode, except for values that no unlock has looked at yet. Without --fingerprint, \
+            all that wait under the name are removed.
+            """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var name: TokenName
@@ -45,8 +49,8 @@ struct TokenReject: AsyncParsableCommand {
     func run() async throws {
         let id = try name.id()
         let session = try await Opening.session(global)
-        let count = try await session.tokens.reject(id, number: choice.number)
-        guard count > 0 else { throw PendingChoice.none }
+        let count = try await session.tokens.reject(id, fingerprint: choice.fingerprint)
+        guard count > 0 else { throw choice.none }
         if global.json {
             try Output.json(.object([("rejected", .number(count))]))
         } else {
@@ -57,10 +61,26 @@ struct TokenReject: AsyncParsableCommand {
 
 /// Which of several values that wait under one name.
 struct PendingChoice: ParsableArguments {
-    @Option(help: ArgumentHelp("Which of several, as coffer token list numbers them.", valueName: "n"))
-    var number: UInt64?
+    @Option(help: ArgumentHelp("Which value, as coffer token list shows it.", valueName: "hex"))
+    var fingerprint: String?
 
-    static var none: CofferError {
-        CofferError(.absent, "No value of this name waits to be accepted: see coffer token list.")
+    var none: CofferError {
+        guard fingerprint != nil else {
+            return CofferError(.absent, "No value of this name waits to be accepted: see coffer token list.")
+        }
+        return CofferError(
+            .absent,
+            "No value with this fingerprint waits under this name, and nothing was changed: see coffer token "
+                + "list.")
+    }
+
+    /// Why none can be accepted without a choice: another may have come in since the list was read.
+    func missing(_ id: TokenID, in tokens: TokenVault) async throws(CofferError) -> CofferError {
+        let waiting = try await tokens.pending().filter { $0.info.id == id }.map(\.fingerprint)
+        guard !waiting.isEmpty else { return none }
+        return CofferError(
+            .ambiguous,
+            "Say which value with --fingerprint. Under this name wait: \(waiting.joined(separator: ", ")).",
+            entries: waiting)
     }
 }

@@ -7,7 +7,10 @@ struct TokenDiscardDamaged: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard-damaged",
         abstract: "Remove tokens that were stored while locked and are damaged; print how many.",
-        discussion: "`coffer status` says how many there are. Needs no passcode.")
+        discussion: """
+            Nobody can read them any more. `coffer status`, `coffer unlock`, `coffer token list` and `coffer \
+            doctor` say how many there are. Needs no passcode.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
@@ -19,5 +22,16 @@ struct TokenDiscardDamaged: AsyncParsableCommand {
         } else {
             try Output.line(String(count))
         }
+    }
+}
+
+/// Tokens that came while locked and that nobody can read any more.
+enum DamagedWaiting {
+    /// Says how many there are, if any, and what to do.
+    static func tell(_ count: Int) {
+        guard count > 0 else { return }
+        Output.message(
+            "coffer: \(count) tokens that were stored while locked are damaged: store them again, then run "
+                + "coffer token discard-damaged.")
     }
 }

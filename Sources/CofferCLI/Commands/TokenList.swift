@@ -8,8 +8,9 @@ struct TokenList: AsyncParsableCommand {
         commandName: "list", abstract: "List names and metadata of the tokens, never values.",
         discussion: """
             A value that came while locked and waits to be accepted stands below the token that it would \
-            replace, with its number: see coffer token accept. A token that is damaged hides no other: the \
-            rest is listed, it is named by its keyed hash, and the command ends with 7.
+            replace, with its fingerprint: see coffer token accept. A token that is damaged hides no other: \
+            the rest is listed, it is named by its keyed hash, and the command ends with 7. Damaged tokens \
+            that came while locked are counted: see coffer token discard-damaged.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -28,17 +29,19 @@ struct TokenList: AsyncParsableCommand {
         } else {
             try show(listing, pending)
         }
+        DamagedWaiting.tell(try await tokens.waitingTokens().damaged)
         guard let damaged = listing.damaged.first else { return }
         Output.message(
             "coffer: \(listing.damaged.count) stored tokens cannot be read; the rest is listed. Remove them "
-                + "by name with coffer token remove.")
+                + "by name with coffer token remove, or put back a copy of the home from a backup.")
         throw ExitCode(damaged.code.exitCode)
     }
 
     private func show(_ listing: TokenListing, _ pending: [PendingReplacement]) throws(CofferError) {
         var rows = listing.tokens.map { $0.row(version: String($0.version)) }
         for waiting in pending {
-            let row = waiting.info.row(version: "#\(waiting.number)", mark: ", waits for accept or reject")
+            let row = waiting.info.row(
+                version: "#\(waiting.fingerprint)", mark: ", waits for accept or reject")
             let place = listing.tokens.lastIndex { $0.id == waiting.info.id }
             rows.insert(row, at: min(place.map { $0 + 1 } ?? rows.count, rows.count))
         }
@@ -96,7 +99,7 @@ extension TokenInfo {
 }
 
 extension PendingReplacement {
-    fileprivate var document: JSONDocument { .object([("number", .number(Int(number)))] + info.fields) }
+    fileprivate var document: JSONDocument { .object([("fingerprint", .text(fingerprint))] + info.fields) }
 }
 
 extension UnreadableToken {

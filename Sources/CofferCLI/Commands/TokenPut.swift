@@ -9,11 +9,12 @@ struct TokenPut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store the token on standard input, byte for byte; print its version.",
         discussion: """
-            Up to 1 MiB. A newline at the end is part of the token: use printf rather than echo.
+            1 byte to 1 MiB. A newline at the end is part of the token: use printf rather than echo.
 
             While the vault is locked and nobody can be asked for the passcode, the token is sealed and \
             waits; its version is 0. The next unlock stores it where there is none of its name; over a \
-            stored one it waits on until coffer token accept. With --if-version that is refused.
+            stored one it waits on until coffer token accept with the fingerprint that this command says. \
+            With --if-version that is refused.
 
             Services that begin with "coffer." are the program's own and refused.
             """)
@@ -46,19 +47,26 @@ struct TokenPut: AsyncParsableCommand {
         let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
         let session = try await Opening.unlockedForStoring(global)
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.longest)
+        guard secret.count > 0 else {
+            throw CofferError(
+                .invalidInput, "Standard input is empty: nothing was stored. Give the token there.")
+        }
         let version = try await session.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
             isVolatile: isVolatile, ifVersion: ifVersion)
-        if version == 0 {
-            Output.message(
-                "coffer: the vault is locked: the token waits, sealed, for the next unlock; where one of "
-                    + "this name is stored, until coffer token accept.")
-        }
-        if global.json {
-            try Output.json(.object([("version", .number(Int(version))), ("waiting", .flag(version == 0))]))
-        } else {
-            try Output.line(String(version))
-        }
+        guard version == 0 else { return try show(version) }
+        let fingerprint = try await session.tokens.ownWaitingFingerprint(for: id)
+        let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
+        Output.message(
+            "coffer: the vault is locked: the token waits, sealed, for the next unlock; where one of this "
+                + "name is stored, until coffer token accept\(choice).")
+        try show(version, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
+    }
+
+    private func show(_ version: UInt64, _ more: [(String, JSONDocument)] = []) throws(CofferError) {
+        guard global.json else { return try Output.line(String(version)) }
+        try Output.json(
+            .object([("version", .number(Int(version))), ("waiting", .flag(version == 0))] + more))
     }
 }
 

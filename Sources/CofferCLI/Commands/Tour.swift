@@ -19,7 +19,9 @@ struct TourCommand: AsyncParsableCommand {
     func run() async throws {
         let workshop = try TourWorkshop.make()
         defer { workshop.remove() }
-        let path = try file.map { ProgramArguments.path($0) } ?? workshop.makeSample()
+        let path =
+            try file.map { text throws(CofferError) in try FilePathArgument.path(text) }
+            ?? workshop.makeSample()
         let tour = try Tour(workshop: workshop, file: path)
         let steps = await tour.run()
         guard !global.json else {

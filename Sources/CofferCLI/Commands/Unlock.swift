@@ -10,7 +10,8 @@ struct UnlockCommand: AsyncParsableCommand {
         discussion: """
             They stay until `coffer lock`, a reboot, or the home's inactivity time without use; with --for \
             exactly so long. The keys of the two afterFirstUnlock classes stay until a reboot. Where there \
-            is no kernel keyring, every command asks for the passcode.
+            is no kernel keyring, every command asks for the passcode. A lock that any process makes \
+            meanwhile holds: then this command fails, and leaves no key.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -28,13 +29,24 @@ struct UnlockCommand: AsyncParsableCommand {
         do throws(CofferError) {
             try await session.holdKeys(for: duration)
         } catch {
-            guard [.unsupported, .permissionDenied, .noSpace].contains(error.code) else { throw error }
+            guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
             isHeld = false
             Output.message(
                 "coffer: the passcode is right, but there is no kernel keyring to keep the keys in: "
                     + "give the passcode to each command.")
         }
+        await tell(session)
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
+    }
+
+    /// Says what came while locked and is damaged, or waits. The vault is unlocked all the same.
+    private func tell(_ session: Session) async {
+        guard let waiting = try? await session.tokens.waitingTokens() else { return }
+        DamagedWaiting.tell(waiting.damaged)
+        guard waiting.unconfirmed > 0 else { return }
+        Output.message(
+            "coffer: \(waiting.unconfirmed) tokens that came while locked would replace others: see coffer "
+                + "token list.")
     }
 }
 

@@ -48,6 +48,7 @@ struct VectorsVerify: ParsableCommand {
         if portable, let setting = ProcessorFeatures.portableSetting, !ProcessorFeatures.isPortable {
             try OwnProgram.startAgain(setting: setting.name, to: setting.value)
         }
+        let junit = try junit.map { text throws(CofferError) in try FilePathArgument.path(text) }
         let search = try VectorSearch.run(
             paths.map { FilePath($0) }, manifests: manifest.map { FilePath($0) })
         let runner = VectorRunner(
@@ -61,7 +62,7 @@ struct VectorsVerify: ParsableCommand {
             reports.append(Self.report(on: file, runner))
         }
         let summary = VectorSummary(reports: reports)
-        if let junit { try JUnitReport(reports).write(to: FilePath(junit)) }
+        if let junit { try JUnitReport(reports).write(to: junit) }
         if global.json {
             try Output.json(summary.document)
         } else {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 import CofferEngine
+import SystemPackage
 
 /// `coffer watch`
 struct WatchCommand: AsyncParsableCommand {
@@ -32,6 +33,7 @@ struct WatchCommand: AsyncParsableCommand {
         guard (1...3600).contains(every) else {
             throw CofferError(.invalidInput, "--every takes 1 to 3600 seconds.")
         }
+        let mailbox = try mailbox.map { text throws(CofferError) in try FilePathArgument.path(text) }
         let session = try await Opening.session(global)
         let events = session.events
         let statuses = await session.followLockSources()
@@ -45,7 +47,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
         Output.message("coffer: listening.")
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await follow(session) }
+            group.addTask { try await follow(session, mailbox) }
             group.addTask { try await show(events) }
             try await group.next()
         }
@@ -63,11 +65,11 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     /// Ends with an error alone.
-    private func follow(_ session: Session) async throws(CofferError) {
+    private func follow(_ session: Session, _ mailbox: FilePath?) async throws(CofferError) {
         let pause = Duration.seconds(every)
         let none = ClosureRevocationSource { () throws(CofferError) in [] }
         guard let mailbox else { return try await session.followRevocations(from: none, every: pause) }
-        let source = MailboxRevocationSource(ProgramArguments.path(mailbox))
+        let source = MailboxRevocationSource(mailbox)
         try await session.followRevocations(from: source, every: pause) { result in
             switch result {
             case .failure(let error), .success(.refused(let error)):

@@ -115,8 +115,10 @@ struct WipeCommand: AsyncParsableCommand {
                 .object(receipt.members + (proof.map { [("proof", $0.0.document($0.hits))] } ?? [])))
         }
         try Output.line(
-            "Wiped \(receipt.scope == "tokens" ? "the tokens of " : "")vault \(receipt.vaultID): its keys "
-                + "were gone after \(receipt.milliseconds) ms.")
+            receipt.scope == "tokens"
+                ? "Wiped the tokens of vault \(receipt.vaultID) in \(receipt.milliseconds) ms. Its keys, "
+                    + "files and databases stay."
+                : "Wiped vault \(receipt.vaultID): its keys were gone after \(receipt.milliseconds) ms.")
         for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
             try Output.line("  \(kind): \(count)")
         }

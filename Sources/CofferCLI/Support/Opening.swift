@@ -28,21 +28,26 @@ enum Opening {
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Session {
-        let session = try await unlocked(global) { $0.canHoldKeys(for: duration) }
+        let session = try await unlocked(global, isHolding: true) { $0.canHoldKeys(for: duration) }
         guard session.canHoldKeys(for: duration) else { throw CofferError(.locked, needsPasscode) }
         return session
     }
 
     private static let needsPasscode =
         "The keys that are held are not those of every class, or are held until an exact time: unlock with "
-        + "the passcode."
+        + "the passcode, on a terminal or with --passcode-fd."
+    private static let noTerminal =
+        "This vault needs its passcode, and there is no terminal to ask for it: give it with --passcode-fd."
 
     /// The session of the home, unlocked; keys in the kernel keyring are enough where `isEnough` says so.
+    /// With `isHolding`, a lock by another process is noticed from here on.
     private static func unlocked(
-        _ global: GlobalOptions, _ isEnough: (Session) -> Bool
+        _ global: GlobalOptions, isHolding: Bool = false, _ isEnough: (Session) -> Bool
     ) async throws(CofferError) -> Session {
         let session = try await session(global)
-        if let passcode = try passcode(global) {
+        let given = try passcode(global)
+        if isHolding { try await session.announceHolding() }
+        if let passcode = given {
             try await unlock(session, with: passcode)
             return session
         }
@@ -52,27 +57,33 @@ enum Opening {
         } catch {
             guard error.code == .locked else { throw error }
             guard let typed = try await typedPasscode("Passcode: ", of: session) else {
-                guard session.holdsKeys else { throw error }
+                guard session.holdsKeys else { throw CofferError(.locked, noTerminal) }
                 return session
             }
+            // A lock that came while somebody typed came before this unlock.
+            if isHolding { try await session.announceHolding() }
             try await unlock(session, with: typed)
         }
         return session
     }
 
-    /// The same, with the passcode that was given or typed, for a scheme that it goes into.
+    /// The same, with the passcode that was given or typed, for a scheme that it goes into. Held keys unlock
+    /// the vault and do not tell its passcode: where `isNeeded`, that is asked for nevertheless.
     static func unlockedKeepingPasscode(
-        _ global: GlobalOptions
+        _ global: GlobalOptions, isNeeded: Bool
     ) async throws(CofferError) -> (session: Session, passcode: Token?) {
         let session = try await session(global)
         let secret: Token
         if let number = global.passcodeFd {
             secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
-        } else if try await session.adoptHeldKeys() {
+        } else if try await session.adoptHeldKeys(), !isNeeded {
             return (session, nil)
         } else if try await session.status().hasPasscode {
             await warnBeforeLastAttempt(session)
-            secret = try Token(PasscodeInput.required(nil))
+            guard let typed = try PasscodeInput.givenOrTyped(nil) else {
+                throw CofferError(.invalidInput, isNeeded ? passcodeInKey : passcodeOfVault)
+            }
+            secret = try Token(typed)
         } else {
             try await unlock(session, with: nil)
             return (session, nil)
@@ -80,6 +91,11 @@ enum Opening {
         try await unlock(session, with: Passcode(secret.copied()))
         return (session, secret)
     }
+
+    private static let passcodeInKey =
+        "The passcode is a part of this key, and an unlocked vault does not know its passcode: give it by "
+        + "--passcode-fd, or, where the key has another passcode or none, that one by --key-passcode-fd."
+    private static let passcodeOfVault = "The vault is locked: give its passcode by --passcode-fd."
 
     /// The same for the helpers of other programs, whose users see nothing but the message.
     static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Session {
@@ -116,10 +132,14 @@ enum Opening {
     }
 
     /// A new passcode: on the given descriptor, or asked for twice on the terminal.
-    static func newPasscode(onDescriptor number: Int32?) throws(CofferError) -> Passcode {
+    static func newPasscode(
+        onDescriptor number: Int32?, option: String = "--new-passcode-fd"
+    ) throws(CofferError) -> Passcode {
         if let number { return try Passcode(SecretBytes(PasscodeInput.line(of: number))) }
         guard let first = try typedPasscode("New passcode: ") else {
-            throw CofferError(.invalidInput, "A new passcode is needed: there is no terminal to ask for it.")
+            throw CofferError(
+                .invalidInput,
+                "A new passcode is needed, and there is no terminal to ask for it: give it with \(option).")
         }
         guard let second = try typedPasscode("The same again: "), first.isEqual(to: second) else {
             throw CofferError(.invalidInput, "The two passcodes are not the same.")

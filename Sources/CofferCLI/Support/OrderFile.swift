@@ -16,8 +16,10 @@ enum OrderFile {
 
     /// At most `limit` bytes: nobody reads to the end of what is too long.
     private static func bytes(_ path: String, limit: Int) throws(CofferError) -> [UInt8] {
-        guard path != "-" else { return try bytes(of: Descriptor.standardInput(), limit: limit) }
-        let file = try Descriptor.open(ProgramArguments.path(path), [.read, .nonBlocking])
+        guard !path.hasSameBytes(as: "-") else {
+            return try bytes(of: Descriptor.standardInput(), limit: limit)
+        }
+        let file = try Descriptor.open(FilePathArgument.path(path), [.read, .nonBlocking])
         guard try file.status().kind == .regular else {
             throw CofferError(.invalidInput, "\(path.printable) is not a file.")
         }
@@ -40,7 +42,7 @@ enum OrderFile {
 
     /// The private key in a file of this user alone: 64 hexadecimal digits.
     static func privateKey(_ path: String) throws(CofferError) -> SymmetricKey {
-        let file = try Descriptor.open(ProgramArguments.path(path), [.read, .nonBlocking])
+        let file = try Descriptor.open(FilePathArgument.path(path), [.read, .nonBlocking])
         let status = try file.status()
         guard status.kind == .regular, status.isOwn, status.permissions & 0o077 == 0 else {
             throw CofferError(
@@ -66,7 +68,7 @@ enum OrderFile {
     static func makePrivateKey(_ path: String) throws(CofferError) -> AdministratorKey {
         let secret = try SecretBytes.random(count: Ed25519.keySize)
         let digits = try secret.exposing { (bytes) throws(CofferError) in try Encoding.hex(bytes) }
-        let file = try Descriptor.open(ProgramArguments.path(path), [.readWrite, .exclusive])
+        let file = try Descriptor.open(FilePathArgument.path(path), [.readWrite, .exclusive])
         try file.append(digits.span)
         try file.append(Array("\n".utf8).span)
         try file.sync()

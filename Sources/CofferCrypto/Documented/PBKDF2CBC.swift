@@ -18,10 +18,14 @@ extension Documented {
         ///
         /// - Throws: `invalidInput` for another digest, key size or number of rounds.
         public init(digest: Digest, salt: [UInt8], rounds: Int, keySize: Int) throws(CofferError) {
-            guard [.sha1, .sha256, .sha512].contains(digest), keySize == 16 || keySize == 32, rounds >= 1
-            else {
-                throw CofferError(
-                    .invalidInput, "PBKDF2-CBC takes SHA-1, SHA-256 or SHA-512 and AES-128 or AES-256.")
+            guard [.sha1, .sha256, .sha512].contains(digest) else {
+                throw CofferError(.invalidInput, "PBKDF2-CBC takes SHA-1, SHA-256 or SHA-512.")
+            }
+            guard keySize == 16 || keySize == 32 else {
+                throw CofferError(.invalidInput, "PBKDF2-CBC takes a key of 16 or 32 bytes, not \(keySize).")
+            }
+            guard rounds >= 1 else {
+                throw CofferError(.invalidInput, "PBKDF2 takes at least 1 round, not \(rounds).")
             }
             self.digest = digest
             self.salt = salt

@@ -31,7 +31,10 @@ public enum Argon2id {
                 (Self.floor.passes...Self.ceiling.passes).contains(passes)
             else {
                 throw CofferError(
-                    .refused, "An Argon2id cost of \(memoryKiB) KiB and \(passes) passes is out of bounds.")
+                    .refused,
+                    "An Argon2id cost of \(memoryKiB) KiB and \(passes) passes is out of bounds: use "
+                        + "\(Self.floor.memoryKiB) to \(Self.ceiling.memoryKiB) KiB and "
+                        + "\(Self.floor.passes) to \(Self.ceiling.passes) passes.")
             }
             self.init(uncheckedMemoryKiB: memoryKiB, passes: passes)
         }

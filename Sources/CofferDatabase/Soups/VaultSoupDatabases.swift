@@ -68,7 +68,8 @@ extension SoupStores {
     /// - Parameters:
     ///   - session: The vault.
     ///   - protection: When the stores can be opened.
-    ///   - policy: What becomes of them when the user logs out: say so with ``apply(_:)``.
+    ///   - policy: What becomes of them when the user logs out, or a grant is taken back: say so with
+    ///     ``apply(_:)``. Stores in the user's namespace go with its revoked grant by themselves.
     ///   - time: The clock that dates come from.
     /// - Returns: The stores.
     public static func of(

@@ -53,7 +53,7 @@ package struct KernelKey: Sendable, Equatable {
 
     /// Whether the user keyring has this very key under its description: the kernel takes out by description,
     /// and what came after this key is to stay.
-    private var isLinked: Bool {
+    package var isLinked: Bool {
         guard let label else { return false }
         let (type, name) = (
             String(decoding: label.type, as: UTF8.self), String(decoding: label.name, as: UTF8.self)

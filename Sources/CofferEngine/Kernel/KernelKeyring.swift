@@ -26,18 +26,18 @@ package enum KernelKeyring {
     ///
     /// The call takes the former key out in the same step and does not change it: a process that still works
     /// on that key changes nothing of this one.
+    @discardableResult
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
-    ) throws(CofferError) {
+    ) throws(CofferError) -> KernelKey {
         let former = try find(description)
         // A key's timeout is set before anybody can find the key.
         let aside = Int(KEY_SPEC_THREAD_KEYRING)
         let key = try add(secret, description: description, timeout: timeout, in: aside)
         defer { unlink(key, from: aside) }
-        guard clinux_keyctl(KEYCTL_LINK, UInt(key), userKeyring, 0, 0) == 0 else {
-            throw Errno.failure("use the kernel keyring", nil)
-        }
+        guard clinux_keyctl(KEYCTL_LINK, UInt(key), userKeyring, 0, 0) == 0 else { throw notStored() }
         if let former, former != key { try? KernelKey(number: former).invalidate() }
+        return KernelKey(number: key)
     }
 
     /// Stores `secret` in a ring, replacing what was there.
@@ -55,7 +55,7 @@ package enum KernelKeyring {
             unsafe clinux_add_key(
                 "user", description, payload.baseAddress, UInt(payload.count), CInt(ring))
         }
-        guard key >= 0 else { throw Errno.failure("use the kernel keyring", nil) }
+        guard key >= 0 else { throw notStored() }
         // Possessor and user may do all; nobody else anything. Without the user bits, a session that does not
         // link the user keyring could not read its own key.
         allow(key)
@@ -131,6 +131,16 @@ package enum KernelKeyring {
         let key = unsafe clinux_keyctl_search(CInt(ring), type, description)
         if key >= 0 { return key }
         return try missing()
+    }
+
+    /// Why the kernel did not take a key or a ring, by the calling thread's `errno`.
+    static func notStored() -> CofferError {
+        guard Errno.current == EDQUOT else { return Errno.failure("use the kernel keyring", nil) }
+        return CofferError(
+            .noSpace,
+            "The kernel keyring takes no more keys: this user's quota is used up, as /proc/key-users shows. "
+                + "Remove keys that nobody needs, or let those of every vault go with coffer lock --all.",
+            systemError: EDQUOT)
     }
 
     /// `nil` for what is not there, an error for a keyring that cannot be used.

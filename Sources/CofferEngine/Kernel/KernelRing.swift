@@ -5,10 +5,10 @@ import CLinux
 /// A ring of short secrets in the kernel's user keyring, which go all at once: with the ring's timeout, when
 /// it is removed, or at a reboot.
 package struct KernelRing: Sendable {
-    private static let type = "keyring"
+    static let type = "keyring"
     /// The kernel's number of a key is a signed word of 32 bits.
     private static let numberSize = 4
-    private let number: Int
+    let number: Int
 
     /// The ring under `description`; `nil` when there is none or its time is over.
     package static func find(_ description: String) throws(CofferError) -> KernelRing? {
@@ -20,7 +20,7 @@ package struct KernelRing: Sendable {
     package static func make(_ description: String) throws(CofferError) -> KernelRing {
         if let ring = try find(description) { return ring }
         let number = unsafe clinux_add_key(type, description, nil, 0, CInt(KEY_SPEC_USER_KEYRING))
-        guard number >= 0 else { throw Errno.failure("use the kernel keyring", nil) }
+        guard number >= 0 else { throw KernelKeyring.notStored() }
         KernelKeyring.allow(number)
         return KernelRing(number: number)
     }
@@ -33,46 +33,14 @@ package struct KernelRing: Sendable {
         return true
     }
 
-    private func remove() throws(CofferError) {
+    func remove() throws(CofferError) {
         // Its keys would otherwise stay until the kernel gets round to them. A ring that does not list its
         // keys goes all the same.
+        for entry in KernelRingSearch(in: self).entries where entry.ring != number {
+            try? entry.key.remove()
+        }
         for key in (try? keys()) ?? [] { try? key.remove() }
         try KernelKey(number: number).remove()
-    }
-
-    /// Removes what lies in the user keyring under a name that `matches` wants, whatever it is; also what
-    /// cannot be read.
-    package static func removeOfUser(
-        where matches: (_ name: [UInt8]) -> Bool
-    ) throws(CofferError) -> RemovedKeys {
-        var removed = RemovedKeys()
-        let user = KernelRing(number: Int(KEY_SPEC_USER_KEYRING))
-        for key in try user.keys() {
-            guard let label = key.label, matches(label.name) else { continue }
-            do throws(CofferError) {
-                let isRing = label.type == Array(type.utf8)
-                if isRing { try KernelRing(number: key.number).remove() } else { try key.remove() }
-                removed.count += 1
-            } catch {
-                removed.failures.append(error)
-            }
-        }
-        // The kernel is asked once more: what it still has is there, whatever it said before.
-        for key in try user.keys() {
-            guard let label = key.label, matches(label.name) else { continue }
-            removed.left.append(label.name)
-        }
-        return removed
-    }
-
-    /// The result of ``removeOfUser(where:)``.
-    package struct RemovedKeys: Sendable {
-        /// How many keys and rings went.
-        package var count = 0
-        /// The errors of the removals that the kernel refused.
-        package var failures: [CofferError] = []
-        /// The names that are still there.
-        package var left: [[UInt8]] = []
     }
 
     /// Starts the timeout again, in seconds; `nil` for none, which the kernel calls 0.
@@ -129,7 +97,7 @@ package struct KernelRing: Sendable {
     }
 
     /// The keys in the ring. It may grow while it is read: then it is read again.
-    private func keys() throws(CofferError) -> [KernelKey] {
+    func keys() throws(CofferError) -> [KernelKey] {
         var bytes: [UInt8] = []
         while true {
             let size = unsafe bytes.withUnsafeMutableBytes {

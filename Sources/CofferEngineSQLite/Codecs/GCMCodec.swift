@@ -28,7 +28,7 @@ final class GCMCodec: PageCodec {
     /// The page number, the identity (16), the version, the clear bytes (16).
     private let associated: Scratch
 
-    init?(reserve: Int, keys: DerivedKeys) {
+    init?(pageSize: Int, reserve: Int, keys: DerivedKeys) {
         guard let derivation = keys.withEncryptionKey({ ExtendedNonceKeys(key: $0) }),
             let seal = JournalSeal(keys: keys)
         else { return nil }
@@ -37,8 +37,7 @@ final class GCMCodec: PageCodec {
         associated.region.copy(keys.databaseID, at: 4)
         associated.region[20] = Self.version
         associated.region.copy(keys.identity, at: 21)
-        super.init(
-            pageSize: CodecFormat.gcm1.pageSize, reserve: reserve, identity: keys.identity, journalSeal: seal)
+        super.init(pageSize: pageSize, reserve: reserve, identity: keys.identity, journalSeal: seal)
         cache.reserveCapacity(Self.cacheSize)
     }
 

@@ -30,6 +30,7 @@ package final class DatabaseLease: Sendable {
     ///   - isPassphrase: Whether it is a passphrase.
     ///   - salt: What of the first page's clear bytes is known; `nil` takes it from the file.
     ///   - reserve: The reserve of a new database; `nil` for the format's own.
+    ///   - pageSize: The size of a page, in tests that expect another; `nil` for the format's own.
     ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in clear; 0 for none.
     ///   - recovers: Whether a file of a format that is to read only may be written all the same, to take back
     ///     what a crash interrupted.
@@ -38,7 +39,7 @@ package final class DatabaseLease: Sendable {
     /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool = false,
-        salt: [UInt8]? = nil, reserve: Int? = nil, plaintextHeader: Int = 0,
+        salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil, plaintextHeader: Int = 0,
         recovers: Bool = false, trace: ShapeTrace? = nil
     ) throws(CofferError) -> DatabaseLease {
         guard isPassphrase || secret.count == 32 else {
@@ -55,8 +56,8 @@ package final class DatabaseLease: Sendable {
             .joined()
         let entry = KeyEntry(
             format: format, secret: secret, isPassphrase: isPassphrase, salt: salt,
-            reserve: reserve ?? format.reserve, plaintextHeader: plaintextHeader,
-            isReadOnly: format.isReadOnly && !recovers, trace: trace)
+            reserve: reserve ?? format.reserve, pageSize: pageSize ?? format.pageSize,
+            plaintextHeader: plaintextHeader, isReadOnly: format.isReadOnly && !recovers, trace: trace)
         entries.withLock { $0[token] = entry }
         return DatabaseLease(entry: entry, token: token)
     }

@@ -5,6 +5,7 @@ import Synchronization
 /// A key that files may be opened with, under a token that says nothing about it.
 final class KeyEntry: Sendable {
     let format: CodecFormat
+    let pageSize: Int
     let trace: ShapeTrace?
     /// Whether what is opened with it is never written.
     let isReadOnly: Bool
@@ -40,11 +41,12 @@ final class KeyEntry: Sendable {
 
     init(
         format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool, salt: [UInt8]?, reserve: Int,
-        plaintextHeader: Int, isReadOnly: Bool, trace: ShapeTrace?
+        pageSize: Int, plaintextHeader: Int, isReadOnly: Bool, trace: ShapeTrace?
     ) {
         self.format = format
         self.isReadOnly = isReadOnly
         self.isPassphrase = isPassphrase
+        self.pageSize = pageSize
         self.trace = trace
         fixedSalt = salt
         self.plaintextHeader = plaintextHeader
@@ -103,8 +105,9 @@ final class KeyEntry: Sendable {
                 }
                 guard let keys = state.keys else { return nil }
                 return format == .gcm1
-                    ? GCMCodec(reserve: Int(identity[9]), keys: keys)
-                    : SQLCipherCodec(format, keys: keys, plaintextHeader: plaintextHeader)
+                    ? GCMCodec(pageSize: pageSize, reserve: Int(identity[9]), keys: keys)
+                    : SQLCipherCodec(
+                        format, pageSize: pageSize, keys: keys, plaintextHeader: plaintextHeader)
             } catch {
                 return nil
             }

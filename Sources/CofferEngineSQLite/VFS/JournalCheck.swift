@@ -53,12 +53,12 @@ struct JournalCheck {
         guard size >= Int64(sector.region.count) else { return .plays(end: 0) }
         let result = lower.read(sector.region, at: 0)
         guard result == SQLITE_OK else { return .unreadable(result) }
-        // A journal that is done with has zeros there.
-        guard sector.region.setBits(in: 0..<JournalSeal.headerSize) > 1 else { return .plays(end: 0) }
-        guard var segment = firstSegment() else { return main.opensFirstPage ? .damaged : .unknown }
+        // A journal that is done with has zeros there, and one whose records were never flushed.
+        guard sector.region.setBits(in: 0..<JournalRecord.magic.count) > 1 else { return .plays(end: 0) }
+        guard var segment = firstSegment() else { return withoutHeader() }
         // The first transaction of a new database, whose salt never came to the disk: nobody can read it.
         if segment.databaseSize == 0, main.hasNoFirstPage { return .plays(end: size) }
-        if isSealed, !isAuthentic(at: 0) { return main.opensFirstPage ? .damaged : .unknown }
+        if isSealed, !isAuthentic(at: 0) { return ifOwn(.damaged) }
         if isSealed { main.isProven = true }
         while true {
             switch check(segment) {
@@ -75,7 +75,45 @@ struct JournalCheck {
     }
 
     private func finished(_ end: Int64) -> Verdict {
-        isProven || main.opensFirstPage ? .plays(end: end) : .unknown
+        isProven ? .plays(end: end) : ifOwn(.plays(end: end))
+    }
+
+    /// The verdict without a first header. A power cut may garble the header's sector while the journal is
+    /// flushed, and the database is then as it was: so it was when every record that opens says the same as
+    /// the database, and no later header shows that the first one was once whole.
+    private mutating func withoutHeader() -> Verdict {
+        guard case .opens = main.firstPage else { return ifOwn(.damaged) }
+        // A header that is nearly right has lost bits, and a crash does not do that.
+        guard sector.region.part(0, 8).distance(to: JournalRecord.magic) >= Self.garbledBits else {
+            return .damaged
+        }
+        var offset = Int64(JournalSeal.sectorSize)
+        var hasOwnRecord = size < offset + record.size
+        while offset + record.size <= size {
+            if case .unreadable(let code) = record.read(lower, at: offset, start: 0) {
+                return .unreadable(code)
+            }
+            if record.isAuthentic {
+                guard main.has(record.page, as: record.number) else { return .damaged }
+                hasOwnRecord = true
+            } else if isHeader(at: offset) {
+                return .damaged
+            }
+            offset += record.size
+        }
+        return hasOwnRecord ? .plays(end: 0) : .damaged
+    }
+
+    /// Of the mark's 64 bits, so many differ in a sector of garbage, but for one case in ten thousand.
+    private static let garbledBits = 16
+
+    /// Whether a header follows a segment that ends at `offset`.
+    private func isHeader(at offset: Int64) -> Bool {
+        let step = Int64(JournalSeal.sectorSize)
+        let place = (offset + step - 1) / step * step
+        guard lower.read(sector.region, at: place) == SQLITE_OK else { return false }
+        number.region.copy(JournalSeal.number(in: sector.region))
+        return sector.region.part(0, 8).equals(JournalRecord.magic) || isAuthentic(at: place)
     }
 
     // MARK: Headers
@@ -155,7 +193,16 @@ struct JournalCheck {
     }
 
     /// The verdict on a finding: damage when the key is known to be the right one.
-    private var damage: Verdict { isProven || main.opensFirstPage ? .damaged : .unknown }
+    private var damage: Verdict { isProven ? .damaged : ifOwn(.damaged) }
+
+    /// The verdict for a key of which only page 1 can say whether it is the right one.
+    private func ifOwn(_ verdict: Verdict) -> Verdict {
+        switch main.firstPage {
+        case .opens: verdict
+        case .foreign: .unknown
+        case .unreadable(let code): .unreadable(code)
+        }
+    }
 
     /// Whether a crash can have torn the record at `offset`: then nothing that was written after it is there.
     private mutating func torn(at offset: Int64, _ segment: Segment) -> Progress {

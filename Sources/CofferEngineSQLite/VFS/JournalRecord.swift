@@ -23,6 +23,8 @@ struct JournalRecord {
     private let codec: PageCodec
     /// The page number that was read last.
     private(set) var number: UInt32 = 0
+    /// Whether the page that was read last opens, whatever its checksum is.
+    private(set) var isAuthentic = false
 
     init(codec: PageCodec) {
         self.codec = codec
@@ -47,13 +49,14 @@ struct JournalRecord {
 
     /// Reads the record at `offset`, whose segment's checksums begin with `start`.
     mutating func read(_ lower: LowerFile, at offset: Int64, start: UInt32) -> State {
+        isAuthentic = false
         let result = lower.read(bytes.region, at: offset)
         guard result != SQLITE_IOERR_SHORT_READ_CODE else { return .torn }
         guard result == SQLITE_OK else { return .unreadable(result) }
         number = bytes.region.bigEndian32(0)
         let expected = Self.samples(page) &+ start
         let difference = bytes.region.bigEndian32(4 + codec.pageSize) &- expected
-        let isAuthentic = codec.open(page, number: number)
+        isAuthentic = codec.open(page, number: number)
         if difference == 0 { return isAuthentic ? .whole : .altered }
         // A flipped byte of the page changes the sum by less than 256.
         let isOneBit = Self.isPower(difference) && (isAuthentic || Self.distance(difference) < 256)

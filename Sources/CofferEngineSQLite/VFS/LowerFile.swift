@@ -47,7 +47,9 @@ import CSQLite
         _ region: Int32, _ size: Int32, _ extend: Int32,
         _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
     ) -> Int32 {
-        guard let map = unsafe methods.xShmMap else { return SQLITE_IOERR_SHMMAP_CODE }
+        guard methods.iVersion >= 2, let map = unsafe methods.xShmMap else {
+            return SQLITE_IOERR_SHMMAP_CODE
+        }
         return unsafe map(file, region, size, extend, result)
     }
 

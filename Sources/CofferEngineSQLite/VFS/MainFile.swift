@@ -138,9 +138,21 @@ final class MainFile: ShimFile {
     }
 
     /// Whether page 1 opens as it is on the disk; notes why, when it does not.
-    var opensFirstPage: Bool {
+    enum FirstPage {
+        case opens
+        /// It does not open, or there is none.
+        case foreign
+        /// Nothing can be said of it.
+        case unreadable(Int32)
+    }
+
+    var firstPage: FirstPage {
         let page = Scratch(count: codec.pageSize)
-        return lower.read(page.region, at: 0) == SQLITE_OK && openFirst(page.region)
+        switch lower.read(page.region, at: 0) {
+        case SQLITE_OK: return openFirst(page.region) ? .opens : .foreign
+        case SQLITE_IOERR_SHORT_READ_CODE: return .foreign
+        case let code: return .unreadable(code)
+        }
     }
 
     /// Whether page 1, and with it the salt, never came to the disk.

@@ -109,38 +109,50 @@ final class WALFile: ShimFile {
         guard !isKnown else { return SQLITE_OK }
         // Another connection may have made the database since this one opened it.
         _ = main.adoptIdentity()
-        guard beginsWithForeignFrame() else {
+        switch beginsWithForeignFrame() {
+        case SQLITE_OK:
             isKnown = true
             return SQLITE_OK
+        case SQLITE_NOTADB: break
+        case let code: return code
         }
-        return main.opensFirstPage ? SQLITE_IOERR_DATA_CODE : SQLITE_NOTADB
+        return switch main.firstPage {
+        case .opens: SQLITE_IOERR_DATA_CODE
+        case .foreign: SQLITE_NOTADB
+        case .unreadable(let code): code
+        }
     }
 
-    /// Whether the first frame is one that SQLite would take, and does not open under the key.
-    private func beginsWithForeignFrame() -> Bool {
+    /// Reads, where a WAL may be shorter than what is read.
+    private func readAvailable(_ region: Region, at offset: Int64) -> (code: Int32, isWhole: Bool) {
+        let code = lower.read(region, at: offset)
+        return code == SQLITE_IOERR_SHORT_READ_CODE ? (SQLITE_OK, false) : (code, code == SQLITE_OK)
+    }
+
+    /// Returns `SQLITE_NOTADB` when the first frame is one that SQLite would take, and does not open under
+    /// the key; `SQLITE_OK` when it is not so; the code of a read that failed, of which nothing follows.
+    private func beginsWithForeignFrame() -> Int32 {
         let header = small.region
-        guard lower.read(header, at: 0) == SQLITE_OK, header.bigEndian32(0) & ~1 == Self.magic else {
-            return false
-        }
+        let first = readAvailable(header, at: 0)
+        guard first.isWhole, header.bigEndian32(0) & ~1 == Self.magic else { return first.code }
         let isBigEndian = header[3] & 1 == 1
         var sums = WALChecksum()
         sums.add(header.part(0, 24).span, isBigEndian: isBigEndian)
         guard sums == WALChecksum(first: header.bigEndian32(24), second: header.bigEndian32(28)) else {
-            return false
+            return SQLITE_OK
         }
-        guard header.bigEndian32(8) == UInt32(page) else { return true }
+        guard header.bigEndian32(8) == UInt32(page) else { return SQLITE_NOTADB }
         let body = frame.region.part(Self.frameHeader, page)
-        guard lower.read(frame.region, at: Int64(Self.headerSize)) == SQLITE_OK,
-            frame.region.word64(8) == header.word64(16)
-        else { return false }
+        let second = readAvailable(frame.region, at: Int64(Self.headerSize))
+        guard second.isWhole, frame.region.word64(8) == header.word64(16) else { return second.code }
         sums.add(frame.region.part(0, 8).span, isBigEndian: isBigEndian)
         sums.add(body.span, isBigEndian: isBigEndian)
         guard sums == WALChecksum(first: frame.region.bigEndian32(16), second: frame.region.bigEndian32(20))
-        else { return false }
+        else { return SQLITE_OK }
         let isOwn = codec.open(body, number: frame.region.bigEndian32(0))
         if isOwn { main.isProven = true }
         body.zero()
-        return !isOwn
+        return isOwn ? SQLITE_OK : SQLITE_NOTADB
     }
 
     // MARK: Writing

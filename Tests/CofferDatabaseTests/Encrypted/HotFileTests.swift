@@ -52,6 +52,69 @@ private let all = ["delete", "persist", "truncate", "wal"]
         }
     }
 
+    /// The first header of a hot journal and its records, after `garble` has gone over them.
+    private func firstSegment(_ hot: HotScene, _ garble: (inout [UInt8]) -> Void) -> [UInt8] {
+        let count = Int(number(hot.log[8..<12]))
+        var log = Array(hot.log[..<(512 + count * (4096 + 8))])
+        garble(&log)
+        return log
+    }
+
+    private func garbage(_ range: Range<Int>, _ log: inout [UInt8]) {
+        for index in range { log[index] = .random(in: 1...255) ^ log[index] }
+        log[range.lowerBound] |= 1
+    }
+
+    @Test(
+        "A header that a crash garbled while the journal was flushed: the rows are right",
+        arguments: writable,
+        ["delete", "persist"])
+    func garbledHeader(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        #expect(try hot.read() == HotScene.right)
+        let main = try hot.scene.bytes()
+        let logs = [
+            firstSegment(hot) { garbage(0..<512, &$0) },
+            // Some records did not come to the disk either.
+            firstSegment(hot) {
+                garbage(0..<512, &$0)
+                garbage(4616..<5000, &$0)
+            },
+            firstSegment(hot) {
+                garbage(0..<512, &$0)
+                $0.removeLast(5000)
+            },
+            Array(firstSegment(hot) { garbage(0..<512, &$0) }[..<512]),
+        ]
+        for log in logs {
+            try hot.restore(main: main, log: log)
+            #expect(try hot.read() == HotScene.right)
+        }
+    }
+
+    @Test("A garbled header of a journal that the database needs: an error", arguments: writable)
+    func garbledHeaderOfNeeded(format: DatabaseFormat) throws {
+        let hot = try HotScene(format, "delete")
+        var whole = hot.log
+        garbage(0..<512, &whole)
+        let one = firstSegment(hot) { garbage(0..<512, &$0) }
+        for log in [whole, one] {
+            try hot.restore(log: log)
+            #expect(hot.failureCode() == .corrupt)
+            #expect(try hot.isUntouched(log: log))
+        }
+        // Nor is a journal given up in which nothing opens, or whose later headers say that it was whole.
+        try hot.restore()
+        _ = try hot.read()
+        let main = try hot.scene.bytes()
+        let foreign = firstSegment(hot) { garbage(0..<$0.count, &$0) }
+        for log in [whole, foreign] {
+            try hot.restore(main: main, log: log)
+            #expect(hot.failureCode() == .corrupt)
+            #expect(try hot.isUntouched(main: main, log: log))
+        }
+    }
+
     @Test("Another key: an error, and the right one finds the rows", arguments: writable, all)
     func otherKey(format: DatabaseFormat, journal: String) throws {
         let hot = try HotScene(format, journal)
@@ -165,7 +228,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         arguments: writable)
     func superJournals(format: DatabaseFormat) throws {
         let hot = try HotScene(format, "delete")
-        let name = hot.scene.pathText + "-mj0A1B2C3D"
+        let name = hot.scene.pathText + "-mj0A1B2C9D3"
         var log = Array(hot.log[..<hot.syncedEnd])
         log += [UInt8](repeating: 0, count: (512 - log.count % 512) % 512) + superJournal(name)
         try hot.restore(log: log)

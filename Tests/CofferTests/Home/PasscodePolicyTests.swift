@@ -168,4 +168,12 @@ import Testing
         let without = try TestHome()
         #expect(try await without.create().passcodeStrength() == nil)
     }
+
+    @Test("What a policy asks for, in words")
+    func requirement() {
+        #expect(PasscodePolicy.none.requirement == "at least 1 character")
+        #expect(PasscodePolicy(.any, minimumLength: 2).requirement == "at least 2 characters")
+        #expect(PasscodePolicy.digits.requirement == "4 to 8 digits")
+        #expect(PasscodePolicy(.digits, minimumLength: 9).requirement == "9 digits")
+    }
 }

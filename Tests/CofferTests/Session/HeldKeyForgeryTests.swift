@@ -6,7 +6,11 @@ import TestSupport
 import Testing
 
 /// Other programs of the user can put bytes into the kernel keyring; none becomes a key of the vault.
-@Suite("Keys that somebody else put into the kernel keyring", .enabled(if: KernelKeyring.isAvailable))
+///
+/// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
+@Suite(
+    "Keys that somebody else put into the kernel keyring", .serialized,
+    .enabled(if: KernelKeyring.isAvailable))
 struct HeldKeyForgeryTests {
     private static let passcode = "correct horse"
 

@@ -4,11 +4,14 @@ import CofferCrypto
 import CofferEngine
 import Foundation
 import Synchronization
+import SystemPackage
 import TestSupport
 import Testing
 
 /// A lock that comes while keys are on their way holds.
-@Suite("A lock in the middle of something") struct LockRaceTests {
+///
+/// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
+@Suite("A lock in the middle of something", .serialized) struct LockRaceTests {
     private static let passcode = "correct horse"
     /// No watch of an inactivity time asks the clock, too.
     private static let options = TestHome.options { $0.inactivity = nil }
@@ -133,6 +136,63 @@ import Testing
             #expect(isIn == (locks.value == before), "\(moment)")
         }
         #expect(locks.value >= 5)
+    }
+
+    private func coffer(_ command: [String], _ home: TestHome, _ times: Counter) -> @Sendable () -> Void {
+        let arguments = command + ["--home", home.location.path.string]
+        return {
+            let run = try? CommandRun.run(CommandRun.cofferPath, arguments)
+            if run?.code == 0 { times.increment() }
+        }
+    }
+
+    @Test(
+        "A lock by another process, anywhere in an unlock that holds its keys, holds",
+        .enabled(if: KernelKeyring.isAvailable))
+    func lockedByAnother() async throws {
+        let (home, ambush, times) = (try TestHome(), Ambush(), Counter())
+        try await home.create(Self.passcode, options: Self.options).close()
+        for moment in 0..<12 {
+            let session = try await home.open(time: ambush.source)
+            let before = times.value
+            after(moment, ambush, coffer(["lock"], home, times))
+            let passcode = try Passcode(copying: Self.passcode)
+            let error = await refusal { try await session.unlock(with: passcode, holdingFor: .seconds(600)) }
+            ambush.set {}
+            let held = ProtectionClass.allCases.filter {
+                (try? KernelKeyring.contains(HeldKeys.name($0, vaultID: session.vaultID))) == true
+            }
+            if times.value > before {
+                #expect(error?.code == .locked, "\(moment)")
+                #expect(!held.contains { $0.dropsOnLock }, "\(moment): \(held)")
+                #expect(!session.isUnlocked)
+            } else {
+                #expect(error == nil && held.count == ProtectionClass.allCases.count)
+            }
+            session.close()
+        }
+        #expect(times.value >= 6)
+    }
+
+    @Test(
+        "A wipe by another process while keys are stored leaves none of any class",
+        .enabled(if: KernelKeyring.isAvailable))
+    func wipedByAnother() async throws {
+        let (home, ambush, times) = (try TestHome(), Ambush(), Counter())
+        for moment in 0..<6 {
+            let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
+            let before = times.value
+            after(moment, ambush, coffer(["wipe", "--yes"], home, times))
+            let error = await refusal { try await session.holdKeys(for: .seconds(600)) }
+            ambush.set {}
+            if times.value > before {
+                #expect(error?.code == .locked || error?.code == .wiped, "\(moment)")
+                #expect(!HeldKeys.isAnyLeft(vaultID: session.vaultID), "\(moment)")
+            }
+            session.close()
+            _ = try? await Session.wipe(at: home.location)
+        }
+        #expect(times.value >= 4)
     }
 
     /// Does `body` when the clock has been asked that many times before.

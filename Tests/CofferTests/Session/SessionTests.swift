@@ -101,7 +101,9 @@ import Testing
 }
 
 /// Keys lent to the kernel. Every test takes back what it lent.
-@Suite(.enabled(if: KernelKeyring.isAvailable, "there is no kernel keyring here"))
+///
+/// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
+@Suite(.serialized, .enabled(if: KernelKeyring.isAvailable, "there is no kernel keyring here"))
 struct HeldKeysTests {
     private let id = try? TokenID(service: "s", account: "a")
 

@@ -237,7 +237,7 @@ struct ProvenanceTests {
         #expect(try await value(owner, "eve") == "own")
     }
 
-    @Test("Of several that wait, the number says which; removing the token takes all")
+    @Test("Of several that wait, the fingerprint says which; removing the token takes all")
     func several() async throws {
         let (home, owner, stranger) = try await scene()
         let another = try await home.open()
@@ -246,16 +246,67 @@ struct ProvenanceTests {
         #expect(try await put("c", in: stranger) == 0)
         #expect(try await value(owner) == "good")
         let error = await refusal { _ = try await owner.tokens.accept(id()) }
-        #expect(error?.code == .ambiguous && error?.entries == ["1", "2", "3"])
-        #expect(try await owner.tokens.accept(id(), number: 9) == nil)
-        #expect(try await owner.tokens.accept(id(), number: 2) == 2)
+        let prints = try await owner.tokens.pending().map(\.fingerprint)
+        #expect(error?.code == .ambiguous && error?.entries == prints && Set(prints).count == 3)
+        #expect(try await owner.tokens.accept(id(), fingerprint: "0000000000000009") == nil)
+        #expect(try await owner.tokens.accept(id("bob"), fingerprint: prints[1]) == nil)
+        #expect(try await owner.tokens.accept(id(), fingerprint: prints[1]) == 2)
         #expect(try await value(owner) == "b")
-        #expect(try await stranger.tokens.reject(id(), number: 1) == 1)
-        #expect(try await owner.tokens.pending().map(\.number) == [3])
+        #expect(try await stranger.tokens.reject(id(), fingerprint: prints[0]) == 1)
+        #expect(try await owner.tokens.pending().map(\.fingerprint) == [prints[2]])
         #expect(try await owner.tokens.remove(id()))
         #expect(try await owner.tokens.pending().isEmpty)
         #expect(try await owner.tokens.count() == 0)
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
+    }
+
+    @Test("A value that came in the place of the listed one is not accepted for it")
+    func exchanged() async throws {
+        let (home, owner, stranger) = try await scene()
+        #expect(try await put("seen", in: stranger) == 0)
+        #expect(try await value(owner) == "good")
+        let seen = try #require(try await owner.tokens.pending().first?.fingerprint)
+        #expect(seen.utf8.count == 16)
+        // Another process rejects it, and a third hands in its own: first in the list as that one was.
+        #expect(try await home.open().tokens.reject(id()) == 1)
+        #expect(try await put("evil", in: try await home.open()) == 0)
+        #expect(try await value(owner) == "good")
+        #expect(try home.read("inbox/unconfirmed-0000000000000001-1").count > 0)
+        let now = try await owner.tokens.pending().map(\.fingerprint)
+        #expect(now.count == 1 && now != [seen])
+        #expect(try await owner.tokens.accept(id(), fingerprint: seen) == nil)
+        #expect(try await owner.tokens.reject(id(), fingerprint: seen) == 0)
+        #expect(try await value(owner) == "good")
+        #expect(try await owner.tokens.pending().map(\.fingerprint) == now)
+        #expect(try await owner.tokens.accept(id(), fingerprint: now[0]) == 2)
+    }
+
+    @Test("The fingerprint that a locked session has of its value is the one that is listed")
+    func ownFingerprint() async throws {
+        let (home, owner, stranger) = try await scene()
+        defer { extendLifetime(home) }
+        #expect(try await put("next", in: stranger) == 0)
+        let own = try #require(try await stranger.tokens.ownWaitingFingerprint(for: id()))
+        #expect(try await stranger.tokens.ownWaitingFingerprint(for: id("bob")) == nil)
+        #expect(try await value(owner) == "good")
+        #expect(try await owner.tokens.pending().map(\.fingerprint) == [own])
+        #expect(try await owner.tokens.accept(id(), fingerprint: own) == 2)
+        #expect(try await value(owner) == "next")
+    }
+
+    @Test("What no unlock has looked at yet is neither accepted nor rejected: locked")
+    func unsorted() async throws {
+        let (home, owner, stranger) = try await scene()
+        #expect(try await put("new", in: stranger) == 0)
+        let locked = try await home.open()
+        #expect(await refusal { _ = try await locked.tokens.accept(id()) }?.code == .locked)
+        #expect(await refusal { _ = try await locked.tokens.reject(id()) }?.code == .locked)
+        let wrong = await refusal { _ = try await locked.tokens.reject(id(), fingerprint: "00") }
+        #expect(wrong?.code == .locked)
+        #expect(try await locked.tokens.reject(id("bob")) == 0)
+        #expect(try await value(owner) == "good")
+        #expect(try await locked.tokens.reject(id()) == 1)
+        #expect(try await locked.tokens.reject(id()) == 0)
     }
 
     @Test("Accepting and listing need the keys; what is of a locked class is not told")

@@ -86,6 +86,38 @@ struct TokenNameTests {
         #expect(report.conflicts == [id] && report.same == 0)
     }
 
+    @Test("A scope, an attribute or its name in another normal form is another", arguments: 0..<3)
+    func oneDifference(_ place: Int) async throws {
+        let (home, other) = (try TestHome(), try TestHome())
+        let (session, target) = (try await home.create(), try await other.create())
+        let passphrase = try Passcode(copying: "a passphrase of an export")
+        let id = try TokenID(service: "s", account: "a")
+        func put(_ form: String, in vault: TokenVault) async throws {
+            let forms = (0..<3).map { $0 == place ? form : Self.composed }
+            try await vault.put(
+                Token(copying: "same"), for: id, class: .whenUnlocked, scopes: [forms[0]],
+                attributes: [forms[1]: forms[2]])
+        }
+        try await put(Self.composed, in: session.tokens)
+        try await put(Self.decomposed, in: target.tokens)
+        let path = home.scratch.path.appending("export")
+        try await session.tokens.export(to: path, passphrase: passphrase, cost: .floor)
+        let refused = try await target.tokens.importTokens(from: path, passphrase: passphrase)
+        #expect(refused.conflicts == [id] && refused.same == 0)
+        func described(_ form: String) throws -> TokenInfo {
+            let forms = (0..<3).map { $0 == place ? form : Self.composed }
+            return TokenInfo(
+                id: id, version: 1, protection: .whenUnlocked, stored: Date(timeIntervalSince1970: 0),
+                expires: nil, scopes: [forms[0]], attributes: [forms[1]: forms[2]])
+        }
+        #expect(try described(Self.composed) != described(Self.decomposed))
+        #expect(try described(Self.decomposed) == described(Self.decomposed))
+        let taken = try await target.tokens.importTokens(from: path, passphrase: passphrase, replacing: true)
+        #expect(taken.replaced == 1)
+        let again = try await target.tokens.importTokens(from: path, passphrase: passphrase)
+        #expect(again.same == 1 && again.conflicts.isEmpty)
+    }
+
     @Test("Of two tokens one of which is damaged, the other is listed and read")
     func damaged() async throws {
         let home = try TestHome()

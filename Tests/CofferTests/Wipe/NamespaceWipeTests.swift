@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// One namespace that cannot be erased keeps none of the others, nor the home around it.
-@Suite("Wipes of several namespaces") struct NamespaceWipeTests {
+///
+/// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
+@Suite("Wipes of several namespaces", .serialized) struct NamespaceWipeTests {
     private let manager = FileManager.default
 
     private func namespaces(of home: TestHome, _ users: [String]) async throws -> [String: VaultID] {

@@ -52,7 +52,8 @@ struct ViewRemovalTests {
             let (home, view) = try await left(under: runtime)
             #expect(view.hasPrefix(runtime) && kept.hasPrefix(runtime))
             let receipt = try await Session.wipe(at: home.location)
-            #expect(receipt.removed["viewCopies"] == 1)
+            // Or more: a copy of another test, on its way out and without a lease already, counts with it.
+            #expect(try #require(receipt.removed["viewCopies"]) >= 1)
             #expect(!manager.fileExists(atPath: view) && manager.fileExists(atPath: kept))
             // Also one that is in use.
             _ = try await Session.wipe(at: other.location)
@@ -79,7 +80,7 @@ struct ViewRemovalTests {
             try home.remove("viewroot")
             if let damage { try damage.write(to: URL(filePath: home.path("viewroot").string)) }
             let receipt = try await Session.wipe(at: home.location)
-            #expect(receipt.removed["viewCopies"] == 1)
+            #expect(try #require(receipt.removed["viewCopies"]) >= 1)
             #expect(!manager.fileExists(atPath: view))
         }
     }
@@ -93,6 +94,23 @@ struct ViewRemovalTests {
             let receipt = try await Session.wipe(at: home.location)
             #expect(receipt.unproved.contains { $0.contains(runtime) })
             #expect(receipt.failures.isEmpty)
+        }
+    }
+
+    @Test("A view whose lease was changed to another vault's id is named, and one of a namespace is not")
+    func changedLease() async throws {
+        try await withRuntime { runtime in
+            let (home, view) = try await left(under: runtime)
+            // <view>/<directory>/<name>
+            let folder = ((view as NSString).deletingLastPathComponent as NSString).deletingLastPathComponent
+            let other = try VaultID.random()
+            try Data(other.bytes).write(to: URL(filePath: folder + "/lease"))
+            let vault = OpenVault(try Descriptor.open(home.path(""), [.read, .directory]))
+            let known = ViewRemoval(of: [], vault: vault, others: [other])
+            #expect(!known.unseen.contains { $0.what == folder })
+            let receipt = try await Session.wipe(at: home.location)
+            #expect(receipt.unproved.contains { $0.contains(folder) && $0.contains("\(other)") })
+            #expect(receipt.failures.isEmpty && manager.fileExists(atPath: view))
         }
     }
 
@@ -118,8 +136,12 @@ struct ViewRemovalTests {
                 #expect(record.runtimes.count == 4)
                 let removal = ViewRemoval(
                     of: [session.vaultID], vault: OpenVault(try session.core.home.openVault()))
-                #expect(removal.count == 0 && removal.left.isEmpty)
-                #expect(removal.unseen.isEmpty == (mode == 0o700 && disk.isInMemory))
+                #expect(removal.left.isEmpty && manager.fileExists(atPath: letter))
+                let strangers = removal.unseen.filter { $0.why.code == .foreign && $0.what.hasPrefix(trap) }
+                #expect(strangers.count == (mode == 0o700 ? 1 : 0))
+                let named = removal.unseen.filter { $0.why.code != .foreign }.map(\.what)
+                #expect(named.contains(trap) == (mode == 0o777))
+                #expect(named.contains(disk.path.string) == !disk.isInMemory)
             }
             _ = try await session.wipe()
             #expect(manager.fileExists(atPath: letter))

@@ -7,7 +7,9 @@ import TestSupport
 import Testing
 
 /// A wipe needs nothing readable; and what cannot be told to be a vault is left alone.
-@Suite("A wipe in disturbed weather") struct WipeDisturbedTests {
+///
+/// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
+@Suite("A wipe in disturbed weather", .serialized) struct WipeDisturbedTests {
     private static let token = "a token nobody may find"
     private let manager = FileManager.default
 
@@ -161,6 +163,12 @@ import Testing
             [:], ["letter": "a letter"], ["state": "of the union"], ["vault/": ""],
             ["vault/gold": "bars", "state": "of the union"], ["vault/device": "a pump", "users/ada": "x"],
             ["state/x": "y", "vault/files": "z"],
+            // Every name that a vault has.
+            [
+                "state": "", "lock": "", "vault/device": "a pump", "vault/keybag": "a", "vault/attempts": "b",
+                "vault/filekeys": "c", "vault/fileindex": "d", "vault/tokens": "e", "vault/orders": "f",
+                "vault/files/3D9B9D7B-7B0B-4B4D-8A57-6B6F0D6D4A11": "g",
+            ],
         ]
         for layout in layouts {
             try? manager.removeItem(atPath: home)
@@ -171,7 +179,7 @@ import Testing
                 try manager.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 if !name.hasSuffix("/") { try Data(text.utf8).write(to: URL(filePath: path)) }
             }
-            let before = try manager.subpathsOfDirectory(atPath: home).sorted()
+            let before = try manager.subpathsOfDirectory(atPath: home).sorted().filter { $0 != "lock" }
             let code = await refusal { _ = try await Session.wipe(at: location) }?.code
             #expect(
                 [.notInitialised, .corrupt, .refused].contains(code), "\(layout): \(code?.name ?? "wiped")")
@@ -181,6 +189,34 @@ import Testing
                 #expect(manager.contents(atPath: home + "/" + name) == Data(text.utf8))
             }
         }
+    }
+
+    @Test(
+        "One file that begins as Coffer's do is sign enough, wherever that is; none is not",
+        arguments: ["state", "device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "files", ""])
+    func oneSign(_ kept: String) async throws {
+        let (home, vaultID) = try await filled()
+        let session = try await home.unlocked("correct horse")
+        _ = try await session.files.add(contentsOf: home.scratch.path.appending("outside"))
+        for name in try home.everything().keys where name != "lock" {
+            let isKept =
+                kept == "files" ? name.contains("/files/") : ("/" + name).hasSuffix("/" + kept)
+            guard kept.isEmpty || !isKept else { continue }
+            var bytes = [UInt8](try #require(manager.contents(atPath: home.homePath(name).string)))
+            // No magic, in neither slot.
+            for start in stride(from: 0, to: bytes.count, by: 512) { bytes[start] ^= 1 }
+            try Data(bytes).write(to: URL(filePath: home.homePath(name).string))
+        }
+        guard !kept.isEmpty else {
+            let before = try home.everything()
+            #expect(await refusal { _ = try await Session.wipe(at: home.location) }?.code == .corrupt)
+            #expect(try home.everything() == before)
+            session.close()
+            return
+        }
+        #expect(try await Session.wipe(at: home.location).failures.isEmpty)
+        #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
+        HeldKeys.remove(vaultID: vaultID, all: true)
     }
 
     @Test(

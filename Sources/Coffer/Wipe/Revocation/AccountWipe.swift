@@ -1,10 +1,11 @@
 import CofferBase
 import CofferEngine
+import SystemPackage
 
 /// Erasing what one account has.
 extension SessionCore {
-    /// Erases every token of an account, and the namespace that bears the account's name. Works while locked,
-    /// and may be repeated.
+    /// Erases every token of an account, and the namespace that bears the account's name, also when this
+    /// vault is that namespace. Works while locked, and may be repeated.
     func wipe(_ account: TokenAccount, reason: String) throws(CofferError) -> WipedAccount {
         let tokens = try removeTokens(of: account)
         return WipedAccount(
@@ -47,7 +48,11 @@ extension SessionCore {
         of account: TokenAccount, reason: String
     ) throws(CofferError) -> WipeReceipt? {
         let own = HomeLocation(path: home.path, sessionBus: home.service.address)
-        guard !account.account.isEmpty, own.enclosing == nil else { return nil }
+        guard !account.account.isEmpty else { return nil }
+        if let enclosing = own.enclosing {
+            guard try isNamespace(of: account.account, in: enclosing) else { return nil }
+            return try Wiper(home: home, time: time).wipe(.all, reason: reason, by: self)
+        }
         do throws(CofferError) {
             return try Wiper(home: home, time: time).wipe(
                 .user(account.account), reason: reason, by: nil)
@@ -58,5 +63,13 @@ extension SessionCore {
             }
             return nil
         }
+    }
+
+    /// Whether this vault is the namespace of a user. Names that no user may have are nobody's.
+    private func isNamespace(of user: String, in enclosing: HomeLocation) throws(CofferError) -> Bool {
+        guard let state = try Home.openDirectory(enclosing).state(),
+            let location = try? enclosing.namespace(of: user, in: state.vaultID)
+        else { return false }
+        return location.path.lastComponent == home.path.lastComponent
     }
 }

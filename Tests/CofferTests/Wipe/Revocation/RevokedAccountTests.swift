@@ -91,6 +91,32 @@ import Testing
         try await expectAdaIsGone(filled)
     }
 
+    @Test(
+        "A grant in the user's own namespace takes the namespace, and no other's does",
+        arguments: [true, false])
+    func inside(_ isLocked: Bool) async throws {
+        let filled = try await filled()
+        try await filled.bob.tokens.put(Token(copying: "of ada"), for: id())
+        let grant = Revocation.grant("dismissed", of: TokenAccount(service: Self.service, account: "ada"))
+        guard case .accountWiped(let others) = try await filled.bob.handle(grant) else {
+            Issue.record("something else was done")
+            return
+        }
+        #expect(others.tokens == 1 && others.namespace == nil)
+        #expect(try await filled.ada.tokens.count() == 1)
+        if isLocked { filled.ada.lock() }
+        guard case .accountWiped(let own) = try await filled.ada.handle(grant) else {
+            Issue.record("something else was done")
+            return
+        }
+        #expect(own.tokens == 1 && own.namespace?.reason == "dismissed")
+        #expect(await refusal { _ = try await filled.ada.tokens.list() }?.code == .wiped)
+        // The home around it, and the others' namespaces, are as they were.
+        #expect(try await filled.session.tokens.count() == 7)
+        #expect(try await filled.bob.tokens.count() == 0)
+        #expect(await refusal { _ = try await filled.ada.handle(grant) }?.code == .wiped)
+    }
+
     @Test("Of two accounts that Unicode holds for equal only one goes")
     func equivalent() async throws {
         let filled = try await filled()

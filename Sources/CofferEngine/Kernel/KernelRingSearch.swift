@@ -1,0 +1,129 @@
+package import CofferBase
+import CLinux
+
+/// The keys in a ring and in the rings within it, those near the top first. Keys that hide their names are
+/// passed over.
+struct KernelRingSearch {
+    struct Entry {
+        let key: KernelKey
+        let type: [UInt8]
+        let name: [UInt8]
+        /// The ring that it was found in.
+        let ring: Int
+
+        var isRing: Bool { type == Array(KernelRing.type.utf8) }
+    }
+
+    /// The kernel's own search goes no deeper.
+    private static let depth = 6
+    private static let most = 65_536
+
+    private(set) var entries: [Entry] = []
+    /// Whether there were more keys than are looked at.
+    private(set) var isCut = false
+    private var seen: Set<Int>
+
+    init(in ring: KernelRing) {
+        seen = [ring.number]
+        // A ring that does not list its keys, or went meanwhile, has none to show.
+        add((try? ring.keys()) ?? [], of: ring.number)
+        descend()
+    }
+
+    /// The user keyring.
+    ///
+    /// - Throws: Why it cannot be listed.
+    static func ofUser() throws(CofferError) -> KernelRingSearch {
+        let user = KernelRing(number: Int(KEY_SPEC_USER_KEYRING))
+        _ = try user.keys()
+        return KernelRingSearch(in: user)
+    }
+
+    private mutating func descend() {
+        var level = entries.filter(\.isRing)
+        for _ in 0..<Self.depth {
+            let start = entries.count
+            for ring in level {
+                add((try? KernelRing(number: ring.key.number).keys()) ?? [], of: ring.key.number)
+            }
+            level = entries[start...].filter(\.isRing)
+            guard !level.isEmpty else { return }
+        }
+        isCut = true
+    }
+
+    private mutating func add(_ keys: [KernelKey], of ring: Int) {
+        for key in keys {
+            guard seen.count < Self.most else {
+                isCut = true
+                return
+            }
+            // A key may lie in several rings.
+            guard seen.insert(key.number).inserted, let label = key.label else { continue }
+            entries.append(Entry(key: key, type: label.type, name: label.name, ring: ring))
+        }
+    }
+}
+
+extension KernelRing {
+    /// How often the user keyring is looked at again for what came while keys were removed.
+    private static let rounds = 4
+
+    /// The result of ``removeOfUser(where:)``.
+    package struct RemovedKeys: Sendable {
+        /// The names of the keys and rings that went.
+        package var names: [[UInt8]] = []
+        /// The errors of the removals that the kernel refused, and whether anything was not looked at.
+        package var failures: [CofferError] = []
+        /// The names that are still there.
+        package var left: [[UInt8]] = []
+        /// How many keys and rings went.
+        package var count: Int { names.count }
+    }
+
+    /// Removes what lies in the user keyring, or in a ring within it, under a name that `matches` wants,
+    /// whatever it is; also what cannot be read.
+    package static func removeOfUser(
+        where matches: (_ name: [UInt8]) -> Bool
+    ) throws(CofferError) -> RemovedKeys {
+        var removed = RemovedKeys()
+        var tried: Set<Int> = []
+        for round in 0..<rounds {
+            let search = try KernelRingSearch.ofUser()
+            let found = search.entries.filter { matches($0.name) && tried.insert($0.key.number).inserted }
+            if search.isCut, round == 0 { removed.failures.append(tooMany) }
+            guard !found.isEmpty else { break }
+            // One that is gone went with its ring.
+            for entry in found where entry.key.label != nil {
+                do throws(CofferError) {
+                    try entry.remove()
+                } catch {
+                    guard entry.key.label == nil else {
+                        removed.failures.append(error)
+                        continue
+                    }
+                }
+                removed.names.append(entry.name)
+            }
+        }
+        // The kernel is asked once more: what it still has is there, whatever it said before.
+        removed.left = try KernelRingSearch.ofUser().entries.map(\.name).filter(matches)
+        return removed
+    }
+
+    private static var tooMany: CofferError {
+        CofferError(
+            .unsupported,
+            "The user keyring has more keys, or rings within rings, than were looked at: clear it with "
+                + "keyctl clear @u.")
+    }
+}
+
+extension KernelRingSearch.Entry {
+    /// Removes the key, or the ring with all that is in it.
+    fileprivate func remove() throws(CofferError) {
+        // First, so that the link does not count against the quota for ever: see KernelKey.invalidate.
+        if ring != Int(KEY_SPEC_USER_KEYRING) { KernelKeyring.unlink(key.number, from: ring) }
+        if isRing { try KernelRing(number: key.number).remove() } else { try key.remove() }
+    }
+}

@@ -1,7 +1,7 @@
 package import CofferBase
 import CofferEngine
 import CSQLite
-import SystemPackage
+package import SystemPackage
 
 /// Copies a database into another format, key or page geometry.
 ///
@@ -16,7 +16,7 @@ package struct DatabaseCopy: ~Copyable {
     /// Opens the database to copy from; without a lease it is a plain one.
     ///
     /// - Throws: `absent`, `notAuthentic` and what else opening a database throws.
-    package static func open(_ path: String, _ lease: DatabaseLease?) throws(CofferError) -> DatabaseCopy {
+    package static func open(_ path: FilePath, _ lease: DatabaseLease?) throws(CofferError) -> DatabaseCopy {
         let uri = lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
         let isReadOnly = lease?.entry.format.isReadOnly == true
         let source = try Connection.open(
@@ -38,10 +38,9 @@ package struct DatabaseCopy: ~Copyable {
     /// Writes all of it to a new file, checked and flushed; without a lease, in clear.
     ///
     /// - Throws: `alreadyExists` when there is a file; `noSpace`.
-    package func write(to path: String, _ target: DatabaseLease?) throws(CofferError) {
-        let place = FilePath(path)
-        let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
-        guard let name = place.lastComponent.map({ FilePath($0.string) }) else {
+    package func write(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
+        let folder = try Descriptor.open(path.removingLastComponent(), [.read, .directory])
+        guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
             throw CofferError(.invalidInput, "\(path) names no file.")
         }
         guard try folder.status(of: name) == nil else {
@@ -59,7 +58,7 @@ package struct DatabaseCopy: ~Copyable {
         try folder.sync()
     }
 
-    private func vacuum(to path: String, _ target: DatabaseLease?) throws(CofferError) {
+    private func vacuum(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
         let uri = target?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
         if let target {
             // The geometry of an empty database is pinned for everybody but this statement.

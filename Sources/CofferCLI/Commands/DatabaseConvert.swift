@@ -1,7 +1,7 @@
 import ArgumentParser
 import CofferBase
 import CofferDatabase
-import SystemPackage
+import CofferEngine
 
 /// `coffer database convert`
 struct DatabaseConvert: ParsableCommand {
@@ -55,18 +55,21 @@ struct DatabaseConvert: ParsableCommand {
         case (.plain, .plain):
             throw CofferError(.invalidInput, "Nothing to do: both are plain.")
         case (.plain, .encrypted(let format)):
-            try EncryptedDatabase.encrypt(FilePath(source), to: FilePath(target), key: encryptionKey(format))
+            try EncryptedDatabase.encrypt(
+                ProgramArguments.path(source), to: ProgramArguments.path(target), key: encryptionKey(format))
         case (.encrypted(let format), .plain):
             try EncryptedDatabase.exportPlain(
-                FilePath(source), key: keys.key(format), to: FilePath(target))
+                ProgramArguments.path(source), key: keys.key(format), to: ProgramArguments.path(target))
         case (.encrypted(let old), .encrypted(let new)):
             let key = try keys.keys(old, new)
             if let other = try newKey(new) {
                 try EncryptedDatabase.convert(
-                    FilePath(source), key: key.first, to: FilePath(target), newKey: other)
+                    ProgramArguments.path(source), key: key.first, to: ProgramArguments.path(target),
+                    newKey: other)
             } else {
                 try EncryptedDatabase.convert(
-                    FilePath(source), key: key.first, to: FilePath(target), newKey: key.second)
+                    ProgramArguments.path(source), key: key.first, to: ProgramArguments.path(target),
+                    newKey: key.second)
             }
         }
     }

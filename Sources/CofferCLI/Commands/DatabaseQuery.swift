@@ -3,7 +3,6 @@ import CofferBase
 public import CofferDatabase
 import CofferEngine
 import GRDB
-import SystemPackage
 
 /// `coffer database query`
 struct DatabaseQuery: ParsableCommand {
@@ -49,7 +48,7 @@ struct DatabaseQuery: ParsableCommand {
     private static let longest = 16 << 20
 
     func run() throws(CofferError) {
-        guard create || DatabaseKeyOptions.exists(FilePath(path)) else {
+        guard create || DatabaseKeyOptions.exists(ProgramArguments.path(path)) else {
             throw CofferError(.absent, "There is no database at \(path).")
         }
         let key = try keys.key(codec)
@@ -62,7 +61,7 @@ struct DatabaseQuery: ParsableCommand {
                 "The statements must have one plain ? for each --bind-fd, and no named or numbered ones. "
                     + "Nothing was run.")
         }
-        let queue = try EncryptedDatabase.queue(at: FilePath(path), key: key)
+        let queue = try EncryptedDatabase.queue(at: ProgramArguments.path(path), key: key)
         do {
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in
@@ -91,7 +90,7 @@ struct DatabaseQuery: ParsableCommand {
         switch (sql, sqlFile) {
         case ("-", nil), (nil, "-"): source = try .standardInput()
         case (let sql?, nil): return sql
-        case (nil, let file?): source = try .open(FilePath(file), .read)
+        case (nil, let file?): source = try .open(ProgramArguments.path(file), .read)
         default: throw CofferError(.invalidInput, "Give the statements, or --sql-file, and not both.")
         }
         return try Self.text(of: SecretInput.all(from: source, limit: Self.longest), "The statements are")

@@ -49,7 +49,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         guard let folder = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]) else {
             return false
         }
-        return (try? folder.status(of: FilePath(name.string))) != nil
+        return (try? folder.status(of: FilePath(root: nil, [name]))) != nil
     }
 
     private func secret() throws(CofferError) -> GuardedBytes {

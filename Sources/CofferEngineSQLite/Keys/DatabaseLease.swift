@@ -1,6 +1,7 @@
 package import CofferBase
 package import CofferEngine
 import Synchronization
+package import SystemPackage
 
 /// A key's stay in the registry of the VFS: while it lives, connections can be opened with its ``uri(for:)``.
 package final class DatabaseLease: Sendable {
@@ -60,9 +61,12 @@ package final class DatabaseLease: Sendable {
     static func entry(_ token: String) -> KeyEntry? { entries.withLock { $0[token] } }
 
     /// The URI that opens the database at the absolute `path` through the shim.
-    package func uri(for path: String) -> String {
+    package func uri(for path: FilePath) -> String {
         DatabaseAddress.uri(for: path, "vfs=\(ShimVFS.name)&\(Self.tokenParameter)=\(token)")
     }
+
+    /// The same for a path that is text.
+    package func uri(for path: String) -> String { uri(for: FilePath(path)) }
 
     /// How the pages are encrypted.
     package var format: CodecFormat { entry.format }
@@ -88,8 +92,8 @@ package final class DatabaseLease: Sendable {
 
 /// Paths as SQLite's URIs.
 enum DatabaseAddress {
-    static func uri(for path: String, _ query: String) -> String {
-        let encoded = path.utf8.map { byte in
+    static func uri(for path: FilePath, _ query: String) -> String {
+        let encoded = FileNameBytes.of(path).map { byte in
             let isPlain =
                 (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
                 || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "/-._~".utf8.contains(byte)

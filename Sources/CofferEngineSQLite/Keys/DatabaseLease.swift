@@ -28,30 +28,30 @@ package final class DatabaseLease: Sendable {
     /// - Parameters:
     ///   - format: How the pages are encrypted.
     ///   - secret: A key of 32 bytes, or a passphrase.
-    ///   - isPassphrase: Whether it is a passphrase.
+    ///   - costs: What a passphrase costs; `nil` for a key.
     ///   - salt: What of the first page's clear bytes is known; `nil` takes it from the file.
     ///   - reserve: The reserve of a new database; `nil` for the format's own.
     ///   - trace: Notes every access, in tests.
     /// - Returns: The lease.
     /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
     package static func register(
-        _ format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool = false,
+        _ format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts? = nil,
         salt: [UInt8]? = nil, reserve: Int? = nil, trace: ShapeTrace? = nil
     ) throws(CofferError) -> DatabaseLease {
-        guard isPassphrase || secret.count == 32 else {
+        guard costs != nil || secret.count == 32 else {
             throw CofferError(.invalidInput, "A database's key has 32 bytes, not \(secret.count).")
         }
-        guard !isPassphrase || secret.count > 0 else {
+        guard costs == nil || secret.count > 0 else {
             throw CofferError(.invalidInput, "The passphrase is empty.")
         }
-        guard salt == nil || salt?.count == format.saltSize else {
-            throw CofferError(.invalidInput, "The salt of \(format.rawValue) has \(format.saltSize) bytes.")
+        guard salt.map(format.takesSalt) ?? true else {
+            throw CofferError(.invalidInput, "A salt has \(CodecFormat.saltSize) bytes.")
         }
         try ShimVFS.register()
         let token = try SecureRandom.bytes(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
             .joined()
         let entry = KeyEntry(
-            format: format, secret: secret, isPassphrase: isPassphrase, salt: salt,
+            format: format, secret: secret, costs: costs, salt: salt,
             reserve: reserve ?? format.reserve, trace: trace)
         entries.withLock { $0[token] = entry }
         return DatabaseLease(entry: entry, token: token)
@@ -79,6 +79,9 @@ package final class DatabaseLease: Sendable {
 
     /// The clear bytes of the database's first page, once a connection was opened; `nil` without the key.
     package var identity: [UInt8]? { entry.identity }
+
+    /// The salt among the clear bytes of a `gcm1` database; `nil` for other bytes.
+    package static func salt(ofIdentity identity: [UInt8]) -> [UInt8]? { GCMHeader(identity)?.salt }
 
     /// Whether the key was taken back.
     package var isRevoked: Bool { entry.isRevoked }

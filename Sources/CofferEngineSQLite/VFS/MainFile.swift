@@ -44,8 +44,10 @@ final class MainFile: ShimFile {
     }
 
     private static func clearBytes(_ lower: LowerFile) -> [UInt8]? {
-        let first = Scratch(count: PageCodec.clearSize)
-        return lower.read(first.region, at: 0) == SQLITE_OK ? first.region.bytes : nil
+        let first = Scratch(count: PageCodec.mostClear)
+        let result = lower.read(first.region, at: 0)
+        let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && lower.size ?? 0 >= 16
+        return result == SQLITE_OK || isPart ? first.region.bytes : nil
     }
 
     private func refused(_ shape: String) -> Int32 {
@@ -96,10 +98,9 @@ final class MainFile: ShimFile {
 
     /// Opens page 1, whose clear bytes may have changed since this file was opened.
     private func openFirst(_ page: Region) -> Bool {
-        let clear = page.part(0, PageCodec.clearSize)
-        let first = clear.bytes
+        let first = page.part(0, PageCodec.mostClear).bytes
         adopt(first)
-        if first == codec.identity, codec.open(page, number: 1) {
+        if first.starts(with: codec.identity), codec.open(page, number: 1) {
             isProven = true
             return true
         }
@@ -110,9 +111,9 @@ final class MainFile: ShimFile {
 
     /// Goes over to the identity of a database that another connection made since this file was opened.
     private func adopt(_ first: [UInt8]) {
-        guard first != codec.identity, let other = entry.codec(first: first), other.identity == first else {
-            return
-        }
+        guard !first.starts(with: codec.identity), let other = entry.codec(first: first),
+            first.starts(with: other.identity)
+        else { return }
         codec = other
     }
 
@@ -262,7 +263,7 @@ final class MainFile: ShimFile {
     /// Whether what lies on the disk is no plain database; a file without pages is not one either.
     private var isEncryptedOnDisk: Bool {
         guard let first = Self.clearBytes(lower) else { return lower.size.map { $0 < 16 } ?? false }
-        return first != PageCodec.plainMagic
+        return !first.starts(with: PageCodec.plainMagic)
     }
 
     /// Without its key a connection begins nothing more, not even on pages that it has in memory.

@@ -6,7 +6,7 @@ library, so that a slip in one of them shows as a disagreement.
 
     read_database.py DATABASE --key-hex-fd N | --passphrase-fd N [--header]
 
-Writes the plain SQLite database (or with --header a JSON object) to stdout and exits 0. What does not open gives
+Writes the plain SQLite database (or with --header a JSON object) to stdout and exits 0. What does not open makes
 one line on stderr, nothing on stdout, and exit code 1. A journal or a WAL beside the database is not looked at.
 """
 

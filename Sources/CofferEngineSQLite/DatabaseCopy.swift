@@ -25,7 +25,7 @@ package struct DatabaseCopy: ~Copyable {
     /// - Returns: The open database.
     /// - Throws: `absent`, `notAuthentic` and what else opening a database throws.
     package static func open(
-        _ path: String, _ lease: DatabaseLease?, workingIn folder: FilePath? = nil
+        _ path: FilePath, _ lease: DatabaseLease?, workingIn folder: FilePath? = nil
     ) throws(CofferError) -> DatabaseCopy {
         let uri = lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
         let flags = lease?.format.isReadOnly == true ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
@@ -38,7 +38,7 @@ package struct DatabaseCopy: ~Copyable {
                 source: source, lease: lease, recovery: nil, reserve: try source.reserve(-1))
         }
         let recovery = try RecoveryCopy.make(of: CopySource(main), in: folder)
-        let copy = try Connection.open(lease.uri(for: recovery.path.string), SQLITE_OPEN_READWRITE, lease)
+        let copy = try Connection.open(lease.uri(for: recovery.path), SQLITE_OPEN_READWRITE, lease)
         try copy.run(probe)
         return DatabaseCopy(source: copy, lease: lease, recovery: recovery, reserve: try copy.reserve(-1))
     }
@@ -58,10 +58,9 @@ package struct DatabaseCopy: ~Copyable {
     /// Writes all of it to a new file, checked and flushed; without a lease, in clear.
     ///
     /// - Throws: `alreadyExists` when there is a file; `noSpace`.
-    package func write(to path: String, _ target: DatabaseLease?) throws(CofferError) {
-        let place = FilePath(path)
-        let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
-        guard let name = place.lastComponent.map({ FilePath($0.string) }) else {
+    package func write(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
+        let folder = try Descriptor.open(path.removingLastComponent(), [.read, .directory])
+        guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
             throw CofferError(.invalidInput, "\(path) names no file.")
         }
         guard try folder.status(of: name) == nil else {
@@ -79,7 +78,7 @@ package struct DatabaseCopy: ~Copyable {
         try folder.sync()
     }
 
-    private func vacuum(to path: String, _ target: DatabaseLease?) throws(CofferError) {
+    private func vacuum(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
         let uri = target?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
         if let target {
             // The geometry of an empty database is pinned for everybody but this statement.

@@ -44,6 +44,7 @@ package enum SQLiteFailure {
         case SQLITE_MISUSE: return CofferError(.locked, "The database is closed: open it again.")
         case SQLITE_NOMEM: return CofferError(.outOfMemory, "No memory for the database.")
         case SQLITE_INTERRUPT: return CofferError(.cancelled, "The statement was interrupted.")
+        case SQLITE_CANTOPEN where lease?.diagnosis == .noMemory: return notADatabase(.noMemory)
         case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database cannot be opened.")
         case SQLITE_IOERR: return CofferError(.inputOutput, "The database cannot be read or written.")
         case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, SQLITE_TOOBIG:
@@ -69,6 +70,18 @@ package enum SQLiteFailure {
         case .otherFormat: CofferError(.foreign, "The database is encrypted in another format.")
         case .otherVersion:
             CofferError(.unsupportedVersion, "The database was written by a later release.")
+        case .expensive(let cost):
+            CofferError(
+                .refused,
+                "The database asks for \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes before "
+                    + "anything in it can be checked. If you know who wrote it, allow it: allowingExpensive "
+                    + "in a program, --allow-expensive on the command line.")
+        case .impossibleCost:
+            CofferError(
+                .refused,
+                "What the database's header asks for its passphrase is out of bounds: the header is damaged, "
+                    + "or a later release wrote it.")
+        case .noMemory: CofferError(.outOfMemory, "No memory to derive the database's key: free some.")
         case .damaged: CofferError(.corrupt, "The first page of the database is damaged.")
         case .emptied:
             CofferError(

@@ -3,7 +3,6 @@ import CofferBase
 public import CofferDatabase
 import CofferEngine
 import GRDB
-import SystemPackage
 
 /// `coffer database query`
 struct DatabaseQuery: ParsableCommand {
@@ -92,7 +91,7 @@ struct DatabaseQuery: ParsableCommand {
         switch (sql, sqlFile) {
         case ("-", nil), (nil, "-"): source = try .standardInput()
         case (let sql?, nil): return sql
-        case (nil, let file?): source = try .open(FilePath(file), .read)
+        case (nil, let file?): source = try .open(ProgramArguments.path(file), .read)
         default: throw CofferError(.invalidInput, "Give the statements, or --sql-file, and not both.")
         }
         return try Self.text(of: SecretInput.all(from: source, limit: Self.longest), "The statements are")

@@ -72,26 +72,34 @@ extension EncryptedDatabase {
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {
-        let place = FilePath(try absolutePath(path))
+        let place = try absolutePath(path)
         guard let name = place.lastComponent else {
             throw CofferError(.invalidInput, "\(path) names no file.")
         }
         let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
-        let unfinished = FilePath(name.string + unfinishedSuffix)
-        let copy = try DatabaseCopy.open(place.string, key.lease())
+        let unfinished = try suffixed(name)
+        let copy = try DatabaseCopy.open(place, key.lease())
         try copy.excludeOthers()
         // What a crash left is under a key that nobody kept.
         try folder.removeTree(unfinished)
-        try write(copy, to: place.removingLastComponent().pushing(unfinished).string, newKey)
-        try folder.rename(unfinished, to: FilePath(name.string))
+        try write(copy, to: place.removingLastComponent().pushing(unfinished), newKey)
+        try folder.rename(unfinished, to: FilePath(root: nil, [name]))
         try folder.sync()
     }
 
     /// What the name of a database that is being encrypted anew ends in.
     static let unfinishedSuffix = "-rekey"
 
+    /// The name of the file that takes the place of `name` when it is complete.
+    private static func suffixed(_ name: FilePath.Component) throws(CofferError) -> FilePath {
+        guard let path = FileNameBytes.path(FileNameBytes.of(name) + Array(unfinishedSuffix.utf8)) else {
+            throw CofferError(.invalidInput, "The name of the database cannot be extended.")
+        }
+        return path
+    }
+
     private static func write(
-        _ copy: borrowing DatabaseCopy, to path: String, _ key: borrowing DatabaseKey
+        _ copy: borrowing DatabaseCopy, to path: FilePath, _ key: borrowing DatabaseKey
     ) throws(CofferError) {
         guard !key.format.codec.isReadOnly else {
             throw CofferError(.refused, "The format \(key.format.rawValue) is to read only.")

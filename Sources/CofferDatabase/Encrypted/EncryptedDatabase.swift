@@ -98,17 +98,17 @@ public enum EncryptedDatabase {
     }
 
     /// The path from the root: SQLite's URIs take no other.
-    static func absolutePath(_ path: FilePath) throws(CofferError) -> String {
+    static func absolutePath(_ path: FilePath) throws(CofferError) -> FilePath {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
-        guard path.string != ":memory:" else {
+        guard path != ":memory:" else {
             throw CofferError(
                 .invalidInput, "A database in memory is not encrypted: open GRDB's own DatabaseQueue().")
         }
-        guard !path.isAbsolute else { return path.string }
+        guard !path.isAbsolute else { return path }
         guard let folder = Environment.workingDirectory else {
             throw CofferError(.inputOutput, "The working directory cannot be told: give an absolute path.")
         }
-        return FilePath(folder).pushing(path).string
+        return folder.pushing(path)
     }
 
     /// What every connection goes through before it is used: proof that it is encrypted, pages that are
@@ -157,12 +157,13 @@ public enum EncryptedDatabase {
     /// - Returns: The error, the same when it was one of this package.
     public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
 
-    static func failure(_ error: any Error, opening lease: DatabaseLease?, at path: String?) -> CofferError {
+    static func failure(_ error: any Error, opening lease: DatabaseLease?, at path: FilePath?) -> CofferError
+    {
         if let error = error as? CofferError { return error }
         guard let error = error as? DatabaseError else {
             return CofferError(.inputOutput, "The database cannot be used: \(error).")
         }
-        if error.resultCode == .SQLITE_CANTOPEN, let path, isAbsent(FilePath(path)) {
+        if error.resultCode == .SQLITE_CANTOPEN, let path, isAbsent(path) {
             return CofferError(.absent, "There is no database at \(path).")
         }
         return SQLiteFailure.error(
@@ -173,6 +174,6 @@ public enum EncryptedDatabase {
         guard let name = path.lastComponent,
             let folder = try? Descriptor.open(path.removingLastComponent(), [.read, .directory])
         else { return true }
-        return (try? folder.status(of: FilePath(name.string))) == nil
+        return (try? folder.status(of: FilePath(root: nil, [name]))) == nil
     }
 }

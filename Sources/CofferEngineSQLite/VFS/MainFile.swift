@@ -47,8 +47,10 @@ final class MainFile: ShimFile {
     }
 
     private static func clearBytes(_ lower: LowerFile) -> [UInt8]? {
-        let first = Scratch(count: PageCodec.clearSize)
-        return lower.read(first.region, at: 0) == SQLITE_OK ? first.region.bytes : nil
+        let first = Scratch(count: PageCodec.mostClear)
+        let result = lower.read(first.region, at: 0)
+        let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && lower.size ?? 0 >= 16
+        return result == SQLITE_OK || isPart ? first.region.bytes : nil
     }
 
     private func refused(_ shape: String) -> Int32 {
@@ -99,8 +101,7 @@ final class MainFile: ShimFile {
 
     /// Opens page 1, whose clear bytes may have changed since this file was opened.
     private func openFirst(_ page: Region) -> Bool {
-        let clear = page.part(0, PageCodec.clearSize)
-        let first = clear.bytes
+        let first = page.part(0, PageCodec.mostClear).bytes
         adopt(first)
         if codec.begins(with: first), codec.open(page, number: 1) {
             isProven = true
@@ -114,9 +115,9 @@ final class MainFile: ShimFile {
 
     /// Goes over to the identity of a database that another connection made since this file was opened.
     private func adopt(_ first: [UInt8]) {
-        guard first != codec.identity, let other = entry.codec(first: first), other.identity == first else {
-            return
-        }
+        guard !first.starts(with: codec.identity), let other = entry.codec(first: first),
+            first.starts(with: other.identity)
+        else { return }
         codec = other
     }
 
@@ -285,7 +286,7 @@ final class MainFile: ShimFile {
         let start = Scratch(count: 101)
         let result = lower.read(start.region, at: 0)
         guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE,
-            start.region.part(0, PageCodec.clearSize).equals(PageCodec.plainMagic)
+            start.region.part(0, PageCodec.plainMagic.count).equals(PageCodec.plainMagic)
         else { return nil }
         let isPlain = start.region.part(72, 20).isZero && [0, 2, 5, 10, 13].contains(start.region[100])
         guard !isPlain else { return .plain }
@@ -296,7 +297,8 @@ final class MainFile: ShimFile {
     /// Answers the pragma that proves the encryption: with the format, where the file is no plain database.
     /// One without pages is not one either.
     private func proof(_ words: PragmaWords) -> Int32 {
-        let isTold = lower.size.map { $0 < PageCodec.clearSize } ?? false || Self.clearBytes(lower) != nil
+        let isShort = lower.size.map { $0 < PageCodec.plainMagic.count } ?? false
+        let isTold = isShort || Self.clearBytes(lower) != nil
         guard isTold, entry.plaintextHeader > 0 || clearBeginning == nil else {
             entry.diagnosis = clearBeginning
             return words.answer("plain")

@@ -24,11 +24,11 @@ extension EncryptedDatabase {
     /// Opens a database to copy it. What a crash interrupted is taken back in it, or in a copy beside the
     /// target where the source cannot be written.
     private static func open(
-        _ source: FilePath, _ key: borrowing DatabaseKey, for target: String
+        _ source: FilePath, _ key: borrowing DatabaseKey, for target: FilePath
     ) throws(CofferError) -> DatabaseCopy {
         try DatabaseCopy.open(
             absolutePath(source), key.lease(recovers: true),
-            workingIn: FilePath(target).removingLastComponent())
+            workingIn: target.removingLastComponent())
     }
 
     /// Writes a plain database to a new, encrypted file.

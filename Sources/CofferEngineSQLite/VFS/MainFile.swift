@@ -138,8 +138,8 @@ final class MainFile: ShimFile {
         }
     }
 
-    /// Whether page 1 opens as it is on the disk; notes why, when it does not.
-    enum FirstPage {
+    /// What is known of page 1.
+    enum FirstPageState {
         case opens
         /// It does not open, or there is none.
         case foreign
@@ -147,7 +147,8 @@ final class MainFile: ShimFile {
         case unreadable(Int32)
     }
 
-    var firstPage: FirstPage {
+    /// Whether page 1 opens as it is on the disk; notes why, when it does not.
+    var firstPage: FirstPageState {
         let page = Scratch(count: codec.pageSize)
         switch lower.read(page.region, at: 0) {
         case SQLITE_OK: return openFirst(page.region) ? .opens : .foreign

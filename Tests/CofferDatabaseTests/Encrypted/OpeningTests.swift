@@ -179,7 +179,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(code == .absent)
         // Foundation, which removes the folder, does not find such names.
         for name in try scene.scratch.descriptor.names() {
-            try scene.scratch.descriptor.removeTree(FilePath(root: nil, [name]))
+            try scene.scratch.descriptor.removeTree(name)
         }
     }
 

@@ -170,7 +170,8 @@ import Testing
 
     @Test("A super-journal takes the names of journals: two databases change together")
     func superJournal() throws {
-        let (first, second) = (try DatabaseScene(), try DatabaseScene())
+        let first = try DatabaseScene()
+        let second = try DatabaseScene()
         let lease = try DatabaseLease.register(.gcm1, secret: GuardedBytes.copying(second.keyBytes.span))
         let queue = try first.queue(journal: "delete")
         try second.queue(journal: "delete").write { _ = try fill($0, count: 50) }

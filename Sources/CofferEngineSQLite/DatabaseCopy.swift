@@ -1,7 +1,7 @@
 package import CofferBase
 import CofferEngine
 import CSQLite
-import SystemPackage
+package import SystemPackage
 
 /// Copies a database into another format, key or page geometry.
 ///
@@ -10,20 +10,40 @@ import SystemPackage
 package struct DatabaseCopy: ~Copyable {
     private let source: Connection
     private let lease: DatabaseLease?
+    /// The copy that is read in the place of a source which cannot be recovered where it is.
+    private let recovery: RecoveryCopy?
     /// The bytes that the source keeps free at the end of each page.
     package let reserve: Int
 
     /// Opens the database to copy from; without a lease it is a plain one.
     ///
+    /// - Parameters:
+    ///   - path: The database.
+    ///   - lease: Its key.
+    ///   - folder: Where an encrypted database may be copied to when a crash interrupted its last transaction
+    ///     and nobody may take that back where it is; `nil` makes an error of it.
+    /// - Returns: The open database.
     /// - Throws: `absent`, `notAuthentic` and what else opening a database throws.
-    package static func open(_ path: String, _ lease: DatabaseLease?) throws(CofferError) -> DatabaseCopy {
+    package static func open(
+        _ path: FilePath, _ lease: DatabaseLease?, workingIn folder: FilePath? = nil
+    ) throws(CofferError) -> DatabaseCopy {
         let uri = lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
-        let isReadOnly = lease?.entry.format.isReadOnly == true
-        let source = try Connection.open(
-            uri, isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE, lease)
-        try source.run("SELECT count(*) FROM sqlite_schema")
-        return DatabaseCopy(source: source, lease: lease, reserve: try source.reserve(-1))
+        let flags = lease?.format.isReadOnly == true ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let source = try Connection.open(uri, flags, lease)
+        let result = source.status(of: probe)
+        guard result == SQLITE_READONLY_ROLLBACK_CODE, let lease, let folder, let main = source.mainFile
+        else {
+            guard result == SQLITE_OK else { throw source.failure(result) }
+            return DatabaseCopy(
+                source: source, lease: lease, recovery: nil, reserve: try source.reserve(-1))
+        }
+        let recovery = try RecoveryCopy.make(of: CopySource(main), in: folder)
+        let copy = try Connection.open(lease.uri(for: recovery.path), SQLITE_OPEN_READWRITE, lease)
+        try copy.run(probe)
+        return DatabaseCopy(source: copy, lease: lease, recovery: recovery, reserve: try copy.reserve(-1))
     }
+
+    private static let probe = "SELECT count(*) FROM sqlite_schema"
 
     /// Keeps everybody else out until this value goes.
     ///
@@ -38,10 +58,9 @@ package struct DatabaseCopy: ~Copyable {
     /// Writes all of it to a new file, checked and flushed; without a lease, in clear.
     ///
     /// - Throws: `alreadyExists` when there is a file; `noSpace`.
-    package func write(to path: String, _ target: DatabaseLease?) throws(CofferError) {
-        let place = FilePath(path)
-        let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
-        guard let name = place.lastComponent.map({ FilePath($0.string) }) else {
+    package func write(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
+        let folder = try Descriptor.open(path.removingLastComponent(), [.read, .directory])
+        guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
             throw CofferError(.invalidInput, "\(path) names no file.")
         }
         guard try folder.status(of: name) == nil else {
@@ -59,7 +78,7 @@ package struct DatabaseCopy: ~Copyable {
         try folder.sync()
     }
 
-    private func vacuum(to path: String, _ target: DatabaseLease?) throws(CofferError) {
+    private func vacuum(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
         let uri = target?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
         if let target {
             // The geometry of an empty database is pinned for everybody but this statement.
@@ -105,7 +124,7 @@ package struct DatabaseCopy: ~Copyable {
         return connection
     }
 
-    private func failure(_ result: Int32) -> CofferError {
+    func failure(_ result: Int32) -> CofferError {
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
         if result & 0xff == SQLITE_CANTOPEN, unsafe sqlite3_system_errno(handle) == 2 {
             return CofferError(.absent, "There is no such database.")
@@ -113,9 +132,24 @@ package struct DatabaseCopy: ~Copyable {
         return SQLiteFailure.error(result, message, opening: lease)
     }
 
-    func run(_ statement: String) throws(CofferError) {
+    /// Runs a statement; returns SQLite's extended code.
+    func status(of statement: String) -> Int32 {
         let result = unsafe sqlite3_exec(handle, statement, nil, nil, nil)
-        guard result == SQLITE_OK else { throw failure(unsafe sqlite3_extended_errcode(handle)) }
+        return result == SQLITE_OK ? result : unsafe sqlite3_extended_errcode(handle)
+    }
+
+    func run(_ statement: String) throws(CofferError) {
+        let result = status(of: statement)
+        guard result == SQLITE_OK else { throw failure(result) }
+    }
+
+    /// The VFS's file of an encrypted database.
+    var mainFile: MainFile? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard let methods = unsafe ShimVFS.registered?.methods,
+            unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK
+        else { return nil }
+        return unsafe ShimMethods.object(file, methods) as? MainFile
     }
 
     /// The first column of the first row.

@@ -19,6 +19,16 @@ package enum SQLiteFailure {
             return CofferError(.corrupt, "A page of the database is damaged or was changed by somebody.")
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE:
             return CofferError(.locked, "The database's key was taken back: unlock and open it again.")
+        case SQLITE_READONLY_ROLLBACK_CODE:
+            return CofferError(
+                .readOnly,
+                "A crash interrupted the last transaction of the database, and it cannot be written to take "
+                    + "that back: open it for writing once, or convert it, which works on a copy.")
+        case SQLITE_READONLY_GEOMETRY_CODE:
+            return CofferError(
+                .refused,
+                "The pages of a plain database, or of another format, do not fit into this one: convert the "
+                    + "database instead of backing it up.")
         default: break
         }
         switch code & 0xff {
@@ -34,6 +44,7 @@ package enum SQLiteFailure {
         case SQLITE_MISUSE: return CofferError(.locked, "The database is closed: open it again.")
         case SQLITE_NOMEM: return CofferError(.outOfMemory, "No memory for the database.")
         case SQLITE_INTERRUPT: return CofferError(.cancelled, "The statement was interrupted.")
+        case SQLITE_CANTOPEN where lease?.diagnosis == .noMemory: return notADatabase(.noMemory)
         case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database cannot be opened.")
         case SQLITE_IOERR: return CofferError(.inputOutput, "The database cannot be read or written.")
         case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, SQLITE_TOOBIG:
@@ -42,13 +53,41 @@ package enum SQLiteFailure {
         }
     }
 
+    /// Why an opening was refused whose file begins in clear.
+    package static func notEncrypted(_ lease: DatabaseLease) -> CofferError {
+        notADatabase(lease.diagnosis ?? .plain)
+    }
+
     private static func notADatabase(_ diagnosis: OpenDiagnosis?) -> CofferError {
         switch diagnosis {
         case .plain: CofferError(.refused, "The database is not encrypted: convert it first.")
+        case .plaintextHeader:
+            CofferError(
+                .unsupported,
+                "The database begins in clear (SQLCipher's cipher_plaintext_header_size): open it with "
+                    + "DatabaseKey.sqlcipher4(_:salt:plaintextHeader:), or have SQLCipher export it into one "
+                    + "without.")
         case .otherFormat: CofferError(.foreign, "The database is encrypted in another format.")
         case .otherVersion:
             CofferError(.unsupportedVersion, "The database was written by a later release.")
+        case .expensive(let cost):
+            CofferError(
+                .refused,
+                "The database asks for \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes before "
+                    + "anything in it can be checked. If you know who wrote it, allow it: allowingExpensive "
+                    + "in a program, --allow-expensive on the command line.")
+        case .impossibleCost:
+            CofferError(
+                .refused,
+                "What the database's header asks for its passphrase is out of bounds: the header is damaged, "
+                    + "or a later release wrote it.")
+        case .noMemory: CofferError(.outOfMemory, "No memory to derive the database's key: free some.")
         case .damaged: CofferError(.corrupt, "The first page of the database is damaged.")
+        case .emptied:
+            CofferError(
+                .corrupt,
+                "The database is empty, and the journal beside it is of one that was not: put a copy of the "
+                    + "database back, or remove the journal, too.")
         case .wrongKey, nil:
             CofferError(.notAuthentic, "The key does not open the database, or its first page is damaged.")
         }

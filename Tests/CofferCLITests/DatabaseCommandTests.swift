@@ -92,6 +92,58 @@ import Testing
         #expect(try query(path, "SELECT 1", key: Array("0a".utf8)).code == 64)
     }
 
+    /// Runs a query under a passphrase through the shell, which sees the path as `$1`.
+    private func shell(_ line: String, _ path: String) throws -> CommandRun {
+        let script = "coffer() { exec '\(CommandRun.cofferPath)' \"$@\"; }; " + line
+        return try CommandRun.run(
+            "/bin/sh", ["-c", script, "sh", path], descriptors: [3: Array("correct horse".utf8)])
+    }
+
+    private static let options = "--codec gcm1 --passphrase-fd 3 --json"
+
+    @Test("What a foreign database's passphrase costs is bounded; --allow-expensive grants more")
+    func expensivePassphrase() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        let made = try shell(
+            "coffer database query \"$1\" \(Self.options) --create 'CREATE TABLE t (a)'", path)
+        #expect(made.code == 0, "\(made.errorText)")
+        func ask(passes: UInt8, memory: [UInt8]) throws {
+            var bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            bytes.replaceSubrange(10..<16, with: [passes, 1] + memory)
+            try Data(bytes).write(to: URL(filePath: path))
+        }
+        let query = "coffer database query \"$1\" \(Self.options) 'SELECT * FROM t'"
+        try ask(passes: 17, memory: [0, 0, 0x20, 0])
+        let refused = try shell(query, path)
+        #expect(refused.code == 11)
+        #expect(refused.errorText.contains("--allow-expensive"))
+        #expect(try shell(query + " --allow-expensive", path).code == 7)
+        // Granted, but not to be had.
+        try ask(passes: 2, memory: [0, 0x40, 0, 0])
+        if !Sanitizer.isOn {
+            let short = try shell("ulimit -v 2000000; " + query + " --allow-expensive", path)
+            #expect(short.code == 1)
+            #expect(short.text.contains("outOfMemory"), "\(short.text) \(short.errorText)")
+        }
+        try ask(passes: 3, memory: [0, 1, 0, 0])
+        #expect(try shell(query, path).code == 0)
+    }
+
+    @Test("A path that is no UTF-8 is the database of those bytes")
+    func pathOfBytes() throws {
+        let scratch = try ScratchDirectory.make()
+        let place = "cd \"$1\" && coffer database query \"$(printf 'a\\377.db')\" \(Self.options)"
+        let folder = scratch.path(of: ".")
+        #expect(try shell(place + " 'SELECT 1'", folder).code == 3)
+        let made = try shell(place + " --create 'CREATE TABLE t (a); INSERT INTO t VALUES (7)'", folder)
+        #expect(made.code == 0, "\(made.errorText)")
+        let read = try shell("[ -s \"$1/$(printf 'a\\377.db')\" ] && " + place + " 'SELECT a FROM t'", folder)
+        #expect(read.text == "[{\"a\":7}]\n")
+        // Foundation, which removes the folder, does not find such names.
+        #expect(try shell("rm -f \"$1\"/a*", folder).code == 0)
+    }
+
     @Test func formatsAreConverted() throws {
         let scratch = try ScratchDirectory.make()
         let names = ["a.db", "b.db", "c.db", "d.db"].map { scratch.path(of: $0) }

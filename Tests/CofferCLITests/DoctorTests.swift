@@ -31,6 +31,21 @@ struct DoctorTests {
         for name in found.keys { #expect(text.contains(name)) }
     }
 
+    @Test("An SQLite that loses commits by itself is named, with a vault and without")
+    func sqlite() throws {
+        let scratch = try ScratchDirectory.make()
+        let asked = try CommandRun.coffer(
+            "database", "query", scratch.path(of: "x.db"), "--create", "--codec", "gcm1", "--key-hex-fd", "3",
+            "SELECT sqlite_version()", descriptors: [3: Array(String(repeating: "07", count: 32).utf8)])
+        let version = asked.text.split { !$0.isNumber }.compactMap { Int($0) }
+        try #require(version.count == 3, "\(asked.errorText)")
+        let isOld = version.lexicographicallyPrecedes([3, 50, 2])
+        let none = try CommandRun.coffer("doctor", "--json", "--home", scratch.path(of: "none"))
+        for run in [try CommandHome(passcode: nil)("doctor", "--json"), none] {
+            #expect(try checks(run)["sqlite"] == (isOld ? "ok" : nil))
+        }
+    }
+
     @Test("How long guessing takes, measured; nothing without a passcode")
     func guessing() throws {
         let home = try CommandHome(passcode: "246813", "--policy", "digits", "--minimum-length", "6")

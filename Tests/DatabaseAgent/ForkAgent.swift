@@ -5,7 +5,7 @@ import CofferEngineSQLite
 import Foundation
 import SystemPackage
 
-@_silgen_name("fork") private func forked() -> Int32
+@_silgen_name("fork") func forked() -> Int32
 
 /// The mode that seals pages before and after a fork, through the files of one open database.
 struct ForkAgent {

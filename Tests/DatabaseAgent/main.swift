@@ -31,6 +31,8 @@ do {
     case "create": try agent.create()
     case "rows": try agent.rows()
     case "fork": try ForkAgent(agent).run()
+    case "temporary": try TemporaryAgent.run(agent, isEncrypted: true)
+    case "temporary-plain": try TemporaryAgent.run(agent, isEncrypted: false)
     case "hot": try agent.leaveHot(rows: number)
     default: throw CofferError(.invalidInput, "no such mode")
     }

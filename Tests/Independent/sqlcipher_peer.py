@@ -7,6 +7,7 @@ Usage: sqlcipher_peer.py MODE PATH KEY-HEX [JOURNAL]
   read        prints the integrity, what does not authenticate, and the rows of t
   hot         leaves work that is not in the database file, prints `ready`, waits to be killed
   passphrase  as make, with KEY-HEX as a passphrase
+A mode with `-header` behind it: with a plaintext header of 32 bytes and a salt of zeros.
 """
 
 import sys
@@ -31,6 +32,10 @@ def fill(connection, count):
 def main():
     mode, path, key = sys.argv[1:4]
     connection = connect(path, key, mode != "passphrase")
+    if mode.endswith("-header"):
+        mode = mode.removesuffix("-header")
+        connection.execute("PRAGMA cipher_plaintext_header_size = 32")
+        connection.execute("PRAGMA cipher_salt = \"x'%s'\"" % ("00" * 16))
     if mode == "version":
         print(connection.execute("PRAGMA cipher_version").fetchone()[0])
     elif mode in ("make", "passphrase"):

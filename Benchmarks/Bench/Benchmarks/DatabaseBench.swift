@@ -85,12 +85,12 @@ struct BenchDatabase {
             try db.execute(sql: "PRAGMA journal_mode = WAL")
             try db.execute(sql: "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -2000")
         }
-        if let format {
-            let key = try DatabaseKey.raw(SecretBytes.copying(key.span), format: format)
-            return BenchDatabase(
-                queue: try EncryptedDatabase.queue(at: path, key: key, configuration: configuration))
-        }
         do {
+            if let format {
+                let key = try DatabaseKey.raw(SecretBytes.copying(key.span), format: format)
+                return BenchDatabase(
+                    queue: try EncryptedDatabase.queue(at: path, key: key, configuration: configuration))
+            }
             return BenchDatabase(queue: try DatabaseQueue(path: path.string, configuration: configuration))
         } catch {
             throw EncryptedDatabase.failure(error)

@@ -17,7 +17,7 @@ public struct Protection: Sendable, Equatable {
     /// Why, and what to do about it.
     public let message: String
 
-    init(_ name: String, _ status: Status, _ message: String) {
+    package init(_ name: String, _ status: Status, _ message: String) {
         self.name = name
         self.status = status
         self.message = message

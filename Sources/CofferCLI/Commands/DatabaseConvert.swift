@@ -1,7 +1,7 @@
 import ArgumentParser
 import CofferBase
 import CofferDatabase
-import SystemPackage
+import CofferEngine
 
 /// `coffer database convert`
 struct DatabaseConvert: ParsableCommand {

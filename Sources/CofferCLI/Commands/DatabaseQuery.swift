@@ -3,7 +3,6 @@ import CofferBase
 public import CofferDatabase
 import CofferEngine
 import GRDB
-import SystemPackage
 
 /// `coffer database query`
 struct DatabaseQuery: ParsableCommand {
@@ -63,8 +62,8 @@ struct DatabaseQuery: ParsableCommand {
                 "The statements must have one plain ? for each --bind-fd, and no named or numbered ones. "
                     + "Nothing was run.")
         }
-        let queue = try EncryptedDatabase.queue(at: path, key: key)
         do {
+            let queue = try EncryptedDatabase.queue(at: path, key: key)
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in
                 let statements = try db.allStatements(sql: sql, arguments: arguments)
@@ -92,7 +91,7 @@ struct DatabaseQuery: ParsableCommand {
         switch (sql, sqlFile) {
         case ("-", nil), (nil, "-"): source = try .standardInput()
         case (let sql?, nil): return sql
-        case (nil, let file?): source = try .open(FilePath(file), .read)
+        case (nil, let file?): source = try .open(ProgramArguments.path(file), .read)
         default: throw CofferError(.invalidInput, "Give the statements, or --sql-file, and not both.")
         }
         return try Self.text(of: SecretInput.all(from: source, limit: Self.longest), "The statements are")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferDatabase
 
 /// `coffer doctor`
 struct DoctorCommand: AsyncParsableCommand {
@@ -94,11 +95,11 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             guard Self.spared.contains(error.code) else { throw error }
             Output.message("coffer: \(error.message)")
-            return Report(checks: Session.hostProtections())
+            return Report(checks: Session.hostProtections() + LinkedSQLite.protections())
         }
         let sources = try await session.lockSources()
         return Report(
-            checks: try await session.protections(), sources: sources,
+            checks: try await session.protections() + LinkedSQLite.protections(), sources: sources,
             classes: try await session.guarantees(heard: sources),
             strength: try await session.passcodeStrength())
     }

@@ -18,6 +18,13 @@ struct DatabaseKeyOptions: ParsableArguments {
             valueName: "n"))
     var passphraseFd: Int32?
 
+    @Flag(
+        help: """
+            Take a gcm1 database whose passphrase costs more than 1 GiB of memory or 16 passes, up to 4 GiB \
+            and 64.
+            """)
+    var allowExpensive = false
+
     /// The same secret for two formats.
     struct Pair: ~Copyable {
         let first: DatabaseKey
@@ -25,16 +32,12 @@ struct DatabaseKeyOptions: ParsableArguments {
     }
 
     func key(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
-        let secret = try secret()
-        return try Self.key(secret, isPassphrase: passphraseFd != nil, format)
+        try key(secret(), format)
     }
 
     func keys(_ first: DatabaseFormat, _ second: DatabaseFormat) throws(CofferError) -> Pair {
         let secret = try secret()
-        let isPassphrase = passphraseFd != nil
-        return Pair(
-            first: try Self.key(secret, isPassphrase: isPassphrase, first),
-            second: try Self.key(secret, isPassphrase: isPassphrase, second))
+        return Pair(first: try key(secret, first), second: try key(secret, second))
     }
 
     static func rawKey(on number: Int32, _ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
@@ -49,7 +52,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         guard let folder = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]) else {
             return false
         }
-        return (try? folder.status(of: FilePath(name.string))) != nil
+        return (try? folder.status(of: FilePath(root: nil, [name]))) != nil
     }
 
     private func secret() throws(CofferError) -> GuardedBytes {
@@ -63,11 +66,12 @@ struct DatabaseKeyOptions: ParsableArguments {
         }
     }
 
-    private static func key(
-        _ secret: borrowing GuardedBytes, isPassphrase: Bool, _ format: DatabaseFormat
+    private func key(
+        _ secret: borrowing GuardedBytes, _ format: DatabaseFormat
     ) throws(CofferError) -> DatabaseKey {
         let copy = SecretBytes(try GuardedBytes.copying(secret.span))
-        return isPassphrase
-            ? try .passphrase(copy, format: format) : try .raw(copy, format: format)
+        return passphraseFd != nil
+            ? try .passphrase(copy, format: format, allowingExpensive: allowExpensive)
+            : try .raw(copy, format: format)
     }
 }

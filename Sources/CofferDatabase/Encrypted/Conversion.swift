@@ -16,8 +16,19 @@ extension EncryptedDatabase {
     public static func convert(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
     ) throws(CofferError) {
-        let copy = try DatabaseCopy.open(absolutePath(source), key.lease())
-        try write(copy, to: absolutePath(target), newKey)
+        let place = try absolutePath(target)
+        let copy = try open(source, key, for: place)
+        try write(copy, to: place, newKey)
+    }
+
+    /// Opens a database to copy it. What a crash interrupted is taken back in it, or in a copy beside the
+    /// target where the source cannot be written.
+    private static func open(
+        _ source: FilePath, _ key: borrowing DatabaseKey, for target: FilePath
+    ) throws(CofferError) -> DatabaseCopy {
+        try DatabaseCopy.open(
+            absolutePath(source), key.lease(recovers: true),
+            workingIn: target.removingLastComponent())
     }
 
     /// Writes a plain database to a new, encrypted file.
@@ -44,8 +55,9 @@ extension EncryptedDatabase {
     public static func exportPlain(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
     ) throws(CofferError) {
-        let copy = try DatabaseCopy.open(absolutePath(source), key.lease())
-        try copy.write(to: absolutePath(target), nil)
+        let place = try absolutePath(target)
+        let copy = try open(source, key, for: place)
+        try copy.write(to: place, nil)
     }
 
     /// Encrypts a database anew under another key, in its place.
@@ -60,26 +72,34 @@ extension EncryptedDatabase {
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {
-        let place = FilePath(try absolutePath(path))
+        let place = try absolutePath(path)
         guard let name = place.lastComponent else {
             throw CofferError(.invalidInput, "\(path) names no file.")
         }
         let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
-        let unfinished = FilePath(name.string + unfinishedSuffix)
-        let copy = try DatabaseCopy.open(place.string, key.lease())
+        let unfinished = try suffixed(name)
+        let copy = try DatabaseCopy.open(place, key.lease())
         try copy.excludeOthers()
         // What a crash left is under a key that nobody kept.
         try folder.removeTree(unfinished)
-        try write(copy, to: place.removingLastComponent().pushing(unfinished).string, newKey)
-        try folder.rename(unfinished, to: FilePath(name.string))
+        try write(copy, to: place.removingLastComponent().pushing(unfinished), newKey)
+        try folder.rename(unfinished, to: FilePath(root: nil, [name]))
         try folder.sync()
     }
 
     /// What the name of a database that is being encrypted anew ends in.
     static let unfinishedSuffix = "-rekey"
 
+    /// The name of the file that takes the place of `name` when it is complete.
+    private static func suffixed(_ name: FilePath.Component) throws(CofferError) -> FilePath {
+        guard let path = FileNameBytes.path(FileNameBytes.of(name) + Array(unfinishedSuffix.utf8)) else {
+            throw CofferError(.invalidInput, "The name of the database cannot be extended.")
+        }
+        return path
+    }
+
     private static func write(
-        _ copy: borrowing DatabaseCopy, to path: String, _ key: borrowing DatabaseKey
+        _ copy: borrowing DatabaseCopy, to path: FilePath, _ key: borrowing DatabaseKey
     ) throws(CofferError) {
         guard !key.format.codec.isReadOnly else {
             throw CofferError(.refused, "The format \(key.format.rawValue) is to read only.")

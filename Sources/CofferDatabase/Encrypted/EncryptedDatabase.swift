@@ -12,13 +12,18 @@ public import SystemPackage
 /// ```
 ///
 /// What comes back is GRDB's own queue or pool, and everything of GRDB works on it: migrations, full-text
-/// search, observation, backup. The database, its journal or WAL and the nameless files that SQLite sorts in
+/// search, observation, `vacuum(into:)`, whose copy has the same key, backup; <doc:CopiesOfADatabase> has the
+/// details. The database, its journal or WAL and the nameless files that SQLite sorts in
 /// are encrypted; the shared memory beside a WAL holds page numbers only. Every page is authenticated for its
 /// place in its database. Not detected: an old version of a page, or of the whole file, put back in the place
 /// of a newer one.
 ///
 /// Statements that would lead out of the encryption are denied: attaching a database that is not encrypted,
-/// and extensions. <doc:WhatDiffersFromGRDB> has the rest.
+/// and extensions. `PRAGMA auto_vacuum` works on a new database, in `prepareDatabase` or before the first
+/// table; `PRAGMA page_size` and `PRAGMA mmap_size` change nothing. <doc:WhatDiffersFromGRDB> has the rest.
+///
+/// GRDB's `path` of the queue or pool is SQLite's URI, with a token that stands for the key in this process:
+/// ask ``path(of:)`` for the file.
 public enum EncryptedDatabase {
     /// Opens a database, or makes it, for one connection.
     ///
@@ -27,12 +32,15 @@ public enum EncryptedDatabase {
     ///   - key: Its key.
     ///   - configuration: GRDB's configuration; what it prepares runs before the connection is guarded.
     /// - Returns: GRDB's queue.
-    /// - Throws: `notAuthentic` for a wrong key; `refused` for a plain database; `foreign` for another
-    ///   format; `corrupt` when the first page is damaged; `absent`, when it is to be read only and is not
-    ///   there; what the system refuses.
+    /// - Throws: ``CofferBase/CofferError``: `notAuthentic` for a wrong key; `refused` for a plain database;
+    ///   `foreign` for another format; `corrupt` when the first page is damaged, or a WAL or a journal beside
+    ///   it does not fit; `readOnly` when a crash interrupted its last transaction and it is to be read only;
+    ///   `absent`, when it is to be read only and is not there; `unsupported` for SQLCipher's plaintext
+    ///   header; `invalidInput` for an empty path and `:memory:`; what the system refuses. An error of the
+    ///   program's own, thrown in what the configuration prepares, comes back as it is.
     public static func queue(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
-    ) throws(CofferError) -> DatabaseQueue {
+    ) throws -> DatabaseQueue {
         try queue(at: path, lease: key.lease(), configuration: configuration)
     }
 
@@ -46,13 +54,13 @@ public enum EncryptedDatabase {
     /// - Throws: As ``queue(at:key:configuration:)``.
     public static func pool(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
-    ) throws(CofferError) -> DatabasePool {
+    ) throws -> DatabasePool {
         try pool(at: path, lease: key.lease(), configuration: configuration)
     }
 
     static func queue(
         at path: FilePath, lease: DatabaseLease, configuration: Configuration
-    ) throws(CofferError) -> DatabaseQueue {
+    ) throws -> DatabaseQueue {
         try opening(path, lease) {
             try DatabaseQueue(path: $0, configuration: guarded(configuration, lease))
         }
@@ -60,7 +68,7 @@ public enum EncryptedDatabase {
 
     static func pool(
         at path: FilePath, lease: DatabaseLease, configuration: Configuration
-    ) throws(CofferError) -> DatabasePool {
+    ) throws -> DatabasePool {
         try opening(path, lease) {
             try DatabasePool(path: $0, configuration: guarded(configuration, lease))
         }
@@ -68,27 +76,39 @@ public enum EncryptedDatabase {
 
     private static func opening<Result>(
         _ path: FilePath, _ lease: DatabaseLease, _ body: (String) throws -> Result
-    ) throws(CofferError) -> Result {
+    ) throws -> Result {
         let absolute = try absolutePath(path)
         do {
             return try body(lease.uri(for: absolute))
-        } catch {
+        } catch let error as DatabaseError {
             throw failure(error, opening: lease, at: absolute)
         }
     }
 
+    /// The file of an encrypted database.
+    ///
+    /// GRDB's own `path` is the URI by which SQLite opens the file through the VFS that encrypts.
+    ///
+    /// - Parameter reader: A queue, a pool or a snapshot.
+    /// - Returns: The path from the root; for a database that is not encrypted, what GRDB says.
+    public static func path(of reader: any DatabaseReader) -> FilePath {
+        let text = reader.path
+        guard case .uri(let uri) = DatabaseURI.read(Array(text.utf8)) else { return FilePath(text) }
+        return FileNameBytes.path(uri.path) ?? FilePath(text)
+    }
+
     /// The path from the root: SQLite's URIs take no other.
-    static func absolutePath(_ path: FilePath) throws(CofferError) -> String {
+    static func absolutePath(_ path: FilePath) throws(CofferError) -> FilePath {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
-        guard path.string != ":memory:" else {
+        guard path != ":memory:" else {
             throw CofferError(
                 .invalidInput, "A database in memory is not encrypted: open GRDB's own DatabaseQueue().")
         }
-        guard !path.isAbsolute else { return path.string }
+        guard !path.isAbsolute else { return path }
         guard let folder = Environment.workingDirectory else {
             throw CofferError(.inputOutput, "The working directory cannot be told: give an absolute path.")
         }
-        return FilePath(folder).pushing(path).string
+        return folder.pushing(path)
     }
 
     /// What every connection goes through before it is used: proof that it is encrypted, pages that are
@@ -103,7 +123,7 @@ public enum EncryptedDatabase {
                 if format == nil {
                     throw CofferError(.internalFailure, "SQLite did not open the database encrypted.")
                 }
-                throw CofferError(.refused, "The database is not encrypted: convert it first.")
+                throw SQLiteFailure.notEncrypted(lease)
             }
             try db.execute(sql: "PRAGMA secure_delete = ON")
             try db.execute(sql: "PRAGMA \(DatabaseLease.guardPragma)")
@@ -137,12 +157,13 @@ public enum EncryptedDatabase {
     /// - Returns: The error, the same when it was one of this package.
     public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
 
-    static func failure(_ error: any Error, opening lease: DatabaseLease?, at path: String?) -> CofferError {
+    static func failure(_ error: any Error, opening lease: DatabaseLease?, at path: FilePath?) -> CofferError
+    {
         if let error = error as? CofferError { return error }
         guard let error = error as? DatabaseError else {
             return CofferError(.inputOutput, "The database cannot be used: \(error).")
         }
-        if error.resultCode == .SQLITE_CANTOPEN, let path, isAbsent(FilePath(path)) {
+        if error.resultCode == .SQLITE_CANTOPEN, let path, isAbsent(path) {
             return CofferError(.absent, "There is no database at \(path).")
         }
         return SQLiteFailure.error(
@@ -153,6 +174,6 @@ public enum EncryptedDatabase {
         guard let name = path.lastComponent,
             let folder = try? Descriptor.open(path.removingLastComponent(), [.read, .directory])
         else { return true }
-        return (try? folder.status(of: FilePath(name.string))) == nil
+        return (try? folder.status(of: FilePath(root: nil, [name]))) == nil
     }
 }

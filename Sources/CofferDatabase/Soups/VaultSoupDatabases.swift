@@ -36,7 +36,12 @@ public struct VaultSoupDatabases: SoupDatabases {
         var configuration = files.keepingSession(Configuration())
         configuration.busyMode = .timeout(Self.busyDeadline)
         let pool = try await BlockingWork.run { [configuration] _ throws(CofferError) in
-            try EncryptedDatabase.pool(at: lent.path, lease: lent.lease, configuration: configuration)
+            do {
+                return try EncryptedDatabase.pool(
+                    at: lent.path, lease: lent.lease, configuration: configuration)
+            } catch {
+                throw EncryptedDatabase.failure(error)
+            }
         }
         files.retire(pool, of: lent, unless: nil)
         await files.noteCreation(of: lent)

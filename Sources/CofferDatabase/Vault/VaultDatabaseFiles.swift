@@ -165,7 +165,7 @@ final class VaultDatabaseFiles: Sendable {
             version = info.version
             let digits = info.attributes[identityAttribute].map { $0.utf8.compactMap(\.hexDigit) } ?? []
             let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-            salt = bytes.count == 16 ? Array(bytes[10...]) : nil
+            salt = DatabaseLease.salt(ofIdentity: bytes)
         }
     }
 

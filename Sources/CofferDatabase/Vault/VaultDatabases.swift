@@ -35,7 +35,7 @@ public actor VaultDatabases {
     private let files: VaultDatabaseFiles
     private var open: [String: Open] = [:]
     /// The openings that go on.
-    private var openings: [String: Task<Result<Open, CofferError>, Never>] = [:]
+    private var openings: [String: Task<Result<Open, any Error>, Never>] = [:]
 
     private init(_ session: Session) { files = VaultDatabaseFiles(session) }
 
@@ -62,14 +62,15 @@ public actor VaultDatabases {
     ///   - protection: When a new one can be opened; one that is there keeps its class.
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's pool.
-    /// - Throws: `locked`, `wiped`; `refused` for a class that needs a passcode where none is set; `conflict`
-    ///   when it is open as a queue; `corrupt` when its key is missing.
+    /// - Throws: ``CofferBase/CofferError``: `locked`, `wiped`; `refused` for a class that needs a passcode
+    ///   where none is set; `conflict` when it is open as a queue; `corrupt` when its key is missing. An error
+    ///   of the program's own, thrown in what the configuration prepares, comes back as it is.
     public func pool(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
-    ) async throws(CofferError) -> DatabasePool {
+    ) async throws -> DatabasePool {
         let kept = files.keepingSession(configuration)
-        let writer = try await writer(name, protection) { (lent) throws(CofferError) in
+        let writer = try await writer(name, protection) { (lent) in
             try EncryptedDatabase.pool(at: lent.path, lease: lent.lease, configuration: kept)
         }
         return try Self.expect(writer)
@@ -86,9 +87,9 @@ public actor VaultDatabases {
     public func queue(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
-    ) async throws(CofferError) -> DatabaseQueue {
+    ) async throws -> DatabaseQueue {
         let kept = files.keepingSession(configuration)
-        let writer = try await writer(name, protection) { (lent) throws(CofferError) in
+        let writer = try await writer(name, protection) { (lent) in
             try EncryptedDatabase.queue(at: lent.path, lease: lent.lease, configuration: kept)
         }
         return try Self.expect(writer)
@@ -105,8 +106,8 @@ public actor VaultDatabases {
 
     private func writer(
         _ name: String, _ protection: ProtectionClass,
-        _ make: @escaping @Sendable (VaultDatabaseFiles.Lent) throws(CofferError) -> any DatabaseWriter
-    ) async throws(CofferError) -> any DatabaseWriter {
+        _ make: @escaping @Sendable (VaultDatabaseFiles.Lent) throws -> any DatabaseWriter
+    ) async throws -> any DatabaseWriter {
         let name = try SoupStoreName(name, .user).name
         while let open = open[name] {
             guard open.lease.isRevoked else { return open.writer }
@@ -120,12 +121,15 @@ public actor VaultDatabases {
 
     private func opened(
         _ name: String, _ protection: ProtectionClass,
-        _ make: @escaping @Sendable (VaultDatabaseFiles.Lent) throws(CofferError) -> any DatabaseWriter
-    ) async -> Result<Open, CofferError> {
+        _ make: @escaping @Sendable (VaultDatabaseFiles.Lent) throws -> any DatabaseWriter
+    ) async -> Result<Open, any Error> {
         defer { openings[name] = nil }
-        do throws(CofferError) {
+        do {
             let lent = try await files.lend(Self.scope, name, class: protection)
-            let writer = try await BlockingWork.run { _ throws(CofferError) in try make(lent) }
+            let result = try await BlockingWork.run { _ throws(CofferError) in
+                Result { try make(lent) }
+            }
+            let writer = try result.get()
             files.retire(writer, of: lent, unless: self)
             await files.noteCreation(of: lent)
             let made = Open(writer: writer, lent: lent)

@@ -18,10 +18,10 @@ package enum Environment {
     }
 
     /// The absolute path of the working directory; `nil` when it was removed or is too long.
-    package static var workingDirectory: String? {
+    package static var workingDirectory: FilePath? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         guard unsafe getcwd(&buffer, buffer.count) != nil else { return nil }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return FileNameBytes.path(buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) })
     }
 
     /// The number of processors that may be used now.

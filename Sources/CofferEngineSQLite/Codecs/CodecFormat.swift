@@ -23,5 +23,10 @@ package enum CodecFormat: String, Sendable, CaseIterable {
     var macSize: Int { self == .sqlcipher3 ? 20 : 64 }
 
     /// The salt's size: what of page 1's clear bytes is random.
-    package var saltSize: Int { self == .gcm1 ? 6 : 16 }
+    package static let saltSize = 16
+
+    /// Whether a salt can be one of a database's: `gcm1` has had smaller ones.
+    package func takesSalt(_ salt: [UInt8]) -> Bool {
+        salt.count == Self.saltSize || self == .gcm1 && salt.count == GCMHeader.firstSaltSize
+    }
 }

@@ -8,8 +8,6 @@ import CofferEngine
 /// write, so that a forked process or a copy of the machine has others. The associated data is the page
 /// number, the database's identity, the version and, on page 1, the clear bytes.
 final class GCMCodec: PageCodec {
-    static let magic = Array("COFFERG1".utf8)
-    static let version: UInt8 = 1
     /// The nonce and the tag.
     static let leastReserve = 48
 
@@ -25,7 +23,7 @@ final class GCMCodec: PageCodec {
     private var ownWrites: UInt32 = 0
     private var cache: [(low: UInt64, high: UInt32, cipher: EpochCipher)] = []
     private var oldest = 0
-    /// The page number, the identity (16), the version, the clear bytes (16).
+    /// The page number, the database's ID (16), the version, the clear bytes.
     private let associated: Scratch
 
     init?(pageSize: Int, reserve: Int, keys: DerivedKeys) {
@@ -33,9 +31,9 @@ final class GCMCodec: PageCodec {
             let seal = JournalSeal(keys: keys)
         else { return nil }
         self.derivation = derivation
-        associated = Scratch(count: 4 + 16 + 1 + Self.clearSize)
+        associated = Scratch(count: 4 + 16 + 1 + keys.identity.count)
         associated.region.copy(keys.databaseID, at: 4)
-        associated.region[20] = Self.version
+        associated.region[20] = keys.identity[8]
         associated.region.copy(keys.identity, at: 21)
         super.init(pageSize: pageSize, reserve: reserve, identity: keys.identity, journalSeal: seal)
         cache.reserveCapacity(Self.cacheSize)
@@ -43,12 +41,15 @@ final class GCMCodec: PageCodec {
 
     private func associatedData(_ number: UInt32) -> Region {
         associated.region.setBigEndian32(number, at: 0)
-        return associated.region.part(0, number == 1 ? 21 + Self.clearSize : 21)
+        return associated.region.part(0, number == 1 ? 21 + identity.count : 21)
     }
+
+    /// Seals are older than the second version of the header.
+    override var sealsEveryJournal: Bool { identity[8] > 1 }
 
     override func opened(_ page: Region, from first: Int, number: UInt32) -> Bool {
         let tail = page.part(pageSize - reserve, reserve)
-        guard number != 1 || page.part(0, Self.clearSize).equals(identity),
+        guard number != 1 || page.part(0, identity.count).equals(identity),
             tail.part(Self.nonceSize + Self.tagSize, reserve - Self.nonceSize - Self.tagSize).isZero,
             let cipher = cipher(for: tail.part(0, Self.prefixSize))
         else { return false }

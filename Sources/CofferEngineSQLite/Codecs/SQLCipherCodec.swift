@@ -11,7 +11,7 @@ final class SQLCipherCodec: PageCodec {
     /// The page number, then a computed tag.
     private let work = Scratch(count: 4 + 64)
 
-    init?(_ format: CodecFormat, pageSize: Int, keys: DerivedKeys) {
+    init?(_ format: CodecFormat, pageSize: Int, keys: DerivedKeys, plaintextHeader: Int) {
         let digest = format == .sqlcipher3 ? "SHA1" : "SHA512"
         guard let encryption = keys.withEncryptionKey({ BlockCipher(.cbcEncryption, key: $0) }),
             let decryption = keys.withEncryptionKey({ BlockCipher(.cbcDecryption, key: $0) }),
@@ -23,7 +23,8 @@ final class SQLCipherCodec: PageCodec {
         self.mac = mac
         macSize = format.macSize
         super.init(
-            pageSize: pageSize, reserve: format.reserve, identity: keys.identity, journalSeal: seal)
+            pageSize: pageSize, reserve: format.reserve, identity: keys.identity,
+            plaintextHeader: plaintextHeader, journalSeal: seal)
     }
 
     private var tailOffset: Int { pageSize - reserve }

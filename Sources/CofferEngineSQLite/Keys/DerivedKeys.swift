@@ -44,8 +44,7 @@ final class DerivedKeys: Sendable {
     private static func derivedForGCM(
         _ key: consuming GuardedBytes, identity: [UInt8]
     ) throws(CofferError) -> DerivedKeys {
-        // The reserve, byte 9, is no part of what the keys depend on: page 1's associated data covers it.
-        let context = Array(identity[10...])
+        guard let context = GCMHeader(identity)?.context else { throw noHeader }
         let authentication = try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
             try expand(
                 key.span, info: Array("coffer/database-authentication/v1".utf8) + context, into: &span)
@@ -59,6 +58,8 @@ final class DerivedKeys: Sendable {
         return DerivedKeys(
             identity: identity, encryption: pages, authentication: authentication, databaseID: databaseID)
     }
+
+    private static let noHeader = CofferError(.internalFailure, "The database has no header of this format.")
 
     /// The key of ``JournalSeal``.
     func journalKey() throws(CofferError) -> GuardedBytes {
@@ -99,11 +100,11 @@ final class DerivedKeys: Sendable {
         var span = key.mutableSpan
         switch format {
         case .gcm1:
-            // The reserve, byte 9, may differ between files under one passphrase.
-            let sixteen = [0] + salt[..<9] + salt[10...]
+            guard let header = GCMHeader(salt) else { throw noHeader }
+            let cost = header.cost ?? GCMHeader.firstCost
             try Argon2idBinding.derive(
-                secret: passphrase, salt: sixteen.span, passes: 3,
-                memoryBytes: 64 << 20, into: &span)
+                secret: passphrase, salt: header.derivationSalt.span, passes: cost.passes,
+                memoryBytes: cost.memoryKiB << 10, into: &span)
         case .sqlcipher4:
             try PBKDF2Binding.derive(
                 secret: passphrase, salt: salt.span, rounds: 256_000, digest: .sha512, into: &span)

@@ -7,8 +7,13 @@ final class KeyEntry: Sendable {
     let format: CodecFormat
     let pageSize: Int
     let trace: ShapeTrace?
-    private let isPassphrase: Bool
+    /// Whether what is opened with it is never written.
+    let isReadOnly: Bool
+    /// What a passphrase costs; `nil` for a key.
+    private let costs: DerivationCosts?
     private let fixedSalt: [UInt8]?
+    /// The size of SQLCipher's plaintext header; 0 without.
+    let plaintextHeader: Int
     private let revoked = Atomic(false)
 
     private struct State: ~Copyable {
@@ -19,6 +24,8 @@ final class KeyEntry: Sendable {
         /// What `VACUUM INTO` opens must not have its geometry pinned.
         var isUnpinned = false
         var reserve: Int
+        /// Whether memory was short when keys were to be derived last.
+        var lacksMemory = false
 
         /// The keys; `nil` when the secret was taken back.
         func derive(
@@ -36,14 +43,16 @@ final class KeyEntry: Sendable {
     private let state: Mutex<State>
 
     init(
-        format: CodecFormat, secret: consuming GuardedBytes, isPassphrase: Bool, salt: [UInt8]?, reserve: Int,
-        pageSize: Int, trace: ShapeTrace?
+        format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts?, salt: [UInt8]?,
+        reserve: Int, pageSize: Int, plaintextHeader: Int, isReadOnly: Bool, trace: ShapeTrace?
     ) {
         self.format = format
-        self.isPassphrase = isPassphrase
+        self.isReadOnly = isReadOnly
+        self.costs = costs
         self.pageSize = pageSize
         self.trace = trace
         fixedSalt = salt
+        self.plaintextHeader = plaintextHeader
         state = Mutex(State(secret: secret, reserve: reserve))
     }
 
@@ -74,15 +83,12 @@ final class KeyEntry: Sendable {
     /// The clear bytes of a database that has no page yet, the same for every connection of this process.
     private func newIdentity(_ state: inout State) throws(CofferError) -> [UInt8] {
         if let identity = state.newIdentity { return identity }
-        let salt = if let fixedSalt { fixedSalt } else { try SecureRandom.bytes(format.saltSize) }
-        let identity = Self.identity(format, salt: salt, reserve: state.reserve)
+        let salt = if let fixedSalt { fixedSalt } else { try SecureRandom.bytes(CodecFormat.saltSize) }
+        let identity =
+            format == .gcm1
+            ? GCMHeader(reserve: state.reserve, cost: costs?.own, salt: salt).bytes : salt
         state.newIdentity = identity
         return identity
-    }
-
-    static func identity(_ format: CodecFormat, salt: [UInt8], reserve: Int) -> [UInt8] {
-        guard format == .gcm1 else { return salt }
-        return GCMCodec.magic + [GCMCodec.version, UInt8(truncatingIfNeeded: reserve)] + salt
     }
 
     /// A codec for the database whose first bytes on the disk are `first`; `nil` there for one without pages
@@ -91,17 +97,21 @@ final class KeyEntry: Sendable {
         guard !isRevoked else { return nil }
         return state.withLock { state -> PageCodec? in
             do throws(CofferError) {
+                state.lacksMemory = false
                 var identity = try newIdentity(&state)
                 if let first, let found = usable(first, identity) { identity = found }
                 if state.keys?.identity != identity {
-                    let keys = try state.derive(format, isPassphrase: isPassphrase, identity: identity)
+                    let keys = try state.derive(format, isPassphrase: costs != nil, identity: identity)
                     state.keys = keys
                 }
                 guard let keys = state.keys else { return nil }
                 return format == .gcm1
                     ? GCMCodec(pageSize: pageSize, reserve: Int(identity[9]), keys: keys)
-                    : SQLCipherCodec(format, pageSize: pageSize, keys: keys)
+                    : SQLCipherCodec(
+                        format, pageSize: pageSize, keys: keys, plaintextHeader: plaintextHeader)
             } catch {
+                state.lacksMemory = error.code == .outOfMemory
+                if state.lacksMemory { state.diagnosis = .noMemory }
                 return nil
             }
         }
@@ -109,34 +119,56 @@ final class KeyEntry: Sendable {
 
     /// The clear bytes on the disk, if they can be those of this key's database.
     private func usable(_ first: [UInt8], _ own: [UInt8]) -> [UInt8]? {
-        guard first.count == PageCodec.clearSize, first != PageCodec.plainMagic else { return nil }
-        guard format == .gcm1 else { return fixedSalt == nil ? first : nil }
-        guard first[..<8] == GCMCodec.magic[...], first[8] == GCMCodec.version,
-            first[9] >= GCMCodec.leastReserve, fixedSalt.map({ Array(first[10...]) == $0 }) ?? true
+        guard first.count >= CodecFormat.saltSize, !first.starts(with: PageCodec.plainMagic) else {
+            return nil
+        }
+        guard format == .gcm1 else {
+            return fixedSalt == nil ? Array(first[..<CodecFormat.saltSize]) : nil
+        }
+        guard let header = GCMHeader(first), header.reserve >= GCMCodec.leastReserve,
+            fixedSalt.map({ header.salt == $0 }) ?? true, refusal(header) == nil,
+            header.version == 1 || (header.cost != nil) == (costs != nil)
         else { return nil }
-        return first
+        return header.bytes
+    }
+
+    /// Why nothing is derived for a database with this header; `nil` when nothing is against it.
+    private func refusal(_ header: GCMHeader) -> OpenDiagnosis? {
+        guard let cost = header.cost, let costs else { return nil }
+        return costs.refusal(cost, lanes: header.lanes)
     }
 
     /// What the first bytes of a file say of it when its first page cannot be opened.
     func diagnose(first: [UInt8], opensAnother: Bool) -> OpenDiagnosis {
-        if first == PageCodec.plainMagic { return .plain }
-        let isGCM = first[..<8] == GCMCodec.magic[...]
-        if isGCM, first[8] != GCMCodec.version { return .otherVersion }
+        let isGCM = GCMHeader.isGCM(first)
+        if isGCM, !GCMHeader.versions.contains(first[8]) { return .otherVersion }
         if isGCM != (format == .gcm1) { return .otherFormat }
+        if let reason = GCMHeader(first).flatMap({ refusal($0) }) { return reason }
+        if state.withLock({ $0.lacksMemory }) { return .noMemory }
         return opensAnother ? .damaged : .wrongKey
     }
 }
 
 /// Why a database's first page could not be opened.
-package enum OpenDiagnosis: Sendable {
+package enum OpenDiagnosis: Sendable, Equatable {
     /// It is not encrypted at all.
     case plain
+    /// SQLCipher left the beginning of its first page in clear.
+    case plaintextHeader
     /// It is in another format.
     case otherFormat
     /// It is in a later version of the format.
     case otherVersion
+    /// Its passphrase costs more than a file is granted.
+    case expensive(DerivationCost)
+    /// What its passphrase costs is out of bounds.
+    case impossibleCost
+    /// There was no memory to derive its key.
+    case noMemory
     /// Another page opens under the key: the first is damaged.
     case damaged
+    /// Nothing is left of it but a journal.
+    case emptied
     /// The key is not the database's, or there is no other page to tell.
     case wrongKey
 }

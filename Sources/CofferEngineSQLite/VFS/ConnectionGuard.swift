@@ -11,6 +11,8 @@ import CSQLite
     private var previous: Previous?
     /// Once a statement was compiled that attaches by a bound name.
     private var watch: AttachWatch?
+    /// The file of the connection's own database.
+    weak var main: MainFile?
 
     typealias Function =
         @convention(c) (
@@ -67,10 +69,33 @@ import CSQLite
         return unsafe function(previous.argument, action, first, second, third, fourth)
     }
 
+    /// Whether a database of this name may be attached. That of a `VACUUM INTO` gets the connection's key.
+    private func allows(_ name: [UInt8]) -> Bool {
+        guard AttachRule.allows(name) else { return false }
+        let path: [UInt8]
+        switch DatabaseURI.read(name) {
+        case .path: path = name
+        case .uri(let uri): path = uri.path
+        case .refused: return false
+        }
+        if !path.isEmpty, let main, let connection = unsafe handle?.pointee,
+            unsafe VacuumTarget.isVacuuming(connection), let full = ShimVFS.fullPath(path)
+        {
+            VacuumTarget.expect(full, VacuumTarget(entry: main.entry, identity: main.codec.identity))
+        }
+        return true
+    }
+
+    /// Has the connection read the first page that another one has just made.
+    func beginAgain() {
+        guard let connection = unsafe handle?.pointee else { return }
+        unsafe sqlite3_exec(connection, "PRAGMA schema_version", nil, nil, nil)
+    }
+
     /// A name that is no literal is not known when the statement is compiled, but when it begins.
     private func allowsAttaching(_ name: UnsafePointer<CChar>?) -> Bool {
         if let name = unsafe name {
-            guard unsafe AttachRule.allows(CText.bytes(name)) else { return false }
+            guard unsafe allows(CText.bytes(name)) else { return false }
             watch?.open()
             return true
         }

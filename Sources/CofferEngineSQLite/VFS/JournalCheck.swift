@@ -58,6 +58,8 @@ struct JournalCheck {
         guard var segment = firstSegment() else { return withoutHeader() }
         // The first transaction of a new database, whose salt never came to the disk: nobody can read it.
         if segment.databaseSize == 0, main.hasNoFirstPage { return .plays(end: size) }
+        // Somebody who takes the seals away could change the headers unseen.
+        guard isSealed || !main.codec.sealsEveryJournal else { return damage }
         if isSealed, !isAuthentic(at: 0) { return ifOwn(.damaged) }
         if isSealed { main.isProven = true }
         while true {

@@ -70,6 +70,10 @@ import CSQLite
 let SQLITE_IOERR_SHORT_READ_CODE = SQLITE_IOERR | 2 << 8
 let SQLITE_IOERR_SHMMAP_CODE = SQLITE_IOERR | 21 << 8
 let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
+/// A crash left a transaction that only somebody who may write can take back.
+let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8
+/// The VFS's own: a first page of another geometry, such as a plain database's in a backup.
+let SQLITE_READONLY_GEOMETRY_CODE = SQLITE_READONLY | 0x43 << 8
 /// The error with which a connection without its key refuses. SQLite's text for it is “authorization denied”.
 let SQLITE_AUTH_USER_CODE = SQLITE_AUTH | 1 << 8
 let SQLITE_IOERR_DATA_CODE = SQLITE_IOERR | 32 << 8

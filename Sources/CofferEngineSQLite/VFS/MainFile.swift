@@ -3,6 +3,7 @@ import CSQLite
 /// The database file: whole pages, each encrypted for itself.
 final class MainFile: ShimFile {
     let entry: KeyEntry
+    let opening: FileOpening
     /// Also what the journal and the WAL go through.
     private(set) var codec: PageCodec
     /// While a checkpoint runs, pages go from the WAL to here as they are.
@@ -33,19 +34,23 @@ final class MainFile: ShimFile {
     private var knowsHeader = false
     let guardian = ConnectionGuard()
 
-    init?(lower: LowerFile, entry: KeyEntry) {
-        let first = Self.clearBytes(lower)
+    init?(lower: LowerFile, entry: KeyEntry, opening: FileOpening) {
+        let first = Self.clearBytes(lower) ?? opening.vacuumTarget?.identity
         guard let codec = entry.codec(first: first) else { return nil }
         self.entry = entry
+        self.opening = opening
         self.codec = codec
         scratch = Scratch(count: codec.pageSize)
         headerTail = Scratch(count: 256)
         super.init(lower: lower)
+        guardian.main = self
     }
 
     private static func clearBytes(_ lower: LowerFile) -> [UInt8]? {
-        let first = Scratch(count: PageCodec.clearSize)
-        return lower.read(first.region, at: 0) == SQLITE_OK ? first.region.bytes : nil
+        let first = Scratch(count: PageCodec.mostClear)
+        let result = lower.read(first.region, at: 0)
+        let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && lower.size ?? 0 >= 16
+        return result == SQLITE_OK || isPart ? first.region.bytes : nil
     }
 
     private func refused(_ shape: String) -> Int32 {
@@ -96,23 +101,23 @@ final class MainFile: ShimFile {
 
     /// Opens page 1, whose clear bytes may have changed since this file was opened.
     private func openFirst(_ page: Region) -> Bool {
-        let clear = page.part(0, PageCodec.clearSize)
-        let first = clear.bytes
+        let first = page.part(0, PageCodec.mostClear).bytes
         adopt(first)
-        if first == codec.identity, codec.open(page, number: 1) {
+        if codec.begins(with: first), codec.open(page, number: 1) {
             isProven = true
             return true
         }
         page.zero()
-        entry.diagnosis = entry.diagnose(first: first, opensAnother: opensAnotherPage())
+        entry.diagnosis =
+            clearBeginning ?? entry.diagnose(first: first, opensAnother: opensAnotherPage())
         return false
     }
 
     /// Goes over to the identity of a database that another connection made since this file was opened.
     private func adopt(_ first: [UInt8]) {
-        guard first != codec.identity, let other = entry.codec(first: first), other.identity == first else {
-            return
-        }
+        guard !first.starts(with: codec.identity), let other = entry.codec(first: first),
+            first.starts(with: other.identity)
+        else { return }
         codec = other
     }
 
@@ -133,8 +138,8 @@ final class MainFile: ShimFile {
         }
     }
 
-    /// Whether page 1 opens as it is on the disk; notes why, when it does not.
-    enum FirstPage {
+    /// What is known of page 1.
+    enum FirstPageState {
         case opens
         /// It does not open, or there is none.
         case foreign
@@ -142,7 +147,8 @@ final class MainFile: ShimFile {
         case unreadable(Int32)
     }
 
-    var firstPage: FirstPage {
+    /// Whether page 1 opens as it is on the disk; notes why, when it does not.
+    var firstPage: FirstPageState {
         let page = Scratch(count: codec.pageSize)
         switch lower.read(page.region, at: 0) {
         case SQLITE_OK: return openFirst(page.region) ? .opens : .foreign
@@ -170,10 +176,10 @@ final class MainFile: ShimFile {
         guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE else { return result }
         if result == SQLITE_OK, openFirst(page) {
             region.copy(page.part(0, region.count))
-        } else if entry.isUnpinned {
+        } else if entry.isUnpinned || opening.vacuumTarget != nil {
             region.zero()
         } else {
-            codec.writeHeader(into: region)
+            codec.writeHeader(into: region, hasPointerMap: opening.hasPointerMap)
         }
         page.zero()
         return result
@@ -208,7 +214,7 @@ final class MainFile: ShimFile {
 
     override func write(_ region: Region, at offset: Int64) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
-        guard !entry.format.isReadOnly else { return SQLITE_READONLY }
+        guard !entry.isReadOnly else { return SQLITE_READONLY }
         let size = Int64(codec.pageSize)
         guard region.count == codec.pageSize, offset >= 0, offset % size == 0,
             offset / size < Int64(UInt32.max)
@@ -219,7 +225,9 @@ final class MainFile: ShimFile {
         }
         entry.trace?.note(.main, "write page")
         let number = UInt32(offset / size) + 1
-        if number == 1, !codec.accepts(firstPage: region), !region.isZero { return SQLITE_READONLY }
+        if number == 1, !codec.accepts(firstPage: region), !region.isZero {
+            return SQLITE_READONLY_GEOMETRY_CODE
+        }
         guard codec.seal(region, number: number, into: scratch.region) else { return SQLITE_IOERR }
         isProven = true
         return lower.write(scratch.region, at: offset)
@@ -251,9 +259,9 @@ final class MainFile: ShimFile {
         // SQLite would change its own idea of the geometry, and leave the codec behind.
         case ("page_size", true):
             return entry.isUnpinned ? SQLITE_NOTFOUND : words.answer("\(codec.pageSize)")
+        case ("auto_vacuum", true): return prepareAutoVacuum(words.value ?? "")
         case ("mmap_size", _): return words.answer("0")
-        case (ShimVFS.proofPragma, false):
-            return words.answer(isEncryptedOnDisk ? entry.format.rawValue : "plain")
+        case (ShimVFS.proofPragma, false): return proof(words)
         case (ShimVFS.guardPragma, false):
             return guardian.install() ? words.answer("on") : SQLITE_ERROR
         case (ShimVFS.forgetPragma, false):
@@ -271,15 +279,41 @@ final class MainFile: ShimFile {
         for kept in [scratch, header, headerTail] { kept.region.zero() }
     }
 
-    /// Whether what lies on the disk is no plain database; a file without pages is not one either.
-    private var isEncryptedOnDisk: Bool {
-        guard let first = Self.clearBytes(lower) else { return lower.size.map { $0 < 16 } ?? false }
-        return first != PageCodec.plainMagic
+    /// The kind of a file that begins as a plain database does; `nil` for any other.
+    ///
+    /// SQLite keeps 20 bytes of the header zero, and the next byte behind it says the kind of the first page.
+    /// With SQLCipher's plaintext header, 32 bytes by default, both are encrypted.
+    private var clearBeginning: OpenDiagnosis? {
+        let start = Scratch(count: 101)
+        let result = lower.read(start.region, at: 0)
+        guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE,
+            start.region.part(0, PageCodec.plainMagic.count).equals(PageCodec.plainMagic)
+        else { return nil }
+        let isPlain = start.region.part(72, 20).isZero && [0, 2, 5, 10, 13].contains(start.region[100])
+        guard !isPlain else { return .plain }
+        // Where the key expects such a header, it is the key that does not fit, or a page that is damaged.
+        return entry.plaintextHeader > 0 ? nil : .plaintextHeader
+    }
+
+    /// Answers the pragma that proves the encryption: with the format, where the file is no plain database.
+    /// One without pages is not one either.
+    private func proof(_ words: PragmaWords) -> Int32 {
+        let isShort = lower.size.map { $0 < PageCodec.plainMagic.count } ?? false
+        let isTold = isShort || Self.clearBytes(lower) != nil
+        guard isTold, entry.plaintextHeader > 0 || clearBeginning == nil else {
+            entry.diagnosis = clearBeginning
+            return words.answer("plain")
+        }
+        return words.answer(entry.format.rawValue)
     }
 
     /// Without its key a connection begins nothing more, not even on pages that it has in memory.
     override func lock(_ level: Int32) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
+        if level == SQLITE_LOCK_SHARED, !isProven, isEmptied {
+            entry.diagnosis = .emptied
+            return SQLITE_NOTADB
+        }
         // The last to close copies the WAL into the database and deletes it: not under a key that opened
         // nothing.
         if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }

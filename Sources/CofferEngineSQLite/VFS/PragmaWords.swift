@@ -5,7 +5,8 @@ import CofferBase
 @safe struct PragmaWords {
     private let words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     let name: String
-    let hasValue: Bool
+    let value: String?
+    var hasValue: Bool { value != nil }
 
     init?(_ argument: UnsafeMutableRawPointer?) {
         guard let words = unsafe argument?.assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self),
@@ -13,7 +14,7 @@ import CofferBase
         else { return nil }
         unsafe self.words = words
         self.name = unsafe String(cString: name).foldedASCII
-        hasValue = unsafe words[2] != nil
+        value = unsafe words[2].map { unsafe String(cString: $0) }
     }
 
     /// Answers with `text`, in memory that SQLite frees. Who says that a pragma was dealt with must answer:

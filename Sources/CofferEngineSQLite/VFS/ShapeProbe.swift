@@ -4,7 +4,7 @@ import CSQLite
 /// VFS makes of such accesses.
 @safe package final class ShapeProbe {
     /// Which file.
-    package enum File: Sendable { case main, journal }
+    package enum File: Sendable { case main, journal, temporary }
 
     private let connection: OpaquePointer
     private let file: UnsafeMutablePointer<sqlite3_file>
@@ -24,9 +24,10 @@ import CSQLite
             let connection = unsafe connection
         else { return nil }
         var file: UnsafeMutablePointer<sqlite3_file>?
-        let operation = kind == .main ? SQLITE_FCNTL_FILE_POINTER : SQLITE_FCNTL_JOURNAL_POINTER
+        let operation = kind == .journal ? SQLITE_FCNTL_JOURNAL_POINTER : SQLITE_FCNTL_FILE_POINTER
+        let name = kind == .temporary ? "temp" : "main"
         guard unsafe sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK,
-            unsafe sqlite3_file_control(connection, "main", operation, &file) == SQLITE_OK,
+            unsafe sqlite3_file_control(connection, name, operation, &file) == SQLITE_OK,
             let file = unsafe file, unsafe file.pointee.pMethods != nil
         else {
             unsafe sqlite3_close_v2(connection)
@@ -52,6 +53,9 @@ import CSQLite
             unsafe methods.xWrite(file, bytes.baseAddress, Int32(bytes.count), offset)
         }
     }
+
+    /// Cuts the file; returns SQLite's code.
+    package func truncate(to size: Int64) -> Int32 { unsafe methods.xTruncate(file, size) }
 
     /// What the file says that it can do.
     package var characteristics: Int32 { unsafe methods.xDeviceCharacteristics(file) }

@@ -38,8 +38,18 @@ class ShimFile {
     func close() -> Int32 { lower.close() }
 }
 
-/// A super-journal: names of journals and nothing else, in clear.
-final class PlainFile: ShimFile {}
+/// A super-journal: names of journals in clear, and nothing else.
+final class PlainFile: ShimFile {
+    private static let nameEnd = Array("-journal".utf8) + [0]
+
+    override func write(_ region: Region, at offset: Int64) -> Int32 {
+        let end = Self.nameEnd
+        guard region.count > end.count, region[0] == UInt8(ascii: "/"),
+            region.part(region.count - end.count, end.count).equals(end)
+        else { return SQLITE_IOERR }
+        return lower.write(region, at: offset)
+    }
+}
 
 /// A journal that is opened to be looked at only, as SQLite does to see whether it is hot and which
 /// super-journal it names: page images stay out of reach.
@@ -49,44 +59,4 @@ final class JournalGlance: ShimFile {
     }
 
     override func write(_ region: Region, at offset: Int64) -> Int32 { SQLITE_IOERR }
-}
-
-/// A nameless file: sorter, statement journal, temporary database.
-final class TemporaryFile: ShimFile {
-    private let cipher: TemporaryCipher
-    private let scratch = Scratch(count: 8192)
-
-    init?(encrypting lower: LowerFile) {
-        guard let cipher = TemporaryCipher() else { return nil }
-        self.cipher = cipher
-        super.init(lower: lower)
-    }
-
-    override func read(_ region: Region, at offset: Int64) -> Int32 {
-        let result = lower.read(region, at: offset)
-        var count = region.count
-        if result == SQLITE_IOERR_SHORT_READ_CODE {
-            guard let size = lower.size else { return SQLITE_IOERR }
-            count = Int(max(0, min(Int64(count), size - offset)))
-        } else if result != SQLITE_OK {
-            return result
-        }
-        let part = region.part(0, count)
-        guard cipher.run(part, at: offset, into: part) else { return SQLITE_IOERR }
-        region.part(count, region.count - count).zero()
-        return result
-    }
-
-    override func write(_ region: Region, at offset: Int64) -> Int32 {
-        var done = 0
-        while done < region.count {
-            let piece = region.part(done, min(region.count - done, scratch.region.count))
-            let output = scratch.region.part(0, piece.count)
-            guard cipher.run(piece, at: offset + Int64(done), into: output) else { return SQLITE_IOERR }
-            let result = lower.write(output, at: offset + Int64(done))
-            guard result == SQLITE_OK else { return result }
-            done += piece.count
-        }
-        return SQLITE_OK
-    }
 }

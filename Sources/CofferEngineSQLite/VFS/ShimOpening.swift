@@ -9,18 +9,21 @@ import Glibc
     ) -> Int32 {
         guard let file = unsafe file, let registered = ShimVFS.registered else { return SQLITE_CANTOPEN }
         unsafe ShimMethods.clear(file)
-        var entry: KeyEntry?
-        if unsafe name != nil, flags & SQLITE_OPEN_MAIN_DB != 0 {
+        var main: (entry: KeyEntry, opening: FileOpening)?
+        if let name = unsafe name, flags & SQLITE_OPEN_MAIN_DB != 0 {
             // Before the file below exists: an unknown token must not leave an empty file, let alone a
             // plain one.
-            entry = unsafe Self.entry(name)
-            guard let known = entry else { return SQLITE_CANTOPEN }
-            guard !known.isRevoked else { return SQLITE_AUTH_USER_CODE }
+            let target = unsafe VacuumTarget.take(CText.bytes(name))
+            let opening = unsafe FileOpening(name, flags, target)
+            let entry = if let token = opening.token { DatabaseLease.entry(token) } else { target?.entry }
+            guard let entry else { return SQLITE_CANTOPEN }
+            guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
+            main = (entry, opening)
         }
         let lower = unsafe ShimMethods.lower(file)
         let base = unsafe ShimVFS.base(vfs)
         var fresh: UnsafePointer<CChar>?
-        if let name = unsafe name, entry != nil, flags & SQLITE_OPEN_CREATE != 0 {
+        if let name = unsafe name, main != nil, flags & SQLITE_OPEN_CREATE != 0 {
             unsafe fresh = unsafe access(name, F_OK) == 0 ? nil : name
         }
         let result = unsafe base.pointee.xOpen(base, name, lower, flags, outFlags)
@@ -32,7 +35,7 @@ import Glibc
             if unsafe lower.pointee.pMethods != nil { _ = unsafe LowerFile(lower).close() }
             return result == SQLITE_OK ? SQLITE_CANTOPEN : result
         }
-        guard let object = unsafe object(LowerFile(lower), name, flags, entry, registered) else {
+        guard let object = unsafe object(LowerFile(lower), name, flags, main, registered) else {
             _ = unsafe LowerFile(lower).close()
             return SQLITE_CANTOPEN
         }
@@ -40,17 +43,12 @@ import Glibc
         return SQLITE_OK
     }
 
-    private static func entry(_ name: UnsafePointer<CChar>?) -> KeyEntry? {
-        guard let token = unsafe sqlite3_uri_parameter(name, DatabaseLease.tokenParameter) else { return nil }
-        return unsafe DatabaseLease.entry(String(cString: token))
-    }
-
     private static func object(
-        _ lower: LowerFile, _ name: UnsafePointer<CChar>?, _ flags: Int32, _ entry: KeyEntry?,
-        _ registered: ShimVFS.Registered
+        _ lower: LowerFile, _ name: UnsafePointer<CChar>?, _ flags: Int32,
+        _ main: (entry: KeyEntry, opening: FileOpening)?, _ registered: ShimVFS.Registered
     ) -> ShimFile? {
         guard let name = unsafe name else { return TemporaryFile(encrypting: lower) }
-        if let entry { return MainFile(lower: lower, entry: entry) }
+        if let main { return MainFile(lower: lower, entry: main.entry, opening: main.opening) }
         if flags & SQLITE_OPEN_SUPER_JOURNAL != 0 { return PlainFile(lower: lower) }
         let isJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0
         guard isJournal || flags & SQLITE_OPEN_WAL != 0 else { return nil }

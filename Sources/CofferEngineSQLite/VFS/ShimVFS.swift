@@ -103,6 +103,21 @@ import Glibc
         unsafe shim.pointee.xDlClose = { _, _ in }
     }
 
+    /// The path that SQLite opens a database of this name by; `nil` when it opens none.
+    static func fullPath(_ path: [UInt8]) -> [UInt8]? {
+        guard let base = unsafe registered?.base else { return nil }
+        let output = Scratch(count: Int(unsafe base.pointee.mxPathname) + 1)
+        let text = (path + [0]).map { CChar(bitPattern: $0) }
+        let result = unsafe output.region.start.withMemoryRebound(
+            to: CChar.self, capacity: output.region.count
+        ) { start in
+            unsafe base.pointee.xFullPathname(base, text, Int32(output.region.count), start)
+        }
+        // SQLite means a path that leads over a link.
+        guard result & 0xff == SQLITE_OK else { return nil }
+        return output.region.bytes.prefix { $0 != 0 }.map { $0 }
+    }
+
     static func base(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs> {
         // What registration put there; SQLite hands every call its own VFS.
         unsafe vfs.unsafelyUnwrapped.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)

@@ -159,7 +159,7 @@ final class WALFile: ShimFile {
 
     override func write(_ region: Region, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
-        guard !main.entry.format.isReadOnly else { return SQLITE_READONLY }
+        guard !main.entry.isReadOnly else { return SQLITE_READONLY }
         let refusal = look()
         guard refusal == SQLITE_OK else { return refusal }
         let raw = rawFrame
@@ -196,6 +196,7 @@ final class WALFile: ShimFile {
         pending = nil
         let header = frame.region.part(0, Self.frameHeader)
         let body = frame.region.part(Self.frameHeader, page)
+        guard accepts(region, header) else { return SQLITE_READONLY_GEOMETRY_CODE }
         guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
         // Zeros stand for a checksum that SQLite will write when the transaction is complete. Up to 3.50.1 it
         // forgets some of them after ROLLBACK TO, and a crash then loses what was committed (fixed in
@@ -218,10 +219,16 @@ final class WALFile: ShimFile {
         let result = lower.read(header, at: offset)
         guard result == SQLITE_OK else { return result }
         let body = frame.region.part(Self.frameHeader, page)
+        guard accepts(region, header) else { return SQLITE_READONLY_GEOMETRY_CODE }
         guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
         main.hasOverwrittenFrames = true
         link = nil
         return lower.write(body, at: offset + Int64(Self.frameHeader))
+    }
+
+    /// Whether a page leaves the room that the codec needs, which the first one says for all.
+    private func accepts(_ page: Region, _ header: Region) -> Bool {
+        header.bigEndian32(0) != 1 || codec.accepts(firstPage: page)
     }
 
     /// Puts the checksum into `header` that continues the chain on the disk.

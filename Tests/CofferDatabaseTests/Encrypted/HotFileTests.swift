@@ -119,7 +119,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
     func otherKey(format: DatabaseFormat, journal: String) throws {
         let hot = try HotScene(format, journal)
         let other = [UInt8].counting(32, from: 99)
-        let salt = [UInt8].counting(format == .gcm1 ? 6 : 16)
+        let salt = [UInt8].counting(16)
         let keys: [() throws -> DatabaseKey] = [
             { try .raw(SecretBytes.copying(other.span), format: format) },
             { try .raw(SecretBytes.copying(other.span), format: format, salt: salt) },
@@ -187,13 +187,12 @@ private let all = ["delete", "persist", "truncate", "wal"]
         #expect(refused > 40)
     }
 
-    @Test("One flipped bit in a journal without seals, as SQLCipher writes them", arguments: writable)
+    @Test(
+        "One flipped bit in a journal without seals, as SQLCipher and earlier releases write them",
+        arguments: writable)
     func flippedWithoutSeal(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
-        var log = hot.log
-        for header in hot.headers {
-            log.replaceSubrange(header + 28..<header + 512, with: [UInt8](repeating: 0, count: 484))
-        }
+        let hot = try HotScene(format, "delete", isFirstVersion: format == .gcm1)
+        let log = hot.unsealed
         try hot.restore(log: log)
         #expect(try hot.read() == HotScene.right)
         var source = SystemRandomNumberGenerator()
@@ -213,6 +212,22 @@ private let all = ["delete", "persist", "truncate", "wal"]
                 #expect(try hot.isUntouched(log: flipped), "byte \(place), bit \(bit)")
             }
         }
+    }
+
+    @Test("A journal without seals beside a database that has always had them: an error", arguments: journals)
+    func missingSeals(journal: String) throws {
+        let hot = try HotScene(.gcm1, journal)
+        let log = hot.unsealed
+        // One header, and all of them.
+        var first = hot.log
+        first.replaceSubrange(28..<512, with: log[28..<512])
+        for changed in [log, first] {
+            try hot.restore(log: changed)
+            #expect(hot.failureCode() == .corrupt)
+            #expect(try hot.isUntouched(log: changed))
+        }
+        try hot.restore()
+        #expect(try hot.read() == HotScene.right)
     }
 
     /// The end of a journal whose transaction went over several databases: the super-journal's name.

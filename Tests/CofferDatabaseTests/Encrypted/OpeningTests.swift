@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCrypto
 import CofferDatabase
+import CofferEngine
 import Foundation
 import GRDB
 import SystemPackage
@@ -104,7 +105,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         let scene = try DatabaseScene(.gcm1)
         try scene.queue().write { _ = try fill($0, count: 50) }
         var bytes = try scene.bytes()
-        bytes[8] = 2
+        bytes[8] = 3
         try scene.write(bytes)
         #expect(failure { _ = try scene.queue() } == .unsupportedVersion)
     }
@@ -146,6 +147,40 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
             #expect(try scene.scratch.names().contains(name))
         }
         #expect(failure { _ = try EncryptedDatabase.queue(at: "", key: scene.key()) } == .invalidInput)
+    }
+
+    @Test("A path that is no UTF-8 is the file of those bytes, also for a copy and a new key")
+    func pathsOfBytes() throws {
+        let scene = try DatabaseScene()
+        func path(_ bytes: [UInt8]) throws -> FilePath {
+            scene.scratch.path.appending(try #require(FileNameBytes.component(bytes)))
+        }
+        let name: [UInt8] = [0x61, 0xff, 0x25, 0xc3, 0x3f, 0x2e, 0x64, 0x62]
+        let other = Array("copy".utf8) + [0xfe]
+        let queue = try EncryptedDatabase.queue(at: path(name), key: scene.key())
+        try queue.write { _ = try fill($0, count: 5) }
+        try queue.close()
+        try EncryptedDatabase.convert(path(name), key: scene.key(), to: path(other), newKey: scene.key())
+        try EncryptedDatabase.rekey(at: path(name), from: scene.key(), to: scene.key())
+        for name in [name, other] {
+            let count = try EncryptedDatabase.queue(at: path(name), key: scene.key()).read {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM t")
+            }
+            #expect(count == 5)
+        }
+        let found = try scene.scratch.descriptor.names().map { FileNameBytes.of($0) }
+        #expect(Set(found) == [name, other])
+        let absent = try path([0xfd])
+        var configuration = Configuration()
+        configuration.readonly = true
+        let code = failure {
+            _ = try EncryptedDatabase.queue(at: absent, key: scene.key(), configuration: configuration)
+        }
+        #expect(code == .absent)
+        // Foundation, which removes the folder, does not find such names.
+        for name in try scene.scratch.descriptor.names() {
+            try scene.scratch.descriptor.removeTree(name)
+        }
     }
 
     @Test(arguments: writable)

@@ -89,7 +89,7 @@ private let pageSize = 4096
         let agent = try #require(Helper([DatabaseAgent.path, "hot"] + arguments))
         agent.kill()
         var main = try scene.bytes()
-        let salt = Array(main[(format == .gcm1 ? 10 : 0)..<16])
+        let salt = Array(main[(format == .gcm1 ? 16 : 0)...].prefix(16))
         for index in 0..<512 { main[index] = UInt8(truncatingIfNeeded: index) ^ 0xa5 }
         try scene.write(main)
         let key = try DatabaseKey.raw(SecretBytes.copying(scene.keyBytes.span), format: format, salt: salt)

@@ -21,8 +21,18 @@ final class HotScene {
     let main: [UInt8]
     let log: [UInt8]
 
-    init(_ format: DatabaseFormat, _ journal: String, keyBytes: [UInt8] = .counting(32, from: 7)) throws {
+    /// With `isFirstVersion` the database has the first version of `gcm1`'s header.
+    init(
+        _ format: DatabaseFormat, _ journal: String, keyBytes: [UInt8] = .counting(32, from: 7),
+        isFirstVersion: Bool = false
+    ) throws {
         let scene = try DatabaseScene(format, keyBytes: keyBytes)
+        if isFirstVersion {
+            let key = try DatabaseKey.raw(SecretBytes.copying(keyBytes.span), salt: .counting(6))
+            let queue = try EncryptedDatabase.queue(at: scene.path, key: key)
+            try queue.write { try $0.execute(sql: "CREATE TABLE first (x)") }
+            try queue.close()
+        }
         let suffix = journal == "wal" ? "-wal" : "-journal"
         let agent = try #require(
             Helper([
@@ -81,6 +91,12 @@ final class HotScene {
         return (headers, end)
     }
 
-    var headers: [Int] { layout.headers }
+    /// The journal without the seals of its headers.
+    var unsealed: [UInt8] {
+        layout.headers.reduce(into: log) { log, header in
+            log.replaceSubrange(header + 28..<header + 512, with: [UInt8](repeating: 0, count: 484))
+        }
+    }
+
     var syncedEnd: Int { layout.end }
 }

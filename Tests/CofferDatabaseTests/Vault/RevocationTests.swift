@@ -82,9 +82,14 @@ struct RevocationTests {
     func queue(_ end: End, _ owner: Owner) async throws {
         let box = Box()
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
-            if owner == .kept { box.keep(databases) }
-            let queue = try await databases.queue("notes")
+            let queue: DatabaseQueue
+            if owner == .kept {
+                let databases = VaultDatabases.of(vault.session)
+                box.keep(databases)
+                queue = try await databases.queue("notes")
+            } else {
+                queue = try await VaultDatabases.of(vault.session).queue("notes")
+            }
             try await queue.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             try await end.of(vault.session)
             await expectLocked(queue)

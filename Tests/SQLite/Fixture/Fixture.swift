@@ -14,7 +14,7 @@ private enum SuiteKey {
             let key = try? GuardedBytes.copying([UInt8](0..<32).span)
         else { return nil }
         // With the salt, as keys of a vault have it: a garbled first page must not take it along.
-        let salt = [UInt8](repeating: 9, count: format.saltSize)
+        let salt = [UInt8](repeating: 9, count: CodecFormat.saltSize)
         return try? DatabaseLease.register(format, secret: key, salt: salt, pageSize: pageSize)
     }()
 }

@@ -1,0 +1,27 @@
+package import Coffer
+import CofferEngineSQLite
+
+/// The SQLite library that this process runs.
+package enum LinkedSQLite {
+    /// The first release that keeps what is committed to a WAL after `ROLLBACK TO` a savepoint in which the
+    /// cache spilled.
+    private static let firstWhole: Int32 = 3_050_002
+
+    /// Its number, such as 3040001 for 3.40.1.
+    package static var number: Int32 { SQLiteVersion.number }
+
+    /// A word about it for a host's report: none, from that release on.
+    ///
+    /// - Parameter number: Its number.
+    /// - Returns: One or none.
+    package static func protections(number: Int32 = number) -> [Protection] {
+        guard number < firstWhole else { return [] }
+        let text = [number / 1_000_000, number / 1000 % 1000, number % 1000].map(String.init)
+        return [
+            Protection(
+                "sqlite", .ok,
+                "SQLite \(text.joined(separator: ".")): before 3.50.2 a crash can lose what was committed to a "
+                    + "WAL after ROLLBACK TO. Coffer's databases are kept from it; plain ones are not.")
+        ]
+    }
+}

@@ -1,0 +1,73 @@
+/// The clear bytes that a database in the format `gcm1` begins with.
+///
+/// The magic (8), the version, the reserve; then in version 1 a salt (6). In version 2 what deriving the key
+/// from a passphrase costs, passes, lanes and the memory in KiB (4, big-endian), all zero where there is
+/// none, and a salt (16). Every key depends on all that follows the reserve, and page 1's tag covers all.
+struct GCMHeader: Equatable {
+    static let magic = Array("COFFERG1".utf8)
+    static let versions: ClosedRange<UInt8> = 1...2
+    /// What the first version's passphrases cost, which it does not say.
+    static let firstCost = DerivationCost(memoryKiB: 64 << 10, passes: 3)
+
+    let version: UInt8
+    let reserve: UInt8
+    /// `nil` for a key, and in the first version.
+    let cost: DerivationCost?
+    let lanes: Int
+    let salt: [UInt8]
+
+    /// The header of a new database: by its salt's size of the first version or of the second.
+    init(reserve: Int, cost: DerivationCost?, salt: [UInt8]) {
+        version = salt.count == Self.firstSaltSize ? 1 : 2
+        self.reserve = UInt8(truncatingIfNeeded: reserve)
+        self.cost = version == 1 ? nil : cost
+        lanes = self.cost == nil ? 0 : 1
+        self.salt = salt
+    }
+
+    /// The header that `first` begins with; `nil` for none, or one of another version.
+    init?(_ first: [UInt8]) {
+        guard first.count >= 16, Self.isGCM(first), Self.versions.contains(first[8]) else { return nil }
+        version = first[8]
+        reserve = first[9]
+        guard version > 1 else {
+            cost = nil
+            lanes = 0
+            salt = Array(first[10..<16])
+            return
+        }
+        guard first.count >= 32 else { return nil }
+        let memory = first[12..<16].reduce(0) { $0 << 8 | Int($1) }
+        cost =
+            first[10..<16].allSatisfy { $0 == 0 }
+            ? nil : DerivationCost(memoryKiB: memory, passes: Int(first[10]))
+        lanes = Int(first[11])
+        salt = Array(first[16..<32])
+    }
+
+    static let firstSaltSize = 6
+
+    /// Whether bytes begin as such a database does, of any version.
+    static func isGCM(_ first: [UInt8]) -> Bool { first.starts(with: magic) }
+
+    /// The bytes themselves.
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = Self.magic
+        bytes += [version, reserve]
+        if version > 1 {
+            let memory = cost?.memoryKiB ?? 0
+            bytes += [UInt8(truncatingIfNeeded: cost?.passes ?? 0), UInt8(truncatingIfNeeded: lanes)]
+            bytes += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: memory >> $0) }
+        }
+        return bytes + salt
+    }
+
+    /// What the keys depend on. Not on the reserve, which page 1's associated data covers.
+    var context: [UInt8] { Array(bytes[10...]) }
+
+    /// Argon2id's salt for a passphrase.
+    var derivationSalt: [UInt8] {
+        guard version == 1 else { return salt }
+        return [0] + Self.magic + [version] + salt
+    }
+}

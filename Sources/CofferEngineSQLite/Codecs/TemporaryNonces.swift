@@ -1,0 +1,119 @@
+/// Which nonce each byte of a nameless file was encrypted under last.
+struct TemporaryNonces {
+    /// Random bytes of one write.
+    struct Nonce: Equatable {
+        static let size = 10
+        private let high: UInt32
+        private let middle: UInt32
+        private let low: UInt16
+
+        init(_ bytes: Region) {
+            high = bytes.bigEndian32(0)
+            middle = bytes.bigEndian32(4)
+            low = UInt16(bytes[8]) << 8 | UInt16(bytes[9])
+        }
+
+        /// Puts it at the start of `region`.
+        func write(to region: Region) {
+            region.setBigEndian32(high, at: 0)
+            region.setBigEndian32(middle, at: 4)
+            region[8] = UInt8(truncatingIfNeeded: low >> 8)
+            region[9] = UInt8(truncatingIfNeeded: low)
+        }
+    }
+
+    /// Bytes of one write, inside of a block.
+    private struct Piece {
+        let range: Range<Int>
+        let nonce: Nonce
+    }
+
+    /// The file is kept by blocks, most of which are written as a whole.
+    private enum Block {
+        case unwritten
+        case whole(Nonce)
+        /// In their order, without overlaps.
+        case pieces([Piece])
+    }
+
+    private static let blockSize = 4096
+    private var blocks: [Block] = []
+
+    /// Notes that the bytes of `range` stand under `nonce` now.
+    mutating func note(_ nonce: Nonce, _ range: Range<Int64>) {
+        var place = range.lowerBound
+        while place < range.upperBound {
+            let (index, local) = Self.part(of: range, at: place)
+            while blocks.count <= index { blocks.append(.unwritten) }
+            if local.count == Self.blockSize {
+                blocks[index] = .whole(nonce)
+            } else {
+                var pieces = Self.pieces(of: blocks[index], without: local)
+                let next = pieces.firstIndex { $0.range.lowerBound >= local.upperBound } ?? pieces.count
+                pieces.insert(Piece(range: local, nonce: nonce), at: next)
+                blocks[index] = .pieces(pieces)
+            }
+            place += Int64(local.count)
+        }
+    }
+
+    /// The bytes from `range`'s start that stand under one nonce; `nil` for such as were never written.
+    func run(of range: Range<Int64>) -> (nonce: Nonce?, end: Int64) {
+        var (place, nonce) = (range.lowerBound, Nonce?.none)
+        while place < range.upperBound {
+            let (index, local) = Self.part(of: range, at: place)
+            let (found, end) = state(at: local.lowerBound, of: index)
+            if place > range.lowerBound, found != nonce { break }
+            nonce = found
+            place += Int64(min(end, local.upperBound) - local.lowerBound)
+        }
+        return (nonce, place)
+    }
+
+    /// Forgets what stood from `size` on.
+    mutating func cut(to size: Int64) {
+        let (index, rest) = (Int(size / Int64(Self.blockSize)), Int(size % Int64(Self.blockSize)))
+        guard index < blocks.count else { return }
+        blocks.removeSubrange((rest == 0 ? index : index + 1)...)
+        if rest > 0 {
+            blocks[index] = .pieces(Self.pieces(of: blocks[index], without: rest..<Self.blockSize))
+        }
+    }
+
+    /// The block at `place`, and what of it belongs to `range`.
+    private static func part(of range: Range<Int64>, at place: Int64) -> (Int, Range<Int>) {
+        let start = Int(place % Int64(blockSize))
+        let count = min(Int64(blockSize - start), range.upperBound - place)
+        return (Int(place / Int64(blockSize)), start..<start + Int(count))
+    }
+
+    /// The nonce at a place in a block, and how far it holds.
+    private func state(at place: Int, of index: Int) -> (Nonce?, Int) {
+        guard index < blocks.count else { return (nil, Self.blockSize) }
+        switch blocks[index] {
+        case .unwritten: return (nil, Self.blockSize)
+        case .whole(let nonce): return (nonce, Self.blockSize)
+        case .pieces(let pieces):
+            guard let piece = pieces.first(where: { $0.range.upperBound > place }) else {
+                return (nil, Self.blockSize)
+            }
+            return piece.range.contains(place)
+                ? (piece.nonce, piece.range.upperBound) : (nil, piece.range.lowerBound)
+        }
+    }
+
+    private static func pieces(of block: Block, without range: Range<Int>) -> [Piece] {
+        switch block {
+        case .unwritten: return []
+        case .whole(let nonce): return rest(of: Piece(range: 0..<blockSize, nonce: nonce), without: range)
+        case .pieces(let pieces): return pieces.flatMap { rest(of: $0, without: range) }
+        }
+    }
+
+    private static func rest(of piece: Piece, without range: Range<Int>) -> [Piece] {
+        guard piece.range.overlaps(range) else { return [piece] }
+        let before = piece.range.lowerBound..<max(piece.range.lowerBound, range.lowerBound)
+        let after = min(piece.range.upperBound, range.upperBound)..<piece.range.upperBound
+        return [before, after].filter { !$0.isEmpty }.map { Piece(range: $0, nonce: piece.nonce) }
+    }
+}

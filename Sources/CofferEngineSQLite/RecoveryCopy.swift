@@ -1,0 +1,120 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// A private copy of an encrypted database and of the journal that a crash left beside it, in which the
+/// interrupted transaction is taken back; removed when this value goes.
+///
+/// For what cannot be written itself: a format that is to read only, a file system, somebody else's file. The
+/// copy is as encrypted as its source.
+struct RecoveryCopy: ~Copyable {
+    /// The beginning of the names of the directories that such copies are in.
+    static let prefix = ".coffer-recovery-"
+    private static let file: FilePath = "database"
+    private static let journal: FilePath = "database-journal"
+
+    private let folder: Descriptor
+    private let name: FilePath
+    /// Locked as long as the copy is in use, so that others leave it alone.
+    private let inner: Descriptor
+
+    /// The copy's path.
+    var path: FilePath { inner.path.pushing(Self.file) }
+
+    deinit { try? folder.removeTree(name) }
+
+    /// Copies a database with its journal into a new directory in `folder`.
+    ///
+    /// - Throws: `busy` when somebody is changing it; `noSpace`.
+    static func make(
+        of source: borrowing CopySource, in folder: FilePath
+    ) throws(CofferError) -> RecoveryCopy {
+        let folder = try Descriptor.open(folder, [.read, .directory])
+        try removeRemains(in: folder)
+        let copy = try makeDirectory(in: folder)
+        try source.copy(
+            to: copy.inner.open(Self.file, [.readWrite, .exclusive]),
+            journal: copy.inner.open(Self.journal, [.readWrite, .exclusive]))
+        return copy
+    }
+
+    private static func makeDirectory(in folder: consuming Descriptor) throws(CofferError) -> RecoveryCopy {
+        let digits = try SecureRandom.bytes(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }
+        let name = FilePath(prefix + digits.joined())
+        try folder.makeDirectory(name)
+        let inner = try folder.open(name, [.read, .directory])
+        guard try inner.tryLock() else {
+            throw CofferError(.busy, "Somebody removes remains in \(folder.path): try again.")
+        }
+        return RecoveryCopy(folder: folder, name: name, inner: inner)
+    }
+
+    /// Removes what was left when somebody was killed.
+    private static func removeRemains(in folder: borrowing Descriptor) throws(CofferError) {
+        for name in try folder.names() where FileNameBytes.of(name).starts(with: prefix.utf8) {
+            guard let inner = try? folder.open(name, [.read, .directory]), (try? inner.tryLock()) == true
+            else { continue }
+            try folder.removeTree(name)
+        }
+    }
+}
+
+/// The files of an open database, to copy them as they are.
+struct CopySource: ~Copyable {
+    private static let pieceSize = 1 << 16
+    private let main: MainFile
+
+    init(_ main: MainFile) { self.main = main }
+
+    /// Copies both, while nobody can change the database.
+    ///
+    /// The database is read through SQLite's own file: closing another descriptor of it would drop SQLite's
+    /// locks on it.
+    func copy(
+        to output: borrowing Descriptor, journal journalOutput: borrowing Descriptor
+    ) throws(CofferError) {
+        guard main.lower.lock(Self.sharedLock) == 0 else { throw Self.busy }
+        defer { _ = main.lower.unlock(Self.noLock) }
+        var isReserved: Int32 = 0
+        guard unsafe main.lower.checkReservedLock(&isReserved) == 0, isReserved == 0 else { throw Self.busy }
+        try copyMain(to: output)
+        guard let path = FileNameBytes.path(main.opening.path + Array("-journal".utf8)) else {
+            throw CofferError(.invalidInput, "The database's path holds a zero.")
+        }
+        try Self.copyAll(of: Descriptor.open(path, .read), to: journalOutput)
+    }
+
+    private static let sharedLock: Int32 = 1
+    private static let noLock: Int32 = 0
+    private static var busy: CofferError { CofferError(.busy, "Another connection holds the database.") }
+
+    private func copyMain(to output: borrowing Descriptor) throws(CofferError) {
+        let piece = Scratch(count: Self.pieceSize)
+        guard let size = main.lower.size else { throw CofferError(.inputOutput, "The database has no size.") }
+        var offset: Int64 = 0
+        while offset < size {
+            let part = piece.region.part(0, Int(min(Int64(Self.pieceSize), size - offset)))
+            guard main.lower.read(part, at: offset) == 0 else {
+                throw CofferError(.inputOutput, "The database cannot be read.")
+            }
+            let bytes = part.span
+            try output.write(bytes, at: offset)
+            offset += Int64(part.count)
+        }
+    }
+
+    private static func copyAll(
+        of input: consuming Descriptor, to output: borrowing Descriptor
+    ) throws(CofferError) {
+        var piece = [UInt8](repeating: 0, count: pieceSize)
+        var offset: Int64 = 0
+        while true {
+            var buffer = piece.mutableSpan
+            let count = try input.read(at: offset, into: &buffer)
+            guard count > 0 else { return }
+            let bytes = piece.span.extracting(..<count)
+            try output.write(bytes, at: offset)
+            offset += Int64(count)
+        }
+    }
+}

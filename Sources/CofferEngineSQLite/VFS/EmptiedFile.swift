@@ -1,0 +1,19 @@
+import CofferEngine
+import CSQLite
+
+extension MainFile {
+    /// Whether a database that had pages was cut to nothing in the middle of a transaction.
+    ///
+    /// SQLite takes an empty file for a new database and deletes the journal beside it. A new database has
+    /// such a journal too, after a crash in its first transaction; but that says that there were no pages
+    /// before. The other, SQLite never leaves beside an empty file.
+    var isEmptied: Bool {
+        guard lower.size == 0, let path = FileNameBytes.path(opening.path + Array("-journal".utf8)),
+            let journal = try? Descriptor.open(path, [.read, .nonBlocking])
+        else { return false }
+        let header = Scratch(count: JournalSeal.headerSize)
+        let count = header.region.withMutableSpan { try? journal.read(at: 0, into: &$0) }
+        return count == header.region.count && header.region.part(0, 8).equals(JournalRecord.magic)
+            && header.region.bigEndian32(16) > 0
+    }
+}

@@ -73,9 +73,9 @@ package enum SQLiteFailure {
         case .expensive(let cost):
             CofferError(
                 .refused,
-                "The database asks for \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes before "
-                    + "anything in it can be checked. If you know who wrote it, allow it: allowingExpensive "
-                    + "in a program, --allow-expensive on the command line.")
+                "The database asks for \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes "
+                    + "before anything in it can be checked. If you know who wrote it, allow it: "
+                    + "allowingExpensive in a program, --allow-expensive on the command line.")
         case .impossibleCost:
             CofferError(
                 .refused,

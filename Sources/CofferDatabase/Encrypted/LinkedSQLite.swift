@@ -20,8 +20,8 @@ package enum LinkedSQLite {
         return [
             Protection(
                 "sqlite", .ok,
-                "SQLite \(text.joined(separator: ".")): before 3.50.2 a crash can lose what was committed to a "
-                    + "WAL after ROLLBACK TO. Coffer's databases are kept from it; plain ones are not.")
+                "SQLite \(text.joined(separator: ".")): before 3.50.2 a crash can lose what was committed to "
+                    + "a WAL after ROLLBACK TO. Coffer's databases are kept from it; plain ones are not.")
         ]
     }
 }

@@ -63,8 +63,8 @@ public actor VaultDatabases {
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's pool.
     /// - Throws: ``CofferBase/CofferError``: `locked`, `wiped`; `refused` for a class that needs a passcode
-    ///   where none is set; `conflict` when it is open as a queue; `corrupt` when its key is missing. An error
-    ///   of the program's own, thrown in what the configuration prepares, comes back as it is.
+    ///   where none is set; `conflict` when it is open as a queue; `corrupt` when its key is missing. A
+    ///   program's own error, thrown in what the configuration prepares, comes back as it is.
     public func pool(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()

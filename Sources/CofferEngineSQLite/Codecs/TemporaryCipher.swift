@@ -8,8 +8,8 @@ import CofferEngine
 /// Not authenticated: nobody but this process finds the file, which has no name.
 final class TemporaryCipher {
     private let cipher: BlockCipher
-    /// The counter block: the nonce (10) and the number of the block of 16 bytes in the file (6). Then what is
-    /// skipped of the first key-stream block.
+    /// The counter block: the nonce (10) and the number of the block of 16 bytes in the file (6). Then what
+    /// is skipped of the first key-stream block.
     private let work = Scratch(count: 32)
 
     init?() {

@@ -33,8 +33,8 @@ package final class DatabaseLease: Sendable {
     ///   - reserve: The reserve of a new database; `nil` for the format's own.
     ///   - pageSize: The size of a page, in tests that expect another; `nil` for the format's own.
     ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in clear; 0 for none.
-    ///   - recovers: Whether a file of a format that is to read only may be written all the same, to take back
-    ///     what a crash interrupted.
+    ///   - recovers: Whether a file of a format that is to read only may be written all the same, to take
+    ///     back what a crash interrupted.
     ///   - trace: Notes every access, in tests.
     /// - Returns: The lease.
     /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.

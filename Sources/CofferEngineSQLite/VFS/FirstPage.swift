@@ -3,9 +3,9 @@ import CofferBase
 
 /// Makes the first page of a database that is to vacuum itself.
 ///
-/// SQLite takes `PRAGMA auto_vacuum` only while it may still choose a database's page size, and that is pinned
-/// from the start here, with the room at the end of each page. So a connection of its own, which is told of
-/// the wish when it opens the empty file, makes the first page, under SQLite's own locks and journal.
+/// SQLite takes `PRAGMA auto_vacuum` only while it may still choose a database's page size, and that is
+/// pinned from the start here, with the room at the end of each page. So a connection of its own, which is
+/// told of the wish when it opens the empty file, makes the first page, under SQLite's own locks and journal.
 enum FirstPage {
     /// Says in a file's name that a new database has pages for `auto_vacuum`.
     static let parameter = "coffer_pointer_map"

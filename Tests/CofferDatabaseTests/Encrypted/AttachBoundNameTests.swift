@@ -145,18 +145,27 @@ struct AttachBoundNameTests {
         #expect(try world.isAsItWas())
     }
 
-    @Test("VACUUM INTO with a bound name stays refused")
+    @Test("VACUUM INTO with a bound name makes an encrypted copy, or nothing")
     func vacuumInto() throws {
         let world = try World()
         try world.queue.inDatabase { db in
             try db.execute(sql: "ATTACH ? AS x; DETACH x", arguments: [world.other.path])
-            for template in ["PATH", "file:PATH?vfs=unix", "file:PATH?\u{301}&vfs=unix"] {
+            for template in ["file:PATH", "file:PATH?vfs=unix", "file:PATH?\u{301}&vfs=unix"] {
                 #expect(throws: DatabaseError.self, "\(template)") {
                     try db.execute(sql: "VACUUM INTO ?", arguments: [world.name(template)])
                 }
             }
         }
         #expect(try world.isAsItWas())
+        try world.queue.inDatabase {
+            try $0.execute(sql: "VACUUM INTO ?", arguments: [world.outside])
+            #expect(try World.attached($0).isEmpty)
+        }
+        let copy = try world.scene.scratch.read("outside.db")
+        #expect(!copy.contains(text: "plain text canary") && !copy.starts(with: "SQLite format".utf8))
+        let opened = try EncryptedDatabase.queue(
+            at: world.scene.scratch.path.appending("outside.db"), key: world.scene.key())
+        #expect(try opened.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 10)
     }
 
     @Test("A program's tracer is told what it asked for, and the guard holds when it changes")

@@ -63,7 +63,10 @@ private let journals = ["delete", "persist", "truncate"]
     @Test("The journal of a transaction that ended is no reason to refuse", arguments: writable)
     func finished(format: DatabaseFormat) throws {
         let scene = try DatabaseScene(format)
-        try scene.queue(journal: "persist").write { _ = try fill($0, count: 50) }
+        let queue = try scene.queue(journal: "persist")
+        // The second transaction's journal holds pages.
+        for _ in 0..<2 { try queue.write { _ = try fill($0, count: 50) } }
+        try queue.close()
         #expect(try scene.bytes("-journal").count > 512)
         try scene.write([])
         #expect(try scene.queue().read { try !$0.tableExists("t") })

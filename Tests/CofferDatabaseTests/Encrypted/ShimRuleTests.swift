@@ -261,7 +261,7 @@ private let pageSize = 4096
             "ATTACH 'file:\(outside)?vfs=unix' AS x", "ATTACH 'file:\(outside)?%76fs=unix' AS x",
             "ATTACH 'file:\(outside)?mode=rwc&vfs=unix-none' AS x", "ATTACH '\(outside)' AS x",
             "ATTACH 'file:\(outside)' AS x", "ATTACH 'fi' || 'le:\(outside)?vfs=unix' AS x",
-            "VACUUM INTO '\(outside)'", "VACUUM INTO 'file:\(outside)?vfs=unix'",
+            "VACUUM INTO 'file:\(outside)?vfs=unix'", "VACUUM INTO 'file:\(outside)'",
             "SELECT load_extension('\(outside)')",
         ] {
             #expect(throws: DatabaseError.self, "\(statement)") {

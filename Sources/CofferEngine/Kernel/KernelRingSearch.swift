@@ -90,9 +90,14 @@ extension KernelRing {
         var tried: Set<Int> = []
         for round in 0..<rounds {
             let search = try KernelRingSearch.ofUser()
-            let found = search.entries.filter { matches($0.name) && tried.insert($0.key.number).inserted }
+            let there = search.entries.filter { matches($0.name) }
             if search.isCut, round == 0 { removed.failures.append(tooMany) }
-            guard !found.isEmpty else { break }
+            let found = there.filter { tried.insert($0.key.number).inserted }
+            guard !found.isEmpty else {
+                // What the kernel still has is there, whatever it said before.
+                removed.left = there.map(\.name)
+                return removed
+            }
             // One that is gone went with its ring.
             for entry in found where entry.key.label != nil {
                 do throws(CofferError) {
@@ -106,7 +111,6 @@ extension KernelRing {
                 removed.names.append(entry.name)
             }
         }
-        // The kernel is asked once more: what it still has is there, whatever it said before.
         removed.left = try KernelRingSearch.ofUser().entries.map(\.name).filter(matches)
         return removed
     }

@@ -154,7 +154,7 @@ extension Descriptor {
         let failure = Mutex<CofferError?>(nil)
         // On every processor: the copy of a long file would take as long to clear as it took to make.
         let next = Atomic(0)
-        Threads.run(min(pieces, Environment.processors)) {
+        Threads.run(pieces > 1 ? min(pieces, Environment.processors) : 1) {
             do throws(CofferError) {
                 while case let piece = next.add(1, ordering: .relaxed).oldValue, piece < pieces {
                     let offset = Int64(piece) * Int64(zeros.count)

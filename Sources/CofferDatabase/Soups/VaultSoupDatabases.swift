@@ -44,7 +44,7 @@ public struct VaultSoupDatabases: SoupDatabases {
             }
         }
         files.retire(pool, of: lent, unless: nil)
-        await files.noteCreation(of: lent)
+        await files.noteCreation(of: lent, by: pool)
         return pool
     }
 

@@ -90,10 +90,14 @@ final class VaultDatabaseFiles: Sendable {
 
     /// Keeps beside the key that there is a database, once it has a page. When that fails, the next opening
     /// does it.
-    func noteCreation(of lent: Lent) async {
-        guard lent.key.salt == nil, let identity = lent.lease.identity,
-            (try? await Self.hasPages(lent.path)) == true
+    func noteCreation(of lent: Lent, by writer: any DatabaseWriter) async {
+        guard lent.key.salt == nil, !lent.lease.isRevoked, (try? await Self.hasPages(lent.path)) == true
         else { return }
+        // Reads the first page if another connection has made it since.
+        let isRead = try? await BlockingWork.run { _ throws(CofferError) in
+            (try? writer.read { try Int.fetchOne($0, sql: "PRAGMA schema_version") }) != nil
+        }
+        guard isRead == true, let identity = lent.lease.identity else { return }
         let hex = identity.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
         try? await session.tokens.putReserved(
             lent.key.token, for: lent.id, class: lent.protection,

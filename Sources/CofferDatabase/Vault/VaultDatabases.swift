@@ -131,10 +131,10 @@ public actor VaultDatabases {
             }
             let writer = try result.get()
             files.retire(writer, of: lent, unless: self)
-            await files.noteCreation(of: lent)
+            await files.noteCreation(of: lent, by: writer)
             let made = Open(writer: writer, lent: lent)
             guard !lent.lease.isRevoked else {
-                await Self.retire(made)
+                await retire(made)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
             }
             open[name] = made
@@ -175,9 +175,7 @@ public actor VaultDatabases {
     public func close(_ name: String) async {
         if let opening = openings[name] { _ = await opening.value }
         guard let open = open.removeValue(forKey: name) else { return }
-        // A queue has its first page with its first write.
-        if !open.lease.isRevoked { await files.noteCreation(of: open.lent) }
-        await Self.retire(open)
+        await retire(open)
     }
 
     private func close(where isDoomed: @Sendable (DatabaseLease) -> Bool) async {
@@ -185,10 +183,12 @@ public actor VaultDatabases {
         // Taken out before the first of them is waited for: afterwards there may be others of their names.
         let doomed = open.filter { isDoomed($0.value.lease) }
         for name in doomed.keys { open[name] = nil }
-        for database in doomed.values { await Self.retire(database) }
+        for database in doomed.values { await retire(database) }
     }
 
-    private static func retire(_ open: Open) async {
+    private func retire(_ open: Open) async {
+        // A queue has its first page with its first write.
+        await files.noteCreation(of: open.lent, by: open.writer)
         _ = try? await BlockingWork.run { _ throws(CofferError) in
             EncryptedDatabase.retire(open.writer, open.lease)
         }

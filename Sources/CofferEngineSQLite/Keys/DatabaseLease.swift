@@ -84,7 +84,7 @@ package final class DatabaseLease: Sendable {
     package static let forgetPragma = ShimVFS.forgetPragma
 
     /// The clear bytes of the database's first page, once a connection was opened; `nil` without the key.
-    package var identity: [UInt8]? { entry.identity }
+    package var identity: [UInt8]? { entry.provenIdentity }
 
     /// The salt among the clear bytes of a `gcm1` database; `nil` for other bytes.
     package static func salt(ofIdentity identity: [UInt8]) -> [UInt8]? { GCMHeader(identity)?.salt }

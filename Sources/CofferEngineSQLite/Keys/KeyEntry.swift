@@ -20,6 +20,7 @@ final class KeyEntry: Sendable {
         var secret: GuardedBytes?
         var keys: DerivedKeys?
         var newIdentity: [UInt8]?
+        var provenIdentity: [UInt8]?
         var diagnosis: OpenDiagnosis?
         /// What `VACUUM INTO` opens must not have its geometry pinned.
         var isUnpinned = false
@@ -72,8 +73,11 @@ final class KeyEntry: Sendable {
         set { state.withLock { $0.diagnosis = newValue } }
     }
 
-    /// The identity that keys were derived for last.
-    var identity: [UInt8]? { state.withLock { $0.keys?.identity } }
+    /// The identity of the database that opened under this key, or was begun under it, last; of no copy.
+    var provenIdentity: [UInt8]? {
+        get { state.withLock { $0.provenIdentity } }
+        set { state.withLock { $0.provenIdentity = newValue } }
+    }
 
     var isUnpinned: Bool {
         get { state.withLock { $0.isUnpinned } }

@@ -36,30 +36,15 @@ package enum AttachStatement {
         let found = rest.prefix(word.utf8.count)
         guard found.map({ $0 | 0x20 }).elementsEqual(word.utf8) else { return false }
         let next = rest.dropFirst(found.count).first
-        guard next.map({ !isIdentifier($0) }) ?? true else { return false }
+        guard next.map({ !SQLText.isIdentifier($0) }) ?? true else { return false }
         rest = rest.dropFirst(found.count)
         return true
     }
 
-    private static func isIdentifier(_ byte: UInt8) -> Bool {
-        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
-        return letters.contains(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-            || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
-    }
-
-    /// Takes a text between quotes, in which two of them stand for one.
     private static func takeLiteral(from rest: inout ArraySlice<UInt8>) -> [UInt8]? {
-        guard let quote = rest.popFirst(), quote == UInt8(ascii: "'") || quote == UInt8(ascii: "\"") else {
+        guard let quote = rest.first, quote == UInt8(ascii: "'") || quote == UInt8(ascii: "\"") else {
             return nil
         }
-        var name: [UInt8] = []
-        while let byte = rest.popFirst() {
-            if byte == quote {
-                guard rest.first == quote else { return name }
-                rest.removeFirst()
-            }
-            name.append(byte)
-        }
-        return nil
+        return SQLText.takeQuoted(from: &rest)
     }
 }

@@ -57,6 +57,8 @@ import CSQLite
         _ action: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
         _ third: UnsafePointer<CChar>?, _ fourth: UnsafePointer<CChar>?
     ) -> Int32 {
+        // A copy that is expected is opened before SQLite asks for anything else.
+        VacuumTarget.drop()
         let isAllowed =
             switch action {
             case SQLITE_ATTACH: unsafe allowsAttaching(first)
@@ -69,20 +71,25 @@ import CSQLite
         return unsafe function(previous.argument, action, first, second, third, fourth)
     }
 
-    /// Whether a database of this name may be attached. That of a `VACUUM INTO` gets the connection's key.
+    /// Whether a database of this name may be attached. The copy of a `VACUUM INTO` gets the key of its
+    /// source.
     private func allows(_ name: [UInt8]) -> Bool {
         guard AttachRule.allows(name) else { return false }
-        let path: [UInt8]
+        var (path, token) = (name, [UInt8]?.none)
         switch DatabaseURI.read(name) {
-        case .path: path = name
-        case .uri(let uri): path = uri.path
+        case .path: break
         case .refused: return false
+        case .uri(let uri):
+            guard !uri.values(of: "mode").contains(Array("memory".utf8)) else { return true }
+            (path, token) = (uri.path, uri.values(of: DatabaseLease.tokenParameter).first)
         }
-        if !path.isEmpty, let main, let connection = unsafe handle?.pointee,
-            unsafe VacuumTarget.isVacuuming(connection), let full = ShimVFS.fullPath(path)
-        {
-            VacuumTarget.expect(full, VacuumTarget(entry: main.entry, identity: main.codec.identity))
-        }
+        guard !path.isEmpty, path != Array(":memory:".utf8), let connection = unsafe handle?.pointee,
+            let methods = unsafe ShimVFS.registered?.methods,
+            let source = unsafe VacuumTarget.source(of: connection, methods),
+            let full = ShimVFS.fullPath(path)
+        else { return true }
+        VacuumTarget.expect(
+            full, VacuumTarget(entry: source.entry, identity: source.codec.identity, token: token))
         return true
     }
 

@@ -9,15 +9,18 @@ struct FileOpening {
     let isWritable: Bool
     /// Whether a new database is to have the room for `auto_vacuum` from its first page on.
     let hasPointerMap: Bool
-    /// Set when it is that copy.
+    /// Set when it is such a copy, also one whose name has a token.
     let vacuumTarget: VacuumTarget?
 
-    init(_ name: UnsafePointer<CChar>, _ flags: Int32, _ vacuumTarget: VacuumTarget?) {
+    /// Whether it is the file that a key was registered for, and no copy of another.
+    var isOwn: Bool { token != nil && vacuumTarget == nil }
+
+    init(_ name: UnsafePointer<CChar>, _ flags: Int32) {
         path = unsafe CText.bytes(name)
         token = unsafe Self.token(name)
+        vacuumTarget = VacuumTarget.take(path, token: token.map { Array($0.utf8) })
         isWritable = flags & SQLITE_OPEN_READWRITE != 0
         hasPointerMap = unsafe sqlite3_uri_boolean(name, FirstPage.parameter, 0) != 0
-        self.vacuumTarget = vacuumTarget
     }
 
     static func token(_ name: UnsafePointer<CChar>) -> String? {

@@ -61,7 +61,7 @@ struct JournalCheck {
         // Somebody who takes the seals away could change the headers unseen.
         guard isSealed || !main.codec.sealsEveryJournal else { return damage }
         if isSealed, !isAuthentic(at: 0) { return ifOwn(.damaged) }
-        if isSealed { main.isProven = true }
+        if isSealed { main.prove() }
         while true {
             switch check(segment) {
             case .end(let end): return finished(end)
@@ -181,7 +181,7 @@ struct JournalCheck {
         let count = segment.isOpen ? (size - segment.start) / record.size : Int64(segment.count)
         for _ in 0..<count {
             switch record.read(lower, at: offset, start: segment.sumStart) {
-            case .whole where record.number <= segment.databaseSize: main.isProven = true
+            case .whole where record.number <= segment.databaseSize: main.prove()
             case .whole, .altered, .flipped: return .stop(damage)
             case .unreadable(let code): return .stop(.unreadable(code))
             case .torn: return torn(at: offset, segment)

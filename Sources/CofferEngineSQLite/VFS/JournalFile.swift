@@ -104,6 +104,7 @@ final class JournalFile: ShimFile {
             return SQLITE_IOERR
         }
         note("read page")
+        if !hasWritten { main.end.leave() }
         number = nil
         let result = lower.read(region, at: offset)
         guard result == SQLITE_OK else {
@@ -134,6 +135,7 @@ final class JournalFile: ShimFile {
 
     override func write(_ region: Region, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+        if !hasWritten { main.end.fill(behind: 0) }
         hasWritten = true
         let wasFlushed = isFlushed
         isFlushed = false

@@ -21,7 +21,11 @@ final class MainFile: ShimFile {
     }
     private(set) var validWAL: ValidWAL?
     /// Whether a page of this database, of its journal or of its WAL has opened here under the key.
-    var isProven = false
+    var isProven: Bool { proven != nil }
+    /// The identity that it opened with last.
+    private var proven: [UInt8]?
+    /// Also told by the journal: what is played back from one that a crash left fills no holes.
+    var end = FileEnd()
     /// Whether this connection has the WAL open.
     var hasWAL = false
     /// The header of the WAL's index, in memory that is shared with other connections.
@@ -35,7 +39,9 @@ final class MainFile: ShimFile {
     let guardian = ConnectionGuard()
 
     init?(lower: LowerFile, entry: KeyEntry, opening: FileOpening) {
-        let first = Self.clearBytes(lower) ?? opening.vacuumTarget?.identity
+        // A copy whose name has a token goes under that key, with clear bytes of its own.
+        let copied = opening.token == nil ? opening.vacuumTarget?.identity : nil
+        let first = Self.clearBytes(lower) ?? copied
         guard let codec = entry.codec(first: first) else { return nil }
         self.entry = entry
         self.opening = opening
@@ -51,6 +57,13 @@ final class MainFile: ShimFile {
         let result = lower.read(first.region, at: 0)
         let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && lower.size ?? 0 >= 16
         return result == SQLITE_OK || isPart ? first.region.bytes : nil
+    }
+
+    /// Notes that something of this database opened under the key, or was written.
+    func prove() {
+        guard proven != codec.identity else { return }
+        proven = codec.identity
+        if opening.isOwn { entry.provenIdentity = codec.identity }
     }
 
     private func refused(_ shape: String) -> Int32 {
@@ -95,7 +108,7 @@ final class MainFile: ShimFile {
         }
         if number == 1 { return openFirst(page) ? SQLITE_OK : SQLITE_NOTADB }
         guard codec.open(page, number: number) else { return SQLITE_IOERR_DATA_CODE }
-        isProven = true
+        prove()
         return SQLITE_OK
     }
 
@@ -104,7 +117,7 @@ final class MainFile: ShimFile {
         let first = page.part(0, PageCodec.mostClear).bytes
         adopt(first)
         if codec.begins(with: first), codec.open(page, number: 1) {
-            isProven = true
+            prove()
             return true
         }
         page.zero()
@@ -221,7 +234,7 @@ final class MainFile: ShimFile {
         else { return refused("write") }
         if isCheckpointing {
             entry.trace?.note(.main, "write page, checkpoint")
-            return lower.write(region, at: offset)
+            return append(region, at: offset)
         }
         entry.trace?.note(.main, "write page")
         let number = UInt32(offset / size) + 1
@@ -229,16 +242,38 @@ final class MainFile: ShimFile {
             return SQLITE_READONLY_GEOMETRY_CODE
         }
         guard codec.seal(region, number: number, into: scratch.region) else { return SQLITE_IOERR }
-        isProven = true
-        return lower.write(scratch.region, at: offset)
+        prove()
+        return append(scratch.region, at: offset)
+    }
+
+    private func append(_ page: Region, at offset: Int64) -> Int32 {
+        end.write(page, at: offset, to: lower) { number, sealed in
+            let zeros = Scratch(count: codec.pageSize)
+            return codec.seal(zeros.region, number: number, into: sealed)
+        }
+    }
+
+    override func truncate(to size: Int64) -> Int32 {
+        end.forget()
+        return super.truncate(to: size)
+    }
+
+    /// Before a checkpoint: what page 1 counts has to be there.
+    private func beginCheckpoint() {
+        isCheckpointing = true
+        let page = Scratch(count: codec.pageSize)
+        let isThere = lower.read(page.region, at: 0) == SQLITE_OK && codec.open(page.region, number: 1)
+        if isThere { end.fill(behind: page.region.bigEndian32(28)) } else { end.leave() }
     }
 
     // MARK: Control
 
     override func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
         switch operation {
-        case SQLITE_FCNTL_CKPT_START: isCheckpointing = true
-        case SQLITE_FCNTL_CKPT_DONE: isCheckpointing = false
+        case SQLITE_FCNTL_CKPT_START: beginCheckpoint()
+        case SQLITE_FCNTL_CKPT_DONE:
+            isCheckpointing = false
+            end.fill(behind: 0)
         case SQLITE_FCNTL_PDB: unsafe guardian.remember(argument)
         case SQLITE_FCNTL_PRAGMA: return unsafe pragma(argument)
         case SQLITE_FCNTL_MMAP_SIZE:
@@ -317,6 +352,7 @@ final class MainFile: ShimFile {
         // The last to close copies the WAL into the database and deletes it: not under a key that opened
         // nothing.
         if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }
+        if level == SQLITE_LOCK_RESERVED { end.fill(behind: 0) } else { end.forget() }
         return lower.lock(level)
     }
 

@@ -13,8 +13,8 @@ import Glibc
         if let name = unsafe name, flags & SQLITE_OPEN_MAIN_DB != 0 {
             // Before the file below exists: an unknown token must not leave an empty file, let alone a
             // plain one.
-            let target = unsafe VacuumTarget.take(CText.bytes(name))
-            let opening = unsafe FileOpening(name, flags, target)
+            let opening = unsafe FileOpening(name, flags)
+            let target = opening.vacuumTarget
             let entry = if let token = opening.token { DatabaseLease.entry(token) } else { target?.entry }
             guard let entry else { return SQLITE_CANTOPEN }
             guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }

@@ -9,9 +9,12 @@ import Synchronization
 /// which SQLite asks just before, says so: the copy gets the key of its source, and its clear bytes, because
 /// a key may go with one salt only. As a copied file does, it takes pages of its source for its own.
 struct VacuumTarget: Sendable {
+    /// The key of the source.
     let entry: KeyEntry
     /// The clear bytes of the source's first page.
     let identity: [UInt8]
+    /// The token in the name of the copy; without one, it gets the key of its source.
+    let token: [UInt8]?
 
     private static let expected = Mutex<[UInt: (path: [UInt8], target: VacuumTarget)]>([:])
 
@@ -21,46 +24,44 @@ struct VacuumTarget: Sendable {
         expected.withLock { $0[thread] = (path, target) }
     }
 
-    /// Returns the target when the file that is opened is the expected one.
-    static func take(_ path: [UInt8]) -> VacuumTarget? {
+    /// Expects nothing more on this thread: what was expected is not opened, or was.
+    static func drop() {
+        let thread = UInt(pthread_self())
+        expected.withLock { _ = $0.removeValue(forKey: thread) }
+    }
+
+    /// Returns the target when the file that is opened is the expected one, under the expected name.
+    static func take(_ path: [UInt8], token: [UInt8]?) -> VacuumTarget? {
         let thread = UInt(pthread_self())
         return expected.withLock { expected in
             guard let found = expected.removeValue(forKey: thread) else { return nil }
-            return found.path == path ? found.target : nil
+            return found.path == path && found.target.token == token ? found.target : nil
         }
     }
 
-    /// Whether the connection runs a `VACUUM`.
-    static func isVacuuming(_ connection: OpaquePointer) -> Bool {
+    /// The file of the database that the connection vacuums; `nil` when it vacuums none.
+    static func source(
+        of connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
+    ) -> MainFile? {
         var statement = unsafe sqlite3_next_stmt(connection, nil)
         while let current = unsafe statement {
             if unsafe sqlite3_stmt_busy(current) != 0, let text = unsafe sqlite3_sql(current),
-                unsafe firstWord(CText.bytes(text)) == "vacuum"
+                let schema = unsafe VacuumStatement.schema(in: CText.bytes(text))
             {
-                return true
+                return unsafe file(of: schema, connection, methods)
             }
             unsafe statement = unsafe sqlite3_next_stmt(connection, current)
         }
-        return false
+        return nil
     }
 
-    /// The first word of a statement, in lower case, behind white space and comments.
-    static func firstWord(_ statement: [UInt8]) -> String {
-        var rest = statement[...]
-        while let byte = rest.first {
-            if rest.starts(with: "--".utf8) {
-                rest = rest.drop { $0 != UInt8(ascii: "\n") }
-            } else if rest.starts(with: "/*".utf8) {
-                rest = rest.dropFirst(2)
-                while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
-                rest = rest.dropFirst(2)
-            } else if byte <= UInt8(ascii: " ") || byte == UInt8(ascii: ";") {
-                rest = rest.dropFirst()
-            } else {
-                break
-            }
-        }
-        let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
-        return String(decoding: rest.prefix { letters.contains($0 | 0x20) }, as: UTF8.self).foldedASCII
+    private static func file(
+        of schema: [UInt8], _ connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
+    ) -> MainFile? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let name = (schema + [0]).map { CChar(bitPattern: $0) }
+        let result = unsafe sqlite3_file_control(connection, name, SQLITE_FCNTL_FILE_POINTER, &file)
+        guard result == SQLITE_OK else { return nil }
+        return unsafe ShimMethods.object(file, methods) as? MainFile
     }
 }

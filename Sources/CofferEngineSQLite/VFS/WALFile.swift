@@ -93,7 +93,7 @@ final class WALFile: ShimFile {
         guard open(into: region, number) || (main.adoptIdentity() && open(into: region, number)) else {
             return number == 1 ? SQLITE_NOTADB : SQLITE_IOERR_DATA_CODE
         }
-        main.isProven = true
+        main.prove()
         return SQLITE_OK
     }
 
@@ -150,7 +150,7 @@ final class WALFile: ShimFile {
         guard sums == WALChecksum(first: frame.region.bigEndian32(16), second: frame.region.bigEndian32(20))
         else { return SQLITE_OK }
         let isOwn = codec.open(body, number: frame.region.bigEndian32(0))
-        if isOwn { main.isProven = true }
+        if isOwn { main.prove() }
         body.zero()
         return isOwn ? SQLITE_OK : SQLITE_NOTADB
     }

@@ -122,6 +122,101 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try !scratch.read("copy.db").contains(text: "plain text canary"))
     }
 
+    @Test("A copy that was refused changes nothing of what the vault keeps of its database")
+    func refusedOfAVault() async throws {
+        let scene = try DatabaseScene(keyBytes: .counting(32, from: 99))
+        try await scene.queue().write { _ = try fill($0, count: 5) }
+        let other = scene.pathText
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultDatabases.of(vault.session)
+            for name in ["one", "all"] {
+                let queue = try await databases.queue(name)
+                try await queue.write { _ = try fill($0, count: 20) }
+                await #expect(throws: DatabaseError.self) { try await queue.vacuum(into: other) }
+                if name == "one" { await databases.close(name) } else { await databases.close() }
+                let again = try await databases.queue(name)
+                #expect(try await again.read { try Int.fetchOne($0, sql: Self.count) } == 20)
+            }
+        }
+    }
+
+    /// An attached database of another key beside the scene's.
+    private func attached(_ scene: borrowing DatabaseScene, _ name: String) throws -> (DatabaseQueue, [UInt8])
+    {
+        let bytes: [UInt8] = .counting(32, from: 50)
+        let path = scene.scratch.path.appending(name)
+        let queue = try EncryptedDatabase.queue(at: path, key: .raw(SecretBytes.copying(bytes.span)))
+        try queue.write { _ = try fill($0, count: 7) }
+        return (queue, bytes)
+    }
+
+    @Test(
+        "A copy of an attached database is under that one's key",
+        arguments: ["aux", "\"AUX\"", "[aux]", "`aux`"])
+    func attachedSchema(schema: String) throws {
+        let scene = try DatabaseScene()
+        let queue = try scene.queue()
+        try queue.write { _ = try fill($0, count: 20) }
+        let (other, bytes) = try attached(scene, "other.db")
+        let copy = scene.scratch.path.appending("copy.db")
+        try queue.inDatabase { db in
+            try db.execute(sql: "ATTACH ? AS aux", arguments: [other.path])
+            try db.execute(sql: "VACUUM \(schema) INTO '\(copy)'")
+            try db.execute(sql: "DETACH aux")
+        }
+        #expect(failure { _ = try rows(copy, scene.key()) } == .notAuthentic)
+        #expect(try rows(copy, .raw(SecretBytes.copying(bytes.span))) == 7)
+        #expect(try rows(scene.path, scene.key()) == 20)
+    }
+
+    @Test("A copy that never begins leaves no key for the file that is opened next")
+    func neverBegun() throws {
+        let scene = try DatabaseScene()
+        let queue = try scene.queue()
+        try queue.write { _ = try fill($0, count: 20) }
+        let (other, _) = try attached(scene, "other.db")
+        let (copy, fresh) = (scene.scratch.path(of: "copy.db"), scene.scratch.path(of: "fresh.db"))
+        try queue.vacuum(into: copy)
+        for name in [copy, fresh] {
+            try queue.inDatabase { (db: Database) throws -> Void in
+                for index in 0..<10 { try db.execute(sql: "ATTACH ':memory:' AS m\(index)") }
+                for target in [name, "file:\(name)?vfs=coffer&mode=memory", ":memory:"] {
+                    #expect(throws: DatabaseError.self) {
+                        try db.execute(sql: "VACUUM INTO '\(target)'")
+                    }
+                }
+                // On the same thread.
+                try other.inDatabase { (db: Database) throws -> Void in
+                    #expect(throws: DatabaseError.self) { try db.execute(sql: "ATTACH '\(name)' AS y") }
+                }
+                for index in 0..<10 { try db.execute(sql: "DETACH m\(index)") }
+                #expect(throws: DatabaseError.self) { try db.execute(sql: "ATTACH '\(name)' AS y") }
+            }
+        }
+        #expect(try !scene.scratch.names().contains("fresh.db"))
+        let third = try DatabaseKey.raw(SecretBytes.copying([UInt8].counting(32, from: 3).span))
+        let own = try EncryptedDatabase.queue(at: scene.scratch.path.appending("fresh.db"), key: third)
+        try own.write { _ = try fill($0, count: 3) }
+        #expect(try own.read { try Int.fetchOne($0, sql: Self.count) } == 3)
+    }
+
+    @Test("A copy into a file that has a key of its own is that file's: its salt, its cost")
+    func intoAnOpened() throws {
+        let scene = try DatabaseScene()
+        let least = try EncryptedDatabase.queue(
+            at: scene.path, key: .passphrase(SecretBytes.copying("one"), cost: .floor))
+        try least.write { _ = try fill($0, count: 20) }
+        let key = { try DatabaseKey.passphrase(SecretBytes.copying("two")) }
+        let path = scene.scratch.path.appending("own.db")
+        let own = try EncryptedDatabase.queue(at: path, key: key())
+        try least.vacuum(into: own.path)
+        try own.close()
+        try least.close()
+        let (copy, source) = (try scene.scratch.read("own.db"), try scene.bytes())
+        #expect(copy[8..<16] != source[8..<16] && copy[16..<32] != source[16..<32])
+        #expect(try rows(path, key()) == 20)
+    }
+
     @Test("backup(to:) an encrypted database under the same key and another", arguments: writable)
     func backup(format: DatabaseFormat) throws {
         let scene = try DatabaseScene(format)

@@ -1,0 +1,62 @@
+import CofferBase
+
+/// Reads a `VACUUM`.
+package enum VacuumStatement {
+    /// Reads which database it vacuums.
+    ///
+    /// - Parameter sql: The statement.
+    /// - Returns: The name of its schema, `main` where it names none; `nil` for another statement, or one
+    ///   whose name does not end.
+    package static func schema(in sql: [UInt8]) -> [UInt8]? {
+        var rest = sql[...]
+        guard let first = takeName(from: &rest), !first.isQuoted, isWord(first.text, "vacuum") else {
+            return nil
+        }
+        guard let next = takeName(from: &rest) else { return isEnd(rest) ? Array("main".utf8) : nil }
+        return !next.isQuoted && isWord(next.text, "into") ? Array("main".utf8) : next.text
+    }
+
+    private static func isWord(_ text: [UInt8], _ word: String) -> Bool {
+        text.map { $0 | 0x20 }.elementsEqual(word.utf8)
+    }
+
+    private static func isEnd(_ rest: ArraySlice<UInt8>) -> Bool {
+        var rest = rest
+        skip(&rest)
+        return rest.isEmpty
+    }
+
+    /// White space, comments and empty statements.
+    private static func skip(_ rest: inout ArraySlice<UInt8>) {
+        while let byte = rest.first {
+            if rest.starts(with: "--".utf8) {
+                rest = rest.drop { $0 != UInt8(ascii: "\n") }
+            } else if rest.starts(with: "/*".utf8) {
+                rest = rest.dropFirst(2)
+                while !rest.isEmpty, !rest.starts(with: "*/".utf8) { rest = rest.dropFirst() }
+                rest = rest.dropFirst(2)
+            } else if byte <= UInt8(ascii: " ") || byte == UInt8(ascii: ";") {
+                rest = rest.dropFirst()
+            } else {
+                return
+            }
+        }
+    }
+
+    private static func takeName(from rest: inout ArraySlice<UInt8>) -> (text: [UInt8], isQuoted: Bool)? {
+        skip(&rest)
+        switch rest.first {
+        case UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"):
+            return SQLText.takeQuoted(from: &rest).map { ($0, true) }
+        case UInt8(ascii: "["):
+            let name = rest.dropFirst().prefix { $0 != UInt8(ascii: "]") }
+            guard name.endIndex < rest.endIndex else { return nil }
+            rest = rest[(name.endIndex + 1)...]
+            return (Array(name), true)
+        default:
+            let name = rest.prefix(while: SQLText.isIdentifier)
+            rest = rest[name.endIndex...]
+            return name.isEmpty ? nil : (Array(name), false)
+        }
+    }
+}

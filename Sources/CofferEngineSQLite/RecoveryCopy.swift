@@ -30,7 +30,7 @@ struct RecoveryCopy: ~Copyable {
         of source: borrowing CopySource, in folder: FilePath
     ) throws(CofferError) -> RecoveryCopy {
         let folder = try Descriptor.open(folder, [.read, .directory])
-        try removeRemains(in: folder)
+        removeRemains(in: folder)
         let copy = try makeDirectory(in: folder)
         try source.copy(
             to: copy.inner.open(Self.file, [.readWrite, .exclusive]),
@@ -49,12 +49,15 @@ struct RecoveryCopy: ~Copyable {
         return RecoveryCopy(folder: folder, name: name, inner: inner)
     }
 
-    /// Removes what was left when somebody was killed.
-    private static func removeRemains(in folder: borrowing Descriptor) throws(CofferError) {
-        for name in try folder.names() where FileNameBytes.of(name).starts(with: prefix.utf8) {
-            guard let inner = try? folder.open(name, [.read, .directory]), (try? inner.tryLock()) == true
+    /// Removes what was left when a process of this user was killed. What cannot be removed stays: everybody
+    /// can put such a directory where everybody may write.
+    private static func removeRemains(in folder: borrowing Descriptor) {
+        guard let names = try? folder.names() else { return }
+        for name in names where FileNameBytes.of(name).starts(with: prefix.utf8) {
+            guard let inner = try? folder.open(name, [.read, .directory]),
+                (try? inner.status().isOwn) == true, (try? inner.tryLock()) == true
             else { continue }
-            try folder.removeTree(name)
+            try? folder.removeTree(name)
         }
     }
 }

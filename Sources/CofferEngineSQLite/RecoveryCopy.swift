@@ -1,5 +1,6 @@
 import CofferBase
 import CofferEngine
+import CSQLite
 import SystemPackage
 
 /// A private copy of an encrypted database and of the journal that a crash left beside it, in which the
@@ -30,7 +31,7 @@ struct RecoveryCopy: ~Copyable {
         of source: borrowing CopySource, in folder: FilePath
     ) throws(CofferError) -> RecoveryCopy {
         let folder = try Descriptor.open(folder, [.read, .directory])
-        try removeRemains(in: folder)
+        removeRemains(in: folder)
         let copy = try makeDirectory(in: folder)
         try source.copy(
             to: copy.inner.open(Self.file, [.readWrite, .exclusive]),
@@ -49,12 +50,15 @@ struct RecoveryCopy: ~Copyable {
         return RecoveryCopy(folder: folder, name: name, inner: inner)
     }
 
-    /// Removes what was left when somebody was killed.
-    private static func removeRemains(in folder: borrowing Descriptor) throws(CofferError) {
-        for name in try folder.names() where FileNameBytes.of(name).starts(with: prefix.utf8) {
-            guard let inner = try? folder.open(name, [.read, .directory]), (try? inner.tryLock()) == true
+    /// Removes what was left when a process of this user was killed. What cannot be removed stays: everybody
+    /// can put such a directory where everybody may write.
+    private static func removeRemains(in folder: borrowing Descriptor) {
+        guard let names = try? folder.names() else { return }
+        for name in names where FileNameBytes.of(name).starts(with: prefix.utf8) {
+            guard let inner = try? folder.open(name, [.read, .directory]),
+                (try? inner.status().isOwn) == true, (try? inner.tryLock()) == true
             else { continue }
-            try folder.removeTree(name)
+            try? folder.removeTree(name)
         }
     }
 }
@@ -81,7 +85,32 @@ struct CopySource: ~Copyable {
         guard let path = FileNameBytes.path(main.opening.path + Array("-journal".utf8)) else {
             throw CofferError(.invalidInput, "The database's path holds a zero.")
         }
-        try Self.copyAll(of: Descriptor.open(path, .read), to: journalOutput)
+        try Self.copyAll(of: Descriptor.open(path, [.read, .nonBlocking]), to: journalOutput)
+        try Self.settle(journalOutput)
+    }
+
+    /// Decides what a super-journal decides and takes its name out of the copy: SQLite would delete it, and
+    /// with it what the other databases of the transaction go by.
+    private static func settle(_ journal: borrowing Descriptor) throws(CofferError) {
+        let size = try journal.status().size
+        let ending = SuperJournal.ending(size) { region, offset in
+            let count = region.withMutableSpan { try? journal.read(at: offset, into: &$0) }
+            return count == region.count ? SQLITE_OK : SQLITE_IOERR
+        }
+        switch ending {
+        // Any other name is refused when the copy is opened.
+        case .none, .stranger: return
+        case .unreadable: throw CofferError(.inputOutput, "The journal's copy cannot be read.")
+        case .name(let name, let start):
+            switch SuperJournal.place(name) {
+            case .file: try journal.truncate(to: start)
+            case .vacant: try journal.truncate(to: 0)
+            case .noFile: throw CofferError(.corrupt, "What the journal names is no super-journal.")
+            case .unreadable:
+                throw CofferError(
+                    .inputOutput, "Nobody can say whether the super-journal is there that the journal names.")
+            }
+        }
     }
 
     private static let sharedLock: Int32 = 1

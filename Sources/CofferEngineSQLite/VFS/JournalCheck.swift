@@ -49,6 +49,7 @@ struct JournalCheck {
     mutating func run() -> Verdict {
         guard let size = lower.size else { return .unreadable(SQLITE_IOERR) }
         self.size = size
+        if let refusal = refusedEnding() { return refusal }
         // Without a whole header nothing of the database was changed yet.
         guard size >= Int64(sector.region.count) else { return .plays(end: 0) }
         let result = lower.read(sector.region, at: 0)
@@ -72,6 +73,22 @@ struct JournalCheck {
                 case .end(let end): return finished(end)
                 case .stop(let verdict): return verdict
                 }
+            }
+        }
+    }
+
+    /// The verdict on a journal whose end leads SQLite to what is no super-journal.
+    private func refusedEnding() -> Verdict? {
+        switch SuperJournal.ending(size, lower.read) {
+        case .none: return nil
+        case .stranger: return damage
+        case .unreadable(let code): return .unreadable(code)
+        case .name(let name, _):
+            switch SuperJournal.place(name) {
+            case .vacant, .file: return nil
+            case .noFile: return damage
+            // SQLite would say that it is gone, and drop the journal.
+            case .unreadable: return .unreadable(SQLITE_IOERR_ACCESS_CODE)
             }
         }
     }

@@ -69,6 +69,8 @@ import CSQLite
 /// Extended result codes, which SQLite's header writes as expressions that Swift does not see.
 let SQLITE_IOERR_SHORT_READ_CODE = SQLITE_IOERR | 2 << 8
 let SQLITE_IOERR_FSTAT_CODE = SQLITE_IOERR | 7 << 8
+let SQLITE_IOERR_DELETE_CODE = SQLITE_IOERR | 10 << 8
+let SQLITE_IOERR_ACCESS_CODE = SQLITE_IOERR | 13 << 8
 let SQLITE_IOERR_SHMMAP_CODE = SQLITE_IOERR | 21 << 8
 let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
 /// A crash left a transaction that only somebody who may write can take back.

@@ -345,15 +345,18 @@ final class MainFile: ShimFile {
     /// Without its key a connection begins nothing more, not even on pages that it has in memory.
     override func lock(_ level: Int32) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
-        if level == SQLITE_LOCK_SHARED, !isProven, isEmptied {
-            entry.diagnosis = .emptied
-            return SQLITE_NOTADB
-        }
         // The last to close copies the WAL into the database and deletes it: not under a key that opened
         // nothing.
         if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }
         if level == SQLITE_LOCK_RESERVED { end.fill(behind: 0) } else { end.forget() }
-        return lower.lock(level)
+        // First without the lock, which others wait for while a database is made; then under it, because
+        // another process could end its first transaction and begin the next in between.
+        let seemsEmptied = level == SQLITE_LOCK_SHARED && isEmptied
+        let result = lower.lock(level)
+        guard seemsEmptied, result == SQLITE_OK, isEmptied else { return result }
+        entry.diagnosis = .emptied
+        _ = lower.unlock(SQLITE_LOCK_NONE)
+        return SQLITE_NOTADB
     }
 
     override func shmMap(

@@ -65,4 +65,23 @@ import CSQLite
 
     /// The version of its methods: from 3 on, memory mapping is among them.
     package var version: Int32 { methods.iVersion }
+
+    /// Has the VFS delete a file; returns SQLite's code.
+    package static func delete(_ path: String) -> Int32 {
+        guard let vfs = unsafe ShimVFS.registered?.shim else { return SQLITE_ERROR }
+        return unsafe vfs.pointee.xDelete(vfs, path, 0)
+    }
+
+    /// Has the VFS open a file as a super-journal, to read it or to make it; returns SQLite's code.
+    package static func openSuperJournal(_ path: String, isNew: Bool) -> Int32 {
+        guard let vfs = unsafe ShimVFS.registered?.shim else { return SQLITE_ERROR }
+        let memory = Scratch(count: Int(unsafe vfs.pointee.szOsFile))
+        let mode =
+            isNew ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE : SQLITE_OPEN_READONLY
+        return unsafe memory.region.start.withMemoryRebound(to: sqlite3_file.self, capacity: 1) { file in
+            let result = unsafe vfs.pointee.xOpen(vfs, path, file, mode | SQLITE_OPEN_SUPER_JOURNAL, nil)
+            if unsafe file.pointee.pMethods != nil { _ = unsafe file.pointee.pMethods.pointee.xClose(file) }
+            return result
+        }
+    }
 }

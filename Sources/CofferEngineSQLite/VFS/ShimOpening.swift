@@ -19,6 +19,8 @@ import Glibc
             guard let entry else { return SQLITE_CANTOPEN }
             guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
             main = (entry, opening)
+        } else if let name = unsafe name, unsafe !isSound(name, flags) {
+            return SQLITE_IOERR
         }
         let lower = unsafe ShimMethods.lower(file)
         let base = unsafe ShimVFS.base(vfs)
@@ -41,6 +43,15 @@ import Glibc
         }
         unsafe ShimMethods.attach(object, to: file, registered.methods)
         return SQLITE_OK
+    }
+
+    /// Whether a file beside a database may be opened. What journals name somebody may have put there, and a
+    /// pipe would never let go of SQLite, nor of the lock that it holds.
+    private static func isSound(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
+        let isSuper = flags & SQLITE_OPEN_SUPER_JOURNAL != 0
+        guard unsafe !isSuper || SuperJournal.mayOpen(name, flags) else { return false }
+        if case .noFile = unsafe SuperJournal.place(name) { return false }
+        return true
     }
 
     private static func object(

@@ -65,6 +65,9 @@ import Glibc
             unsafe ShimOpening.open(vfs, name, file, flags, outFlags)
         }
         unsafe shim.pointee.xDelete = { vfs, name, sync in
+            guard let name = unsafe name, unsafe SuperJournal.mayDelete(name) else {
+                return SQLITE_IOERR_DELETE_CODE
+            }
             let base = unsafe ShimVFS.base(vfs)
             return unsafe base.pointee.xDelete(base, name, sync)
         }
@@ -102,6 +105,9 @@ import Glibc
         unsafe shim.pointee.xDlSym = { _, _, _ in nil }
         unsafe shim.pointee.xDlClose = { _, _ in }
     }
+
+    /// How many bytes SQLite takes for a path.
+    static var longestPath: Int64 { registered.map { Int64(unsafe $0.base.pointee.mxPathname) } ?? 0 }
 
     /// The path that SQLite opens a database of this name by; `nil` when it opens none.
     static func fullPath(_ path: [UInt8]) -> [UInt8]? {

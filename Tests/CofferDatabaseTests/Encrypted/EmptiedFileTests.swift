@@ -33,6 +33,24 @@ private let journals = ["delete", "persist", "truncate"]
         #expect(try hot.read() == [])
     }
 
+    @Test("Cut to nothing under a connection that has read: an error; the journal stays", arguments: writable)
+    func emptiedInUse(format: DatabaseFormat) throws {
+        let hot = try HotScene(format, "delete")
+        #expect(try hot.read() == HotScene.right)
+        let rows = "SELECT count(*) FROM t"
+        let queue = try hot.scene.queue()
+        #expect(try queue.read { try Int.fetchOne($0, sql: rows) } == HotScene.rows)
+        try hot.scene.write(hot.log, "-journal")
+        // By another process: closing the file here would drop SQLite's locks on it.
+        #expect(try CommandRun.run("truncate", ["-s", "0", hot.scene.pathText]).code == 0)
+        #expect(throws: DatabaseError.self) { try queue.read { try Int.fetchOne($0, sql: rows) } }
+        #expect(throws: DatabaseError.self) { try queue.write { _ = try fill($0, count: 1) } }
+        try queue.close()
+        #expect(try hot.isUntouched(main: []))
+        try hot.restore()
+        #expect(try hot.read() == HotScene.right)
+    }
+
     @Test("Cut to nothing beside a WAL: a new database, as SQLite has it", arguments: writable)
     func emptiedBesideWAL(format: DatabaseFormat) throws {
         let hot = try HotScene(format, "wal")

@@ -230,22 +230,13 @@ private let all = ["delete", "persist", "truncate", "wal"]
         #expect(try hot.read() == HotScene.right)
     }
 
-    /// The end of a journal whose transaction went over several databases: the super-journal's name.
-    private func superJournal(_ name: String) -> [UInt8] {
-        func word(_ value: Int) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) } }
-        let bytes = Array(name.utf8)
-        return word((1 << 30) / 4096 + 1) + bytes + word(bytes.count) + word(bytes.reduce(0) { $0 + Int($1) })
-            + [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-    }
-
     @Test(
         "With a super-journal: played back while that is there, else the transaction is committed",
         arguments: writable)
     func superJournals(format: DatabaseFormat) throws {
         let hot = try HotScene(format, "delete")
         let name = hot.scene.pathText + "-mj0A1B2C9D3"
-        var log = Array(hot.log[..<hot.syncedEnd])
-        log += [UInt8](repeating: 0, count: (512 - log.count % 512) % 512) + superJournal(name)
+        let log = hot.log(naming: name)
         try hot.restore(log: log)
         try Data((hot.scene.pathText + "-journal").utf8 + [0]).write(to: URL(filePath: name))
         #expect(try hot.read() == HotScene.right)

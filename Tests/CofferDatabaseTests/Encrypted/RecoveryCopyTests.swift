@@ -154,4 +154,23 @@ import Testing
                 ".coffer-recovery-used-neighbour", "new.db", "test.db", "test.db-journal",
             ])
     }
+
+    @Test("Remains that are somebody else's, or cannot be removed, stay and end no conversion")
+    func foreignRemains() throws {
+        guard SQLCipher3.isAvailable else { return }
+        let scene = try DatabaseScene(.sqlcipher3)
+        try makeHot(scene, "delete")
+        let other = scene.scratch.path.appending(".coffer-recovery-other").string
+        try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+        try Data([1]).write(to: URL(filePath: other + "/database"))
+        // Root could remove the other user's, and every user is kept from what is in a directory like this.
+        let change = getuid() == 0 ? ["chown", "-R", "65534", other] : ["chmod", "500", other]
+        #expect(try CommandRun.run(change[0], Array(change[1...])).code == 0)
+        defer { _ = try? CommandRun.run("chmod", ["700", other]) }
+        let target = scene.scratch.path.appending("new.db")
+        try EncryptedDatabase.convert(scene.path, key: scene.key(), to: target, newKey: scene.key(.gcm1))
+        #expect(try count(target, scene.key(.gcm1)) == 300)
+        #expect(try scene.scratch.names().contains(".coffer-recovery-other"))
+        #expect(FileManager.default.fileExists(atPath: other + "/database"))
+    }
 }

@@ -99,4 +99,23 @@ final class HotScene {
     }
 
     var syncedEnd: Int { layout.end }
+
+    /// What stands at the end of a journal whose transaction went over several databases: the name of its
+    /// super-journal. SQLite adds the bytes up as C's `char`.
+    static func ending(naming name: String) -> [UInt8] {
+        func word(_ value: UInt32) -> [UInt8] {
+            [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
+        }
+        let bytes = Array(name.utf8)
+        let sum = bytes.reduce(UInt32(0)) { $0 &+ UInt32(truncatingIfNeeded: CChar(bitPattern: $1)) }
+        return word((1 << 30) / 4096 + 1) + bytes + word(UInt32(bytes.count)) + word(sum)
+            + [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+    }
+
+    /// The journal as it was flushed, with such an end.
+    func log(naming name: String) -> [UInt8] {
+        let flushed = Array(log[..<syncedEnd])
+        let gap = [UInt8](repeating: 0, count: (512 - flushed.count % 512) % 512)
+        return flushed + gap + Self.ending(naming: name)
+    }
 }

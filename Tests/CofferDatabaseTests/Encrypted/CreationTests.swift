@@ -74,6 +74,21 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try again.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 5)
     }
 
+    @Test(
+        "Who opened a database before another made it, and was killed, takes back what that left",
+        arguments: writable, ["wal", "delete", "persist"])
+    func overtakenByCrash(format: DatabaseFormat, journal: String) throws {
+        let hot = try HotScene(format, journal)
+        // The same key, on a file that is empty yet, with a salt of its own.
+        let scene = try DatabaseScene(format)
+        let early = try scene.queue()
+        try scene.write(hot.log, hot.suffix)
+        try overwrite(scene, hot.main)
+        let rows = try early.read { try String.fetchAll($0, sql: "SELECT body FROM t ORDER BY id") }
+        #expect(rows == HotScene.right)
+        #expect(try early.read { try integrity($0) } == "ok")
+    }
+
     /// Puts other bytes into the file, which stays the same one; by another process, or the locks would go.
     private func overwrite(_ scene: borrowing DatabaseScene, _ bytes: [UInt8]) throws {
         let source = scene.pathText + ".new"

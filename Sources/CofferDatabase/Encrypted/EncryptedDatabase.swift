@@ -135,7 +135,8 @@ public enum EncryptedDatabase {
     /// with it afterwards fails with `locked`.
     ///
     /// Closing it would be GRDB's way, but a closed queue or pool ends the process when it is used. What
-    /// remains is a connection without key, without codec and without pages, until they let go of it.
+    /// remains is a connection without key, without codec, without pages and without temporary tables, until
+    /// they let go of it.
     static func retire(_ writer: any DatabaseWriter, _ lease: DatabaseLease) {
         let forget = "PRAGMA \(DatabaseLease.forgetPragma)"
         try? writer.barrierWriteWithoutTransaction { db in
@@ -145,6 +146,7 @@ public enum EncryptedDatabase {
             if !lease.isRevoked { _ = try? db.checkpoint(.truncate) }
             lease.revoke()
             try db.execute(sql: forget)
+            RevokedConnection.empty(db)
             db.releaseMemory()
         }
         lease.revoke()

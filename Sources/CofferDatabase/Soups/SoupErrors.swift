@@ -1,4 +1,5 @@
 import CofferBase
+import CofferEngineSQLite
 import GRDB
 
 extension CofferError {
@@ -15,6 +16,8 @@ extension CofferError {
     private init(sqlite error: DatabaseError) {
         let text = error.message ?? error.resultCode.description
         switch error.resultCode.primaryResultCode {
+        case .SQLITE_ERROR where RevokedConnection.isRefusal(text):
+            self.init(.locked, "The vault was locked.")
         case .SQLITE_ERROR: self.init(.invalidInput, "SQLite refuses the statement: \(text).")
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "Another connection holds the database.")
         case .SQLITE_FULL: self.init(.noSpace, "The disk is full.")

@@ -93,9 +93,12 @@ final class VaultDatabaseFiles: Sendable {
     func noteCreation(of lent: Lent, by writer: any DatabaseWriter) async {
         guard lent.key.salt == nil, !lent.lease.isRevoked, (try? await Self.hasPages(lent.path)) == true
         else { return }
-        // Reads the first page if another connection has made it since.
+        // Reads the first page if another connection has made it since. GRDB ends the process where a queue
+        // that the program closed is read in another way.
         let isRead = try? await BlockingWork.run { _ throws(CofferError) in
-            (try? writer.read { try Int.fetchOne($0, sql: "PRAGMA schema_version") }) != nil
+            (try? writer.barrierWriteWithoutTransaction {
+                try Int.fetchOne($0, sql: "PRAGMA schema_version")
+            }) != nil
         }
         guard isRead == true, let identity = lent.lease.identity else { return }
         let hex = identity.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()

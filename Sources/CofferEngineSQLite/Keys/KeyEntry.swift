@@ -103,7 +103,14 @@ final class KeyEntry: Sendable {
             do throws(CofferError) {
                 state.lacksMemory = false
                 var identity = try newIdentity(&state)
-                if let first, let found = usable(first, identity) { identity = found }
+                if let first, let found = usable(first, identity) {
+                    identity = found
+                } else if format == .gcm1, let header = first.flatMap({ GCMHeader($0) }),
+                    refusal(header) != nil
+                {
+                    // Nothing is derived for a file that is refused: this one opens and seals nothing.
+                    return PageCodec(pageSize: pageSize, reserve: Int(identity[9]), identity: identity)
+                }
                 if state.keys?.identity != identity {
                     let keys = try state.derive(format, isPassphrase: costs != nil, identity: identity)
                     state.keys = keys

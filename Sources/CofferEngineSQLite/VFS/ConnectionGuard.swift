@@ -2,7 +2,7 @@ import CofferBase
 import CSQLite
 
 /// Denies a connection what would lead out of the encryption: attaching a database through another VFS, and
-/// extensions.
+/// extensions; and once its key was taken back, what it has in memory.
 ///
 /// GRDB has an authorizer of its own, and SQLite keeps one only and does not tell which. So the place where a
 /// connection keeps it is learnt from a connection made for the purpose, and GRDB's is called after ours.
@@ -59,6 +59,11 @@ import CSQLite
     ) -> Int32 {
         // A copy that is expected is opened before SQLite asks for anything else.
         VacuumTarget.drop()
+        if let main, main.entry.isRevoked, let connection = unsafe handle?.pointee,
+            unsafe !RevokedConnection.allows(action, first, third, on: connection)
+        {
+            return RevokedConnection.refusal
+        }
         let isAllowed =
             switch action {
             case SQLITE_ATTACH: unsafe allowsAttaching(first)

@@ -50,3 +50,14 @@ extension MainFile {
         return SQLITE_NOTFOUND
     }
 }
+
+extension MainFile {
+    /// What is known of page 1.
+    enum FirstPageState {
+        case opens
+        /// It does not open, or there is none.
+        case foreign
+        /// Nothing can be said of it.
+        case unreadable(Int32)
+    }
+}

@@ -83,9 +83,10 @@ final class JournalFile: ShimFile {
     private func look() -> Int32 {
         guard !hasWritten else { return SQLITE_OK }
         if verdict == nil {
-            _ = main.adoptIdentity()
-            var check = JournalCheck(lower: lower, main: main)
-            verdict = check.run()
+            verdict = main.tryingIdentity {
+                var check = JournalCheck(lower: lower, main: main)
+                return check.run()
+            }
         }
         return switch verdict {
         case .plays, nil: SQLITE_OK

@@ -115,49 +115,45 @@ final class MainFile: ShimFile {
     /// Opens page 1, whose clear bytes may have changed since this file was opened.
     private func openFirst(_ page: Region) -> Bool {
         let first = page.part(0, PageCodec.mostClear).bytes
-        adopt(first)
-        if codec.begins(with: first), codec.open(page, number: 1) {
+        let found = otherCodec(first) ?? codec
+        if found.begins(with: first), found.open(page, number: 1) {
+            codec = found
             prove()
             return true
         }
         page.zero()
         entry.diagnosis =
-            clearBeginning ?? entry.diagnose(first: first, opensAnother: opensAnotherPage())
+            clearBeginning ?? entry.diagnose(first: first, opensAnother: opensAnotherPage(found))
         return false
     }
 
-    /// Goes over to the identity of a database that another connection made since this file was opened.
-    private func adopt(_ first: [UInt8]) {
+    /// The codec of a database that another connection made since this file was opened, if these are the
+    /// first bytes of one. Anybody can write them, salt and cost: only a page that opens under it is proof.
+    private func otherCodec(_ first: [UInt8]) -> PageCodec? {
         guard !first.starts(with: codec.identity), let other = entry.codec(first: first),
             first.starts(with: other.identity)
-        else { return }
-        codec = other
+        else { return nil }
+        return other
     }
 
-    /// Does the same with the identity that is on the disk; returns whether it is another.
-    func adoptIdentity() -> Bool {
-        guard let first = Self.clearBytes(lower) else { return false }
-        let former = codec.identity
-        adopt(first)
-        return codec.identity != former
+    /// Runs `body` under the identity that is on the disk. If it is another than before, it stays only when
+    /// something opened under it.
+    func tryingIdentity<Result>(_ body: () -> Result) -> Result {
+        guard let first = Self.clearBytes(lower), let other = otherCodec(first) else { return body() }
+        let former = (codec: codec, proven: proven)
+        (codec, proven) = (other, nil)
+        let result = body()
+        if !isProven { (codec, proven) = (former.codec, former.proven) }
+        return result
     }
 
     /// Whether some other page opens under the key.
-    private func opensAnotherPage() -> Bool {
+    private func opensAnotherPage(_ codec: PageCodec) -> Bool {
         let other = Scratch(count: codec.pageSize)
         return (2...4).contains { number in
             lower.read(other.region, at: Int64(number - 1) * Int64(codec.pageSize)) == SQLITE_OK
                 && codec.open(other.region, number: UInt32(number))
         }
-    }
-
-    /// What is known of page 1.
-    enum FirstPageState {
-        case opens
-        /// It does not open, or there is none.
-        case foreign
-        /// Nothing can be said of it.
-        case unreadable(Int32)
     }
 
     /// Whether page 1 opens as it is on the disk; notes why, when it does not.

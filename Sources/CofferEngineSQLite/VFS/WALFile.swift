@@ -90,17 +90,18 @@ final class WALFile: ShimFile {
             return result
         }
         let number = frame.region.bigEndian32(0)
-        guard open(into: region, number) || (main.adoptIdentity() && open(into: region, number)) else {
+        guard open(into: region, number) || main.tryingIdentity({ open(into: region, number) }) else {
             return number == 1 ? SQLITE_NOTADB : SQLITE_IOERR_DATA_CODE
         }
-        main.prove()
         return SQLITE_OK
     }
 
     /// Opens the page of ``frame``, which stays as it is.
     private func open(into region: Region, _ number: UInt32) -> Bool {
         region.copy(frame.region.part(Self.frameHeader, page))
-        return codec.open(region, number: number)
+        guard codec.open(region, number: number) else { return false }
+        main.prove()
+        return true
     }
 
     /// Sees to it that the WAL is this database's, before its first byte is handed to SQLite: recovery and
@@ -108,19 +109,17 @@ final class WALFile: ShimFile {
     private func look() -> Int32 {
         guard !isKnown else { return SQLITE_OK }
         // Another connection may have made the database since this one opened it.
-        _ = main.adoptIdentity()
-        switch beginsWithForeignFrame() {
-        case SQLITE_OK:
-            isKnown = true
-            return SQLITE_OK
-        case SQLITE_NOTADB: break
-        case let code: return code
+        let result = main.tryingIdentity {
+            let result = beginsWithForeignFrame()
+            guard result == SQLITE_NOTADB else { return result }
+            return switch main.firstPage {
+            case .opens: SQLITE_IOERR_DATA_CODE
+            case .foreign: SQLITE_NOTADB
+            case .unreadable(let code): code
+            }
         }
-        return switch main.firstPage {
-        case .opens: SQLITE_IOERR_DATA_CODE
-        case .foreign: SQLITE_NOTADB
-        case .unreadable(let code): code
-        }
+        isKnown = result == SQLITE_OK
+        return result
     }
 
     /// Reads, where a WAL may be shorter than what is read.

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferDatabase
 import CofferEngine
-import CofferEngineSQLite
+@testable import CofferEngineSQLite
 import Foundation
 import GRDB
 import SystemPackage
@@ -246,6 +246,25 @@ private let hasReader =
             _ = try DatabaseKey.passphrase(SecretBytes.copying("a"), format: .sqlcipher4, cost: cost)
         }
         #expect(code == .invalidInput)
+    }
+
+    @Test("Nothing is derived for a file whose cost is refused")
+    func refusedCost() throws {
+        let floor = DerivationCost(memoryKiB: Self.least.memoryKiB, passes: Self.least.passes)
+        let lease = try DatabaseLease.register(
+            .gcm1, secret: GuardedBytes.copying(Array("correct horse".utf8).span),
+            costs: DerivationCosts(own: floor, floor: floor, granted: floor, ceiling: floor))
+        let salt = [UInt8].counting(16)
+        for passes in [UInt8(1), 3, 255] {
+            let header = Array("COFFERG1".utf8) + [2, 48, passes, 1, 0, 0, 0x20, 0] + salt
+            let codec = try #require(lease.entry.codec(first: header))
+            #expect(!(codec is GCMCodec))
+            // It has neither key nor seal.
+            let pages = (Scratch(count: codec.pageSize), Scratch(count: codec.pageSize))
+            #expect(!codec.seal(pages.0.region, number: 1, into: pages.1.region))
+            #expect(!codec.open(pages.1.region, number: 1))
+        }
+        #expect(lease.entry.codec(first: nil) is GCMCodec)
     }
 
     // MARK: SQLite's header

@@ -1,0 +1,59 @@
+import CSQLite
+import CofferBase
+package import GRDB
+
+/// A connection whose key was taken back, and what it has in memory: temporary tables, attached databases
+/// without a file, pages of a transaction that goes on. For these no file is asked.
+@safe package enum RevokedConnection {
+    /// The authorizer's answer. SQLite knows no such one, so the statement fails with words that no
+    /// refusal has; an authorizer cannot choose a code of its own.
+    static let refusal = SQLITE_AUTH_USER_CODE
+    /// SQLite's words where an authorizer answers as ``refusal`` does.
+    private static let message = "authorizer malfunction"
+
+    /// Whether a statement failed by ``refusal``, by SQLite's words on it.
+    package static func isRefusal(_ words: String) -> Bool { words.utf8.elementsEqual(message.utf8) }
+
+    /// Transactions must end, and GRDB leaves its read-only mode.
+    private static let pragmas = [ShimVFS.forgetPragma, "query_only", "temp_store"]
+
+    /// Whether the authorizer may leave an action to the rules of every connection. What begins on the
+    /// connection's own file fails there, with SQLite's own words.
+    static func allows(
+        _ action: Int32, _ first: UnsafePointer<CChar>?, _ third: UnsafePointer<CChar>?,
+        on connection: OpaquePointer
+    ) -> Bool {
+        switch action {
+        case SQLITE_TRANSACTION, SQLITE_SAVEPOINT, SQLITE_SELECT, SQLITE_FUNCTION, SQLITE_RECURSIVE: true
+        case SQLITE_PRAGMA:
+            unsafe first.map { pragmas.contains(unsafe String(cString: $0).foldedASCII) } ?? false
+        default:
+            unsafe isMain(third) && sqlite3_txn_state(connection, "main") == SQLITE_TXN_NONE
+        }
+    }
+
+    private static func isMain(_ schema: UnsafePointer<CChar>?) -> Bool {
+        unsafe schema.map { unsafe CText.bytes($0).elementsEqual("main".utf8) } ?? false
+    }
+
+    /// Ends what the connection's statements could still read. None goes on, the authorizer is asked again
+    /// for each, and SQLite drops the temporary tables.
+    package static func empty(_ db: Database) {
+        guard let connection = unsafe db.sqliteConnection else { return }
+        var statement = unsafe sqlite3_next_stmt(connection, nil)
+        while let current = unsafe statement {
+            if unsafe sqlite3_stmt_busy(current) != 0 { unsafe sqlite3_reset(current) }
+            unsafe statement = unsafe sqlite3_next_stmt(connection, current)
+        }
+        if let place = ConnectionMemory.authorizer {
+            let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+            let function = unsafe unsafeBitCast(present.function, to: ConnectionGuard.Function?.self)
+            // Setting it expires the statements that were compiled before.
+            unsafe sqlite3_set_authorizer(connection, function, present.argument)
+        }
+        // Of two settings one is new, and a new one drops them.
+        for setting in ["FILE", "DEFAULT"] {
+            unsafe sqlite3_exec(connection, "PRAGMA temp_store = \(setting)", nil, nil, nil)
+        }
+    }
+}

@@ -35,10 +35,24 @@ struct DatabaseAgent {
         configuration.prepareDatabase { [journal, cache] db in
             try db.execute(sql: "PRAGMA cache_size = \(cache); PRAGMA synchronous = NORMAL")
             if try String.fetchOne(db, sql: "PRAGMA journal_mode") != journal, !db.configuration.readonly {
-                _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = \(journal)")
+                try Self.setJournal(journal, of: db)
             }
         }
         return try EncryptedDatabase.queue(at: path, key: key(keyHex), configuration: configuration)
+    }
+
+    /// Where a reader becomes a writer, SQLite does not wait for others that do the same: so this does.
+    private static func setJournal(_ journal: String, of db: Database) throws {
+        let end = ContinuousClock.now + .seconds(20)
+        while true {
+            do {
+                _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = \(journal)")
+                return
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                guard ContinuousClock.now < end else { throw error }
+                sched_yield()
+            }
+        }
     }
 
     /// Opens the database, or makes it, and reads from it.

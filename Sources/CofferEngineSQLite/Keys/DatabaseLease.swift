@@ -83,7 +83,7 @@ package final class DatabaseLease: Sendable {
     package static let guardPragma = ShimVFS.guardPragma
     package static let forgetPragma = ShimVFS.forgetPragma
 
-    /// The clear bytes of the database's first page, once a connection was opened; `nil` without the key.
+    /// The clear bytes of the first page, once something of the database opened or was written; `nil` before.
     package var identity: [UInt8]? { entry.provenIdentity }
 
     /// The salt among the clear bytes of a `gcm1` database; `nil` for other bytes.

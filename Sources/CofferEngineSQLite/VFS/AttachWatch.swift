@@ -66,7 +66,10 @@ import CofferBase
         _ event: UInt32, _ first: UnsafeMutableRawPointer?, _ second: UnsafeMutableRawPointer?
     ) -> Int32 {
         switch event {
-        case UInt32(Self.begin): if unsafe isAllowed(OpaquePointer(first)) { open() } else { close() }
+        case UInt32(Self.begin):
+            // Compiled before, it attaches without another word to the authorizer.
+            VacuumTarget.drop()
+            if unsafe isAllowed(OpaquePointer(first)) { open() } else { close() }
         case UInt32(Self.end): close()
         default: break
         }

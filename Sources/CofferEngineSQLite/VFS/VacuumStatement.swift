@@ -12,18 +12,14 @@ package enum VacuumStatement {
         guard let first = takeName(from: &rest), !first.isQuoted, isWord(first.text, "vacuum") else {
             return nil
         }
-        guard let next = takeName(from: &rest) else { return isEnd(rest) ? Array("main".utf8) : nil }
+        skip(&rest)
+        guard !rest.isEmpty else { return Array("main".utf8) }
+        guard let next = takeName(from: &rest) else { return nil }
         return !next.isQuoted && isWord(next.text, "into") ? Array("main".utf8) : next.text
     }
 
     private static func isWord(_ text: [UInt8], _ word: String) -> Bool {
         text.map { $0 | 0x20 }.elementsEqual(word.utf8)
-    }
-
-    private static func isEnd(_ rest: ArraySlice<UInt8>) -> Bool {
-        var rest = rest
-        skip(&rest)
-        return rest.isEmpty
     }
 
     /// White space, comments and empty statements.

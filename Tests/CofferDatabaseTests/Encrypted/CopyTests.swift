@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCrypto
 import CofferDatabase
+import CofferEngineSQLite
 import CofferTesting
 import Foundation
 import GRDB
@@ -198,6 +199,37 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         let own = try EncryptedDatabase.queue(at: scene.scratch.path.appending("fresh.db"), key: third)
         try own.write { _ = try fill($0, count: 3) }
         #expect(try own.read { try Int.fetchOne($0, sql: Self.count) } == 3)
+    }
+
+    @Test("Nor for a statement that was compiled before")
+    func neverBegunAndCompiled() throws {
+        let scene = try DatabaseScene()
+        let queue = try scene.queue()
+        try queue.write { _ = try fill($0, count: 20) }
+        let (other, _) = try attached(scene, "other.db")
+        let copy = scene.scratch.path(of: "copy.db")
+        try queue.vacuum(into: copy)
+        // On one thread.
+        try other.inDatabase { (db: Database) throws -> Void in
+            let attach = try db.makeStatement(sql: "ATTACH ? AS y")
+            try queue.inDatabase { (first: Database) throws -> Void in
+                for index in 0..<10 { try first.execute(sql: "ATTACH ':memory:' AS m\(index)") }
+                #expect(throws: DatabaseError.self) { try first.execute(sql: "VACUUM INTO '\(copy)'") }
+            }
+            #expect(throws: DatabaseError.self) { try attach.execute(arguments: [copy]) }
+        }
+    }
+
+    @Test(
+        "The schema that a VACUUM names",
+        arguments: [
+            ("VACUUM", "main"), (" ;vacuum/**/INTO 'x'", "main"), ("VACUUM aux INTO ?", "aux"),
+            ("-- VACUUM b\nVACUUM \"a\"\"b\" INTO 'x'", "a\"b"), ("VACUUM [into] INTO 'x'", "into"),
+            ("VACUUM [aux", nil), ("VACUUM 'aux", nil), ("\"VACUUM\" aux", nil), ("VACUUMS aux", nil),
+            ("", nil),
+        ] as [(String, String?)])
+    func schema(sql: String, name: String?) {
+        #expect(VacuumStatement.schema(in: Array(sql.utf8)) == name.map { Array($0.utf8) })
     }
 
     @Test("A copy into a file that has a key of its own is that file's: its salt, its cost")

@@ -32,19 +32,19 @@ public struct VaultSoupDatabases: SoupDatabases {
     ///
     /// - Throws: `locked`, `wiped`; `corrupt` when the database is there and its key is not.
     public func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter {
-        let lent = try await files.lend(name.scope.rawValue, name.name, class: protection)
+        let access = try await files.access(name.scope.rawValue, name.name, class: protection)
         var configuration = files.keepingSession(Configuration())
         configuration.busyMode = .timeout(Self.busyDeadline)
         let pool = try await BlockingWork.run { [configuration] _ throws(CofferError) in
             do {
                 return try EncryptedDatabase.pool(
-                    at: lent.path, lease: lent.lease, configuration: configuration)
+                    at: access.path, lease: access.lease, configuration: configuration)
             } catch {
                 throw EncryptedDatabase.failure(error)
             }
         }
-        files.retire(pool, of: lent, unless: nil)
-        await files.noteCreation(of: lent, by: pool)
+        files.retire(pool, of: access, unless: nil)
+        await files.noteCreation(of: access, by: pool)
         return pool
     }
 

@@ -15,8 +15,8 @@ final class VaultDatabaseFiles: Sendable {
     /// What tells the databases of one use from another's: the first part of the file's name.
     typealias Scope = String
 
-    /// A key lent to a database, and the class that it goes with.
-    struct Lent: Sendable {
+    /// The key of a database, and the class that it goes with.
+    struct Access: Sendable {
         let lease: DatabaseLease
         let protection: ProtectionClass
         let path: FilePath
@@ -40,8 +40,8 @@ final class VaultDatabaseFiles: Sendable {
     }
 
     /// Has the session end a database that lost its key, when nobody else does.
-    func retire(_ writer: any DatabaseWriter, of lent: Lent, unless owner: (any AnyObject & Sendable)?) {
-        let (lease, protection, isOwned) = (lent.lease, lent.protection, owner != nil)
+    func retire(_ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?) {
+        let (lease, protection, isOwned) = (access.lease, access.protection, owner != nil)
         session.observeLosses(while: writer) { [weak writer, weak lease, weak owner] lost in
             guard lost.contains(protection), !isOwned || owner == nil, let writer, let lease else { return }
             Task {
@@ -59,12 +59,12 @@ final class VaultDatabaseFiles: Sendable {
         return configuration
     }
 
-    /// Lends the key of a database, made where there is neither key nor database.
+    /// Returns the key of a database, made where there is neither key nor database.
     ///
     /// Throws `locked`, `wiped`; `refused` for a class that needs a passcode where none is set; `corrupt`
     /// when the database is there and its key is not.
-    func lend(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
-        -> Lent
+    func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
+        -> Access
     {
         let id = try StoreKeys.id(scope, name)
         let found = try await key(id, scope, name, class: protection)
@@ -80,18 +80,18 @@ final class VaultDatabaseFiles: Sendable {
         }
         let lease = try DatabaseKey.raw(secret, salt: found.salt).lease()
         takeBack(lease, with: found.protection)
-        // The lock may have come between reading the key and lending it.
+        // The lock may have come between reading the key and registering it.
         guard session.holdsKey(of: found.protection) else {
             lease.revoke()
             throw CofferError(.locked, "The vault was locked while the database was opened.")
         }
-        return Lent(lease: lease, protection: found.protection, path: path, id: id, key: found)
+        return Access(lease: lease, protection: found.protection, path: path, id: id, key: found)
     }
 
     /// Keeps beside the key that there is a database, once it has a page. When that fails, the next opening
     /// does it.
-    func noteCreation(of lent: Lent, by writer: any DatabaseWriter) async {
-        guard lent.key.salt == nil, !lent.lease.isRevoked, (try? await Self.hasPages(lent.path)) == true
+    func noteCreation(of access: Access, by writer: any DatabaseWriter) async {
+        guard access.key.salt == nil, !access.lease.isRevoked, (try? await Self.hasPages(access.path)) == true
         else { return }
         // Reads the first page if another connection has made it since. GRDB ends the process where a queue
         // that the program closed is read in another way.
@@ -100,11 +100,11 @@ final class VaultDatabaseFiles: Sendable {
                 try Int.fetchOne($0, sql: "PRAGMA schema_version")
             }) != nil
         }
-        guard isRead == true, let identity = lent.lease.identity else { return }
+        guard isRead == true, let identity = access.lease.identity else { return }
         let hex = identity.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
         try? await session.tokens.putReserved(
-            lent.key.token, for: lent.id, class: lent.protection,
-            attributes: [Self.identityAttribute: hex], ifVersion: lent.key.version)
+            access.key.token, for: access.id, class: access.protection,
+            attributes: [Self.identityAttribute: hex], ifVersion: access.key.version)
     }
 
     /// Whether the file is there and not empty; it is not opened, which would drop SQLite's locks on it.

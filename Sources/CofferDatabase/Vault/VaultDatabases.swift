@@ -31,8 +31,8 @@ public actor VaultDatabases {
 
     private struct Open {
         let writer: any DatabaseWriter
-        let lent: VaultDatabaseFiles.Lent
-        var lease: DatabaseLease { lent.lease }
+        let access: VaultDatabaseFiles.Access
+        var lease: DatabaseLease { access.lease }
     }
 
     private let files: VaultDatabaseFiles
@@ -73,8 +73,8 @@ public actor VaultDatabases {
         configuration: Configuration = Configuration()
     ) async throws -> DatabasePool {
         let kept = files.keepingSession(configuration)
-        let writer = try await writer(name, protection) { (lent) in
-            try EncryptedDatabase.pool(at: lent.path, lease: lent.lease, configuration: kept)
+        let writer = try await writer(name, protection) { (access) in
+            try EncryptedDatabase.pool(at: access.path, lease: access.lease, configuration: kept)
         }
         return try Self.expect(writer)
     }
@@ -92,8 +92,8 @@ public actor VaultDatabases {
         configuration: Configuration = Configuration()
     ) async throws -> DatabaseQueue {
         let kept = files.keepingSession(configuration)
-        let writer = try await writer(name, protection) { (lent) in
-            try EncryptedDatabase.queue(at: lent.path, lease: lent.lease, configuration: kept)
+        let writer = try await writer(name, protection) { (access) in
+            try EncryptedDatabase.queue(at: access.path, lease: access.lease, configuration: kept)
         }
         return try Self.expect(writer)
     }
@@ -109,7 +109,7 @@ public actor VaultDatabases {
 
     private func writer(
         _ name: String, _ protection: ProtectionClass,
-        _ make: @escaping @Sendable (VaultDatabaseFiles.Lent) throws -> any DatabaseWriter
+        _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async throws -> any DatabaseWriter {
         let name = try SoupStoreName(name, .user).name
         while let open = open[name] {
@@ -124,19 +124,19 @@ public actor VaultDatabases {
 
     private func opened(
         _ name: String, _ protection: ProtectionClass,
-        _ make: @escaping @Sendable (VaultDatabaseFiles.Lent) throws -> any DatabaseWriter
+        _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async -> Result<Open, any Error> {
         defer { openings[name] = nil }
         do {
-            let lent = try await files.lend(Self.scope, name, class: protection)
+            let access = try await files.access(Self.scope, name, class: protection)
             let result = try await BlockingWork.run { _ throws(CofferError) in
-                Result { try make(lent) }
+                Result { try make(access) }
             }
             let writer = try result.get()
-            files.retire(writer, of: lent, unless: self)
-            await files.noteCreation(of: lent, by: writer)
-            let made = Open(writer: writer, lent: lent)
-            guard !lent.lease.isRevoked else {
+            files.retire(writer, of: access, unless: self)
+            await files.noteCreation(of: access, by: writer)
+            let made = Open(writer: writer, access: access)
+            guard !access.lease.isRevoked else {
                 await retire(made)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
             }
@@ -191,7 +191,7 @@ public actor VaultDatabases {
 
     private func retire(_ open: Open) async {
         // A queue has its first page with its first write.
-        await files.noteCreation(of: open.lent, by: open.writer)
+        await files.noteCreation(of: open.access, by: open.writer)
         _ = try? await BlockingWork.run { _ throws(CofferError) in
             EncryptedDatabase.retire(open.writer, open.lease)
         }

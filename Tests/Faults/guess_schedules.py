@@ -33,6 +33,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -617,6 +618,8 @@ def main():
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="begin no schedule after this time")
     parser.add_argument("--json", metavar="FILE", help="the figures and all failures")
     options = parser.parse_args()
+    # A shell starts what it does not wait for with Ctrl-C ignored, and so would the schedules' commands.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     options.coffer = os.path.abspath(options.coffer)
     folder = "/dev/shm" if os.path.isdir("/dev/shm") and os.access("/dev/shm", os.W_OK) else None
     root = os.path.realpath(tempfile.mkdtemp(prefix="coffer-guess-", dir=folder))

@@ -90,6 +90,31 @@ struct RevocationFormTests {
         }
     }
 
+    /// The table is larger than the cache, so the cursor reads pages after the end.
+    @Test("A cursor that is in the middle of its rows", arguments: [RevocationTests.End.lock, .close])
+    func cursor(_ end: RevocationTests.End) async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let session = vault.session
+            let queue = try await VaultDatabases.of(session).queue("notes")
+            try await queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA cache_size = 10; CREATE TABLE t (x)")
+                try db.inTransaction {
+                    for _ in 0..<400 { try db.execute(sql: "INSERT INTO t VALUES (hex(zeroblob(1000)))") }
+                    return .commit
+                }
+            }
+            let code = await failed {
+                try await queue.read { db in
+                    let rows = try Row.fetchCursor(db, sql: "SELECT x FROM t")
+                    #expect(try rows.next() != nil)
+                    if end == .lock { session.lock() } else { session.close() }
+                    while try rows.next() != nil {}
+                }
+            }
+            #expect(code == .locked)
+        }
+    }
+
     /// Every way to a database that the documents print, and where it is tested after the end of its vault.
     @Test("The documents print no other form")
     func printed() throws {

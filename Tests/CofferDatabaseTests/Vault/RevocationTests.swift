@@ -127,18 +127,37 @@ struct RevocationTests {
         }
     }
 
-    @Test("A pool alone keeps its session, and a lock by another session's wipe reaches it")
-    func sessionGoes() async throws {
+    @Test("A database that ended stays ended; opened again after the unlock it has its rows")
+    func again() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let pool = try await VaultDatabases.of(vault.session).pool("notes")
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             vault.session.lock()
             await expectLocked(pool)
             try await vault.session.unlock(with: Passcode(copying: "2468"))
-            // The old one stays ended, a new one has the rows.
             await expectLocked(pool)
             let again = try await VaultDatabases.of(vault.session).pool("notes")
             #expect(try await again.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "row")
+        }
+    }
+
+    /// The program keeps the pool and nothing else: neither the session nor what opened it.
+    @Test("A pool alone keeps its session, and another session's wipe reaches it")
+    func poolAlone() async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            weak var session: Session?
+            func pool() async throws -> DatabasePool {
+                let own = try await vault.openAnother()
+                try await own.unlock(with: Passcode(copying: "2468"))
+                session = own
+                return try await VaultDatabases.of(own).pool("notes")
+            }
+            let pool = try await pool()
+            #expect(session != nil)
+            try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
+            #expect(try await pool.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "row")
+            _ = try await vault.session.wipe()
+            await expectLocked(pool)
         }
     }
 }

@@ -115,8 +115,8 @@ struct RevokedMemoryTests {
         func rows() throws -> [String] { try statement.map { try String.fetchAll($0) } ?? [] }
     }
 
-    private func compile(_ kept: Kept, _ queue: DatabaseQueue, _ storage: String) throws {
-        try queue.writeWithoutTransaction { db in
+    private func compile(_ kept: Kept, _ writer: some DatabaseWriter, _ storage: String) throws {
+        try writer.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA temp_store = \(storage); \(Self.make)")
             kept.statement = try db.makeStatement(sql: "SELECT x FROM temp.c")
             kept.cursor = try Row.fetchCursor(db, sql: "SELECT x FROM temp.c")
@@ -125,8 +125,8 @@ struct RevokedMemoryTests {
         }
     }
 
-    private func expectEnded(_ kept: Kept, _ queue: DatabaseQueue) {
-        queue.writeWithoutTransaction { _ in
+    private func expectEnded(_ kept: Kept, _ writer: some DatabaseWriter) {
+        writer.writeWithoutTransaction { _ in
             #expect(code { _ = try kept.cursor?.next() } == .locked)
             #expect(code { _ = try kept.rows() } == .locked)
             (kept.statement, kept.cursor) = (nil, nil)
@@ -143,6 +143,22 @@ struct RevokedMemoryTests {
             try await retired(queue)
             expectEnded(kept, queue)
             expectLocked(queue)
+        }
+    }
+
+    /// Nothing but the session knows of such a pool, so the session retires it.
+    @Test(
+        "A compiled statement of a database that has no owner", arguments: End.allCases, ["FILE", "MEMORY"])
+    func unowned(_ end: End, storage: String) async throws {
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let databases = VaultSoupDatabases(vault.session)
+            let writer = try await databases.open(SoupStoreName("drafts", .user))
+            let kept = Kept()
+            try compile(kept, writer, storage)
+            try await end.of(vault.session)
+            try await retired(writer)
+            expectEnded(kept, writer)
+            expectLocked(writer)
         }
     }
 

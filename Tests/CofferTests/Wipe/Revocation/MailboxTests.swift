@@ -153,6 +153,41 @@ import Testing
         #expect(again.map(word) == ["orderReplayed", "orderReplayed"])
     }
 
+    @Test("An order that failed holds up those of a higher counter, even when they would succeed by then")
+    func heldUp() async throws {
+        let scene = try await OrderScene.make(nil)
+        for user in ["ada", "bob"] {
+            _ = try await Session.create(
+                at: scene.home.location.namespace(of: user), options: TestHome.options { _ in },
+                passcode: nil)
+        }
+        let orders = try [("ada", UInt64(1)), ("bob", 2)].map { user, counter in
+            Revocation.order(try scene.order(.wipe(.user(user)), counter: counter))
+        }
+        let sound = try scene.home.read("orders")
+        try scene.home.remove("orders")
+        try manager.createDirectory(
+            atPath: scene.home.path("orders").string, withIntermediateDirectories: false)
+        // The disk is well again when the second order's turn comes.
+        var asked = 0
+        func repair() throws {
+            try scene.home.remove("orders")
+            try scene.home.write("orders", sound)
+        }
+        var round = RevocationRound(scene.session.core, .wipe(.account))
+        let results = round.handle(orders) {
+            asked += 1
+            if asked == 2 { #expect(throws: Never.self) { try repair() } }
+            return false
+        }
+        #expect(results.count == 2)
+        #expect(results.allSatisfy { if case .failure = $0.result { true } else { false } })
+        let later = orders.reversed() as [Revocation]
+        let source = ClosureRevocationSource { () throws(CofferError) in later }
+        let outcomes = try await scene.session.handleRevocations(from: source)
+        #expect(outcomes.map(word) == ["wiped", "wiped"])
+    }
+
     @Test("An order to erase everything does not wait for one that cannot be finished")
     func stuck() async throws {
         let scene = try await OrderScene.make(nil)

@@ -1,6 +1,7 @@
 public import Coffer
 public import CofferBase
 public import GRDB
+import Synchronization
 
 /// JSON documents in named sets, the soups, found by indexed paths.
 ///
@@ -22,7 +23,8 @@ public import GRDB
 /// ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take many transactions, the rest then
 /// happens later.
 public final class SoupStore: Sendable {
-    let writer: any DatabaseWriter
+    /// `nil` once the store has ended.
+    private let database: Mutex<(any DatabaseWriter)?>
     let time: TimeSource
     /// Called between the transactions of a long operation; tests stop it there.
     let checkpoint: @Sendable (LongOperation.Step) throws(CofferError) -> Void
@@ -31,7 +33,7 @@ public final class SoupStore: Sendable {
         _ writer: any DatabaseWriter, _ time: TimeSource,
         _ checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
     ) {
-        self.writer = writer
+        database = Mutex(writer)
         self.time = time
         self.checkpoint = checkpoint
     }
@@ -75,7 +77,7 @@ public final class SoupStore: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(CofferError) -> Value {
         do {
-            return try await writer.unsafeRead { db in
+            return try await writer().unsafeRead { db in
                 try Self.checkOpen(db)
                 return try db.readOnly { try Self.transaction(.deferred, db, body) }
             }
@@ -88,12 +90,30 @@ public final class SoupStore: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(CofferError) -> Value {
         do {
-            return try await writer.writeWithoutTransaction { db in
+            return try await writer().writeWithoutTransaction { db in
                 try Self.checkOpen(db)
                 return try Self.transaction(.immediate, db, body)
             }
         } catch {
             throw CofferError(soups: error)
+        }
+    }
+
+    private func writer() throws(CofferError) -> any DatabaseWriter {
+        guard let writer = database.withLock({ $0 }) else {
+            throw CofferError(.locked, "The store was closed: ask for it again.")
+        }
+        return writer
+    }
+
+    /// Lets no further call begin, waits for those that run and lets the database go, which GRDB closes with
+    /// its last user. Closed here it could be, while another thread begins to read it: GRDB has no lock there.
+    func end() async {
+        guard let writer = database.withLock({ $0.take() }) else { return }
+        _ = try? await BlockingWork.run { _ throws(CofferError) in
+            do { try writer.barrierWriteWithoutTransaction { _ in } } catch {
+                throw CofferError(soups: error)
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 public import Coffer
 public import CofferBase
-import GRDB
 
 /// The stores of a vault by name: some that go with the user's login, some that outlast it.
 ///
@@ -16,7 +15,6 @@ import GRDB
 public actor SoupStores {
     private let databases: any SoupDatabases
     private let time: TimeSource
-    private var open: [SoupStoreName: any DatabaseWriter] = [:]
     private var stores: [SoupStoreName: SoupStore] = [:]
     private var openings: [SoupStoreName: Task<Result<SoupStore, CofferError>, Never>] = [:]
     /// What was closed while it was being opened.
@@ -64,19 +62,13 @@ public actor SoupStores {
             closedEarly.remove(name)
         }
         do throws(CofferError) {
-            let database = try await databases.open(name)
-            do throws(CofferError) {
-                let store = try await SoupStore.open(on: database, time: time)
-                guard closedEarly.remove(name) == nil else {
-                    throw CofferError(.locked, "The stores were closed.")
-                }
-                open[name] = database
-                stores[name] = store
-                return .success(store)
-            } catch {
-                await Self.close(database)
-                throw error
+            let store = try await SoupStore.open(on: databases.open(name), time: time)
+            guard closedEarly.remove(name) == nil else {
+                await store.end()
+                throw CofferError(.locked, "The stores were closed.")
             }
+            stores[name] = store
+            return .success(store)
         } catch {
             return .failure(error)
         }
@@ -131,28 +123,20 @@ public actor SoupStores {
     public func close() async { for scope in SoupStoreName.Scope.allCases { await closeAll(scope) } }
 
     private func closeAll(_ scope: SoupStoreName.Scope) async {
-        for name in Array(open.keys) + openings.keys where name.scope == scope { await close(name) }
+        for name in Array(stores.keys) + openings.keys where name.scope == scope { await close(name) }
     }
 
     private func close(_ name: SoupStoreName) async {
-        stores[name] = nil
         if let opening = openings[name] {
             closedEarly.insert(name)
             _ = await opening.value
         }
-        if let database = open.removeValue(forKey: name) { await Self.close(database) }
+        await stores.removeValue(forKey: name)?.end()
     }
 
     private func destroy(_ name: SoupStoreName) async throws(CofferError) -> Bool {
         await close(name)
         return try await databases.destroy(name)
-    }
-
-    /// Waits for what is running and closes.
-    private static func close(_ database: any DatabaseWriter) async {
-        _ = try? await BlockingWork.run { _ throws(CofferError) in
-            do { try database.close() } catch { throw CofferError(soups: error) }
-        }
     }
 }
 

@@ -135,6 +135,9 @@ static inline int clinux_is_ignored(int number) {
 // SI_KERNEL is a macro of an enumerator's own name.
 static const int clinux_sent_by_kernel = SI_KERNEL;
 
+// glibc shows these under _GNU_SOURCE alone; the values are those of linux/fs.h.
+static const int clinux_seek_data = 3, clinux_seek_hole = 4;
+
 // c_cc is an array, which Swift sees as a tuple.
 static inline void clinux_disable_suspend(struct termios *settings) {
     settings->c_cc[VSUSP] = _POSIX_VDISABLE;

@@ -124,6 +124,8 @@ struct LockCommandTests {
             "printf x | dd of=a/vault/device bs=1 seek=100 conv=notrunc 2>err", ": >a/vault/device",
             "rm a/vault/device; mkfifo a/vault/device", "rm a/vault/device; mkdir a/vault/device",
             "rm a/vault/device; ln -s /dev/zero a/vault/device", "rm -r a; mkfifo a", "rm -r a; ln -s a a",
+            "rm a/state; cp b/vault/device a/vault/device", "cp b/state a; cp b/vault/device a/vault/device",
+            "\(Self.tombstoneOfAnother) >a/state; rm a/vault/device",
         ])
     func unnamed(_ disturbance: String) throws {
         let run = try run(

@@ -112,13 +112,9 @@ final class ViewHold: Sendable {
 
     func remove() throws(CofferError) {
         removed.store(true, ordering: .sequentiallyConsistent)
-        do throws(CofferError) {
-            try root.removeTree(directoryName, overwriting: true)
-            ViewRoots.removeIfEmpty(root)
-        } catch {
-            // A wipe or a lock event was faster.
-            guard error.code == .absent else { throw error }
-        }
+        // What a viewer made in it may resist; that keeps nothing else.
+        if let error = root.removeAll(of: directoryName, overwriting: true).first { throw error }
+        ViewRoots.removeIfEmpty(root)
     }
 
     deinit { try? remove() }

@@ -28,9 +28,11 @@ enum ViewRoots {
         return try sharedMemoryRoot(FilePath(name), creating: true)
     }
 
-    /// Every root that may hold views of a vault; and those that could not be looked at, with the reason.
+    /// Every root that may hold views of a vault; and those that could not be looked at, with the reason. For
+    /// a wipe, every name in /dev/shm is looked at that a vault may have taken, and directories of this user
+    /// count also where others may look.
     static func existing(
-        _ record: ViewRootRecord, searchingSharedMemory: Bool = false
+        _ record: ViewRootRecord, isForWiping: Bool = false
     ) -> (roots: [Root], unseen: [(what: String, why: CofferError)]) {
         var roots: [Root] = []
         var unseen: [(what: String, why: CofferError)] = []
@@ -40,18 +42,36 @@ enum ViewRoots {
         }
         for path in paths {
             do throws(CofferError) {
-                if let root = try runtimeRoot(path, creating: false) { roots.append(try Root(root)) }
+                let root = try runtimeRoot(path, creating: false, isForWiping: isForWiping)
+                if let root { roots.append(try Root(root)) }
             } catch {
                 // Where no view was ever made there is nothing to miss.
-                if record.runtimes.contains(path) { unseen.append(("\(path)", error)) }
+                if record.runtimes.contains(path) || hasViews(path) { unseen.append(("\(path)", error)) }
             }
         }
-        for name in sharedNames(record, all: searchingSharedMemory) {
-            if let root = try? sharedMemoryRoot(name, creating: false), let root = try? Root(root) {
-                roots.append(root)
+        for name in sharedNames(record, all: isForWiping) {
+            do throws(CofferError) {
+                let root = try sharedMemoryRoot(name, creating: false, isForWiping: isForWiping)
+                roots.append(try Root(root))
+            } catch {
+                let path = sharedMemory.pushing(name)
+                if error.code != .absent, isOwn(path) { unseen.append(("\(path)", error)) }
             }
         }
         return (roots.reduce(into: []) { all, root in if !all.contains(root) { all.append(root) } }, unseen)
+    }
+
+    /// Whether views may have been made below a runtime directory of this user.
+    private static func hasViews(_ path: FilePath) -> Bool {
+        guard isOwn(path), let runtime = try? Descriptor.open(path, [.read, .directory]) else { return false }
+        return (try? runtime.status(of: "coffer")) != nil
+    }
+
+    private static func isOwn(_ path: FilePath) -> Bool {
+        guard let name = path.lastComponent,
+            let parent = try? Descriptor.open(path.removingLastComponent(), [.read, .directory])
+        else { return false }
+        return (try? parent.status(of: FilePath(root: nil, [name])))?.isOwn ?? false
     }
 
     /// The vault's own name under /dev/shm; with `all`, every name of that form.
@@ -100,22 +120,30 @@ enum ViewRoots {
         return (try? FileSystemInfo.of(shared).isMemory) ?? false
     }
 
-    /// Removes views whose owner is dead; gives how many.
+    /// Removes views whose owner is dead; returns how many. One that resists keeps none of the others: they
+    /// go, and then its error is thrown.
     static func reap(vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
+        var failure: CofferError?
         for root in existing(ViewRootRecord(in: vault)).roots {
-            for name in try root.directory.names() where try isDead(name, in: root.directory) {
+            for name in (try? root.directory.names()) ?? [] where isOfView(name) {
                 do throws(CofferError) {
-                    try root.directory.removeTree(name, overwriting: true)
+                    guard try isDead(name, in: root.directory) else { continue }
+                    if let error = root.directory.removeAll(of: name, overwriting: true).first { throw error }
                     count += 1
                 } catch {
-                    // Somebody else is removing it, too.
-                    guard error.code == .absent else { throw error }
+                    failure = failure ?? error
                 }
             }
             if count > 0 { removeIfEmpty(root.directory) }
         }
+        if let failure { throw failure }
         return count
+    }
+
+    /// Whether a name is that of a view, or of one that is being made.
+    private static func isOfView(_ name: FilePath) -> Bool {
+        ViewRootRecord.isView(name) || name.string.utf8.hasPrefix(newPrefix)
     }
 
     /// Removes a root of one vault under /dev/shm that holds nothing any more. The next view makes it again.
@@ -188,23 +216,31 @@ enum ViewRoots {
 
     /// The root below a runtime directory; `nil` where there is none and none is to be made.
     private static func runtimeRoot(
-        _ path: FilePath, creating: Bool
+        _ path: FilePath, creating: Bool, isForWiping: Bool = false
     ) throws(CofferError) -> Descriptor? {
         var directory = try Descriptor.open(path, [.read, .directory])
-        try check(directory)
+        try check(directory, isForWiping: isForWiping)
         for name: FilePath in ["coffer", "views"] {
             if try directory.status(of: name) == nil {
                 guard creating else { return nil }
                 try? directory.makeDirectory(name)
             }
-            directory = try directory.open(name, [.read, .directory])
-            try check(directory)
+            directory = try open(name, in: directory, isForWiping: isForWiping)
         }
         return directory
     }
 
+    private static func open(
+        _ name: FilePath, in parent: borrowing Descriptor, isForWiping: Bool
+    ) throws(CofferError) -> Descriptor {
+        let directory =
+            isForWiping ? try parent.openClosed(name) : try parent.open(name, [.read, .directory])
+        try check(directory, isForWiping: isForWiping)
+        return directory
+    }
+
     private static func sharedMemoryRoot(
-        _ name: FilePath, creating: Bool
+        _ name: FilePath, creating: Bool, isForWiping: Bool = false
     ) throws(CofferError) -> Descriptor {
         let shared: Descriptor
         do throws(CofferError) {
@@ -214,9 +250,7 @@ enum ViewRoots {
         }
         guard try FileSystemInfo.of(shared).isMemory else { throw noMemory }
         if creating, try shared.status(of: name) == nil { try shared.makeDirectory(name) }
-        let root = try shared.open(name, [.read, .directory])
-        try check(root)
-        return root
+        return try open(name, in: shared, isForWiping: isForWiping)
     }
 
     private static var noMemory: CofferError {
@@ -226,10 +260,15 @@ enum ViewRoots {
                 + "--descriptor, or use coffer file cat.")
     }
 
-    /// Of this user, for this user alone, in memory; anything else may be somebody's trap.
-    private static func check(_ directory: borrowing Descriptor) throws(CofferError) {
+    /// Of this user, for this user alone, in memory; anything else may be somebody's trap. A wipe removes
+    /// views also where others may look, but not where they may write.
+    private static func check(
+        _ directory: borrowing Descriptor, isForWiping: Bool = false
+    ) throws(CofferError) {
         let status = try directory.status()
-        guard status.isOwn, status.permissions & 0o077 == 0, try FileSystemInfo.of(directory).isMemory else {
+        let forbidden: UInt32 = isForWiping ? 0o022 : 0o077
+        guard status.isOwn, status.permissions & forbidden == 0, try FileSystemInfo.of(directory).isMemory
+        else {
             throw CofferError(.refused, "\(directory.path) is not a directory in memory of this user alone.")
         }
     }

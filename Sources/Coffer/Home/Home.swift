@@ -174,14 +174,19 @@ final class Home: Sendable {
 
     /// As ``exclusively(_:)``; where the lock cannot be had in time, without it, and `body` is told why. For
     /// what must not fail: nobody who holds the lock can keep a wipe from overwriting keys.
+    /// `waiting` is called once when another process holds the lock, before it is waited for.
     func insisting<Result: ~Copyable>(
-        within deadline: Duration = lockDeadline,
+        within deadline: Duration = lockDeadline, waiting: () -> Void = {},
         _ body: (_ hindrance: CofferError?) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         var lock: FileLock?
         var hindrance: CofferError?
         do throws(CofferError) {
-            lock = try FileLock.acquire(Self.lockName, in: directory, deadline: deadline)
+            lock = try FileLock.tryAcquire(Self.lockName, in: directory)
+            if lock == nil {
+                waiting()
+                lock = try FileLock.acquire(Self.lockName, in: directory, deadline: deadline)
+            }
         } catch {
             hindrance = error
         }

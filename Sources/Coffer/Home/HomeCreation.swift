@@ -22,6 +22,7 @@ extension Home {
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
                 .requireReadable(CallDeadline(SecretServiceClient.deadline))
         }
+        if let enclosing = location.enclosing { try openDirectory(enclosing).refuseWiped() }
         if !options.allowsExternalMedia { try checkMedium(of: location.path) }
         try makeDirectory(location.path)
         let home = try openDirectory(location, interaction: interaction)
@@ -30,7 +31,10 @@ extension Home {
             try home.refuseExisting(state)
             try home.removeUnfinished()
             // What is left of the namespaces of a wiped home: tombstones.
-            if state?.word == .wiped { try home.directory.removeTree(usersName) }
+            if state?.word == .wiped {
+                try home.refuseLivingNamespaces()
+                try home.directory.removeTree(usersName)
+            }
             let vaultID = try VaultID.random()
             let name = FilePath(buildPrefix + vaultID.description)
             try home.directory.makeDirectory(name)
@@ -130,6 +134,25 @@ extension Home {
         let hasVault = try directory.status(of: Self.vaultName) != nil
         guard state?.word != .wiping else { throw CofferError.wiped }
         guard !hasVault else { throw CofferError(.alreadyExists, "There is a vault at \(path) already.") }
+    }
+
+    /// Refuses a home that was wiped: a vault of one of its users would go with the next one made here.
+    private func refuseWiped() throws(CofferError) {
+        guard let state = try state(), state.isAlive else { throw CofferError.wiped }
+    }
+
+    /// Refuses where a user's namespace in a wiped home is alive: only tombstones may go unseen.
+    private func refuseLivingNamespaces() throws(CofferError) {
+        guard try directory.status(of: Self.usersName)?.kind == .directory else { return }
+        let users = try directory.open(Self.usersName, [.read, .directory])
+        for name in try users.names() where try users.status(of: name)?.kind == .directory {
+            let path = path.pushing(Self.usersName).pushing(name)
+            let state = try Self.openDirectory(HomeLocation(path: path, sessionBus: service.address)).state()
+            guard let state, state.word != .wiped else { continue }
+            throw CofferError(
+                .alreadyExists,
+                "There is a vault of one of its users at \(path): erase it with coffer wipe, then try again.")
+        }
     }
 
     /// Removes what an interrupted `create` left: under the lock, nobody is building.

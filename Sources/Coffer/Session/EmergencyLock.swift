@@ -131,14 +131,19 @@ private struct VaultHints {
         if let state { candidates.append(state.vaultID) }
         isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.word) } ?? false
         isWiped = state.map { !$0.isAlive } ?? false
-        // The tag of the device record covers the vault's id; the state record has none, and can be that of
-        // another home.
+        let target = WipeTarget(home, changingModes: false)
+        candidates += target.ids.filter { !candidates.contains($0) }
+        // The tag of the device record covers the vault's id; those of the others cannot be checked here, and
+        // each can be that of another home.
         do throws(CofferError) {
             let vault = try home.directory.open(Home.vaultName, [.read, .directory])
             let vaultID = try DeviceFile.read(in: vault).vaultID
             candidates = [vaultID] + candidates.filter { $0 != vaultID }
         } catch {
-            guard isWiped else { throw error }
+            guard isWiped, target.named.isEmpty else { throw error }
+        }
+        guard target.named.count < 2 else {
+            throw CofferError(.foreign, "Files of several vaults are in it.")
         }
     }
 }

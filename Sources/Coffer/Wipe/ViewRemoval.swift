@@ -22,7 +22,7 @@ struct ViewRemoval {
     init(of ids: [VaultID], vault: OpenVault?, others: [VaultID] = []) {
         self.others = others
         let record = vault.map { ViewRootRecord(in: $0.directory) } ?? ViewRootRecord()
-        let found = ViewRoots.existing(record, searchingSharedMemory: true)
+        let found = ViewRoots.existing(record, isForWiping: true)
         unseen = found.unseen
         for root in found.roots { removeViews(of: ids, in: root) }
     }

@@ -29,9 +29,21 @@ extension Wiper {
         for name in namespaceNames(&findings) {
             let what = "the namespace \(Home.usersName)/\(name)"
             do throws(CofferError) {
-                let end = try inside(name).wipeIfAlive(known[name] ?? [], reason: reason)
-                if end != nil { findings.count("namespaces") }
-                if let error = end?.failure { findings.note(what, remainsBecause: error) }
+                let wiper = try inside(name)
+                guard let end = try wiper.wipeIfAlive(known[name] ?? [], reason: reason) else {
+                    wiper.noteWhatIsNoVault(what, &findings)
+                    continue
+                }
+                let seen = Set(findings.unproved)
+                findings.unproved += end.receipt.unproved.filter { !seen.contains($0) }
+                guard let error = end.failure else {
+                    findings.count("namespaces")
+                    continue
+                }
+                let failures = end.receipt.failures.joined(separator: " ")
+                findings.note(
+                    what,
+                    remainsBecause: CofferError(error.code, failures, systemError: error.systemError))
             } catch {
                 findings.note(what, remainsBecause: error)
             }
@@ -94,6 +106,23 @@ extension Wiper {
             }
         }
         throw missing
+    }
+
+    /// Names a directory among the namespaces that shows no vault, unless it was wiped before: nobody can
+    /// tell whose keys are in the kernel keyring.
+    private func noteWhatIsNoVault(_ what: String, _ findings: inout WipeFindings) {
+        let target = WipeTarget(home)
+        guard target.state?.word != .wiped else { return }
+        let unknown = "it shows no vault, so its keys in the kernel keyring have no name"
+        guard let status = try? home.directory.status(of: Home.vaultName) else {
+            return findings.unproved.append("\(what): \(unknown)")
+        }
+        let vault = home.path.pushing(Home.vaultName)
+        let reason =
+            status.kind == .symbolicLink
+            ? "\(vault) is a link, and what it points to was not touched; \(unknown)."
+            : "\(vault) was not touched; \(unknown)."
+        findings.note(what, remainsBecause: target.damage ?? CofferError(.refused, reason))
     }
 
     private func inside(_ name: FilePath) throws(CofferError) -> Wiper {

@@ -18,8 +18,9 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public let started: Date
     /// When it ended.
     public let finished: Date
-    /// Milliseconds until every key was destroyed.
-    public let keysDestroyedAfterMilliseconds: Double
+    /// Milliseconds from its beginning until every key was destroyed; `nil` when a file that may hold one is
+    /// still there, as ``failures`` then says.
+    public let keysDestroyedAfterMilliseconds: Double?
     /// Whether this completed a wipe that had been interrupted.
     public let completesInterrupted: Bool
     /// How much of each kind was removed and found to be gone: keys, viewCopies, files, tokenFiles, tokens,
@@ -32,7 +33,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
 
     init(
         vaultID: UUID, scope: String, reason: String, orderDigest: String?, started: Date, finished: Date,
-        keysDestroyedAfterMilliseconds: Double, completesInterrupted: Bool, _ findings: WipeFindings
+        keysDestroyedAfterMilliseconds: Double?, completesInterrupted: Bool, _ findings: WipeFindings
     ) {
         self.vaultID = vaultID
         self.scope = scope
@@ -56,7 +57,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
         orderDigest = try fields.decodeIfPresent(String.self, forKey: .orderDigest)
         started = try fields.decode(Date.self, forKey: .started)
         finished = try fields.decode(Date.self, forKey: .finished)
-        keysDestroyedAfterMilliseconds = try fields.decode(
+        keysDestroyedAfterMilliseconds = try fields.decodeIfPresent(
             Double.self, forKey: .keysDestroyedAfterMilliseconds)
         completesInterrupted = try fields.decode(Bool.self, forKey: .completesInterrupted)
         removed = try fields.decode([String: Int].self, forKey: .removed)

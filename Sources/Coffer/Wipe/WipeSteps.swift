@@ -14,19 +14,27 @@ extension Wiper {
     /// How often the vault's directory is emptied, while another process fills it.
     private static let tries = 4
 
+    /// When a wipe began, by both clocks.
+    struct Beginning {
+        let wall: Duration
+        let sinceBoot: Duration
+
+        init(_ time: TimeSource) { (wall, sinceBoot) = (time.wall(), Clock.sinceBoot) }
+    }
+
     /// Everything after the tombstone.
     func finish(
         _ ids: [VaultID], reason: String, scope: WipeScope = .all, completes: Bool,
+        since beginning: Beginning? = nil,
         _ known: WipeFindings = WipeFindings(unproved: Self.unproved)
     ) -> WipeEnd {
         var findings = known
-        let started = time.wall()
-        let begin = Clock.sinceBoot
+        let beginning = beginning ?? Beginning(time)
         forget(ids)
         report(WipeProgress(.memory))
         destroyKeys(&findings)
         let inside = destroyKeysOfNamespaces(reason: reason, &findings)
-        let keysGone = Clock.sinceBoot
+        let keysGone = hasKeyFiles ? nil : Clock.sinceBoot - beginning.sinceBoot
         report(WipeProgress(.keys))
         removeViews(ids, &findings, others: inside.values.flatMap(\.self))
         removeVault(&findings)
@@ -40,9 +48,9 @@ extension Wiper {
         prove(ids, &findings)
         var receipt = WipeReceipt(
             vaultID: (ids.first ?? .unknown).uuid, scope: scope.name, reason: reason,
-            orderDigest: orderDigest, started: Date(nanosecondsSince1970: started.nanoseconds),
+            orderDigest: orderDigest, started: Date(nanosecondsSince1970: beginning.wall.nanoseconds),
             finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
-            keysDestroyedAfterMilliseconds: Double((keysGone - begin).nanoseconds) / 1e6,
+            keysDestroyedAfterMilliseconds: keysGone.map { Double($0.nanoseconds) / 1e6 },
             completesInterrupted: completes, findings)
         keep(receipt)
         if let error = finalMark(ids.first ?? .unknown, findings) {
@@ -102,6 +110,13 @@ extension Wiper {
         }
         for name in keys where vault.directory.removeAll(of: name).isEmpty { findings.count("keys") }
         try? vault.directory.sync()
+    }
+
+    /// Whether something of the vault may still hold its keys.
+    private var hasKeyFiles: Bool {
+        guard (try? home.directory.status(of: Home.vaultName)) != nil else { return false }
+        guard let vault = openedVault() else { return true }
+        return Self.keyFiles.contains { (try? vault.directory.status(of: $0)) != nil }
     }
 
     /// The vault's directory, where it is one.

@@ -14,6 +14,8 @@ struct WipeTarget {
     let damage: CofferError?
     /// The candidates for the vault's id, the state's first.
     private(set) var ids: [VaultID] = []
+    /// Those of ``ids`` that stand in a file of the vault's directory which begins as that file does.
+    private(set) var named: [VaultID] = []
     /// Whether this is a Coffer home at all: one file of it begins as Coffer's do. Names alone are no sign.
     private(set) var isVault: Bool
 
@@ -39,7 +41,10 @@ struct WipeTarget {
         var starts: [Int64] = [0]
     }
 
-    init(_ home: Home) {
+    /// - Parameters:
+    ///   - home: The home.
+    ///   - changingModes: Whether the vault's directory is opened also where its mode shuts its owner out.
+    init(_ home: Home, changingModes: Bool = true) {
         var state: HomeState?
         var damage: CofferError?
         do throws(CofferError) {
@@ -54,18 +59,18 @@ struct WipeTarget {
         } else if look(at: Self.statePlace, in: home.directory) {
             isVault = true
         }
-        lookIntoVault(of: home)
+        lookIntoVault(of: home, changingModes: changingModes)
         if ids.isEmpty, isVault { ids = KeyringRemains(home: home).noted }
     }
 
-    private mutating func lookIntoVault(of home: Home) {
+    private mutating func lookIntoVault(of home: Home, changingModes: Bool) {
         // The mode of what may not be ours stays as it is.
         let opened =
-            isVault
+            isVault && changingModes
             ? try? home.directory.openClosed(Home.vaultName)
             : try? home.directory.open(Home.vaultName, [.read, .directory])
         guard let vault = opened else { return }
-        for place in Self.places where look(at: place, in: vault) { isVault = true }
+        for place in Self.places where look(at: place, in: vault, isVouching: true) { isVault = true }
         if !isVault { isVault = Self.hasContainer(vault) }
     }
 
@@ -96,15 +101,21 @@ struct WipeTarget {
     }
 
     /// Takes the ids in a file; returns whether it has the magic of that file.
-    private mutating func look(at place: Trace, in directory: borrowing Descriptor) -> Bool {
+    private mutating func look(
+        at place: Trace, in directory: borrowing Descriptor, isVouching: Bool = false
+    ) -> Bool {
         guard let file = Self.opened(place.name, in: directory) else { return false }
+        var isFound = false
         for start in place.starts {
+            let hasMagic = Self.bytes(8, at: start, of: file) == Array(place.magic.utf8)
+            isFound = isFound || hasMagic
             guard let bytes = Self.bytes(16, at: start + place.idOffset, of: file),
                 let id = VaultID(bytes: bytes), id.isRandom
             else { continue }
             add(id)
+            if hasMagic, isVouching, !named.contains(id) { named.append(id) }
         }
-        return place.starts.contains { Self.bytes(8, at: $0, of: file) == Array(place.magic.utf8) }
+        return isFound
     }
 
     private static func bytes(_ count: Int, at offset: Int64, of file: borrowing Descriptor) -> [UInt8]? {

@@ -39,8 +39,7 @@ struct Wiper {
     /// an earlier vault erases nothing.
     private func checkTombstone() throws(CofferError) {
         guard let state = try home.state(),
-            let vault = try? home.directory.open(Home.vaultName, [.read, .directory]),
-            let own = try? DeviceFile.read(in: vault).vaultID, own != state.vaultID
+            WipeTarget(home).named.contains(where: { $0 != state.vaultID })
         else { return }
         throw CofferError(
             .foreign,
@@ -114,12 +113,13 @@ struct Wiper {
     private func wipeHere(
         _ scope: WipeScope, reason: String, by core: SessionCore?
     ) throws(CofferError) -> WipeEnd {
+        let beginning = Beginning(time)
         // Looked at before the lock, which would make its file in a directory that is no vault.
-        try check(WipeTarget(home))
-        return try home.insisting(within: lockDeadline) { (lock) throws(CofferError) in
-            var target = WipeTarget(home)
-            try check(target)
-            if let core { target.add(core.device.vaultID) }
+        let seen = try target(of: core)
+        // Keys in memory need no lock: they do not wait for one that another process holds.
+        let early = { _ = evict(seen.ids) }
+        return try home.insisting(within: lockDeadline, waiting: early) { (lock) throws(CofferError) in
+            let target = try target(of: core)
             var findings = WipeFindings(unproved: Self.unproved)
             if let lock {
                 findings.noteUnproved("what another process wrote meanwhile: the home's lock", because: lock)
@@ -127,8 +127,28 @@ struct Wiper {
             let isResumed = target.state?.word == .wiping || target.state?.word == .wiped
             if !isResumed { try mark(target, reason: reason, &findings) }
             report(WipeProgress(.tombstone))
-            return finish(target.ids, reason: reason, scope: scope, completes: isResumed, findings)
+            return finish(
+                target.ids, reason: reason, scope: scope, completes: isResumed, since: beginning, findings)
         }
+    }
+
+    /// The traces of the vault, which is one that may be wiped.
+    private func target(of core: SessionCore?) throws(CofferError) -> WipeTarget {
+        var target = WipeTarget(home)
+        try check(target)
+        if let core { target.add(core.device.vaultID) }
+        return target
+    }
+
+    /// Drops the keys of the vault and of its namespaces from memory and from the kernel keyring; returns the
+    /// ids of the namespaces. Changes nothing on the disk.
+    private func evict(_ ids: [VaultID]) -> [VaultID] {
+        var findings = WipeFindings()
+        let inside = namespaceNames(&findings).flatMap { name in
+            (try? home.namespaceForWiping(name)).map { WipeTarget($0).ids } ?? []
+        }
+        forget(ids + inside)
+        return inside
     }
 
     /// Throws for what is no vault, what was wiped before, and what is another vault than the session's.
@@ -179,15 +199,13 @@ struct Wiper {
             }
         }
         var findings = WipeFindings()
-        removeViews(ids, &findings)
-        for name in namespaceNames(&findings) {
-            guard let inside = try? home.namespaceForWiping(name) else { continue }
-            for vaultID in WipeTarget(inside).ids { HeldKeys.remove(vaultID: vaultID, all: true) }
-        }
+        removeViews(ids + evict([]), &findings)
         report(WipeProgress(.memory))
+        let places = (findings.failures + findings.unproved).map { " Perhaps left: \($0)." }
         return CofferError(
             error.code,
             "The disk is read-only: the vault is still there. Its keys were dropped from memory and from "
-                + "keyrings; wipe again when the disk can be written.", systemError: error.systemError)
+                + "keyrings; wipe again when the disk can be written." + places.joined(),
+            systemError: error.systemError)
     }
 }

@@ -114,11 +114,7 @@ struct WipeCommand: AsyncParsableCommand {
             return try Output.json(
                 .object(receipt.members + (proof.map { [("proof", $0.0.document($0.hits))] } ?? [])))
         }
-        try Output.line(
-            receipt.scope == "tokens"
-                ? "Wiped the tokens of vault \(receipt.vaultID) in \(receipt.milliseconds) ms. Its keys, "
-                    + "files and databases stay."
-                : "Wiped vault \(receipt.vaultID): its keys were gone after \(receipt.milliseconds) ms.")
+        try Output.line(receipt.headline)
         for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
             try Output.line("  \(kind): \(count)")
         }
@@ -149,7 +145,19 @@ struct WipeCommand: AsyncParsableCommand {
 }
 
 extension WipeReceipt {
-    fileprivate var milliseconds: String { String((keysDestroyedAfterMilliseconds * 10).rounded() / 10) }
+    /// The first line for people.
+    fileprivate var headline: String {
+        guard let milliseconds = keysDestroyedAfterMilliseconds else {
+            return "Vault \(vaultID) is not wiped: what may hold its keys is still there."
+        }
+        let time = "\((milliseconds * 10).rounded() / 10) ms"
+        guard scope != "tokens" else {
+            return "Wiped the tokens of vault \(vaultID) in \(time). Its keys, files and databases stay."
+        }
+        return failures.isEmpty
+            ? "Wiped vault \(vaultID): its keys were gone after \(time)."
+            : "Vault \(vaultID) is not wholly wiped. Its own keys were gone after \(time)."
+    }
 
     fileprivate var members: [(String, JSONDocument)] {
         [
@@ -157,7 +165,7 @@ extension WipeReceipt {
             ("orderDigest", orderDigest.map { .text($0) } ?? .none),
             ("started", .text(started.iso8601)),
             ("finished", .text(finished.iso8601)),
-            ("keysDestroyedAfterMilliseconds", .decimal(keysDestroyedAfterMilliseconds)),
+            ("keysDestroyedAfterMilliseconds", keysDestroyedAfterMilliseconds.map { .decimal($0) } ?? .none),
             ("completesInterrupted", .flag(completesInterrupted)),
             ("removed", .object(removed.sorted { $0.key < $1.key }.map { ($0.key, .number($0.value)) })),
             ("unproved", .list(unproved.map { .text($0) })),

@@ -107,7 +107,7 @@ public final class SoupStore: Sendable {
     }
 
     /// Lets no further call begin, waits for those that run and lets the database go, which GRDB closes with
-    /// its last user. Closed here it could be, while another thread begins to read it: GRDB has no lock there.
+    /// its last user. GRDB has no lock for a thread that begins to read while another closes.
     func end() async {
         guard let writer = database.withLock({ $0.take() }) else { return }
         _ = try? await BlockingWork.run { _ throws(CofferError) in

@@ -87,12 +87,16 @@ package struct KernelRing: Sendable {
         for key in try keys() {
             // One that goes meanwhile has nothing to say.
             guard let label = key.label else { continue }
+            // A secret is read into guarded memory and by nothing else; a ring is read as a list of keys.
+            guard label.type != Array(Self.type.utf8) else {
+                if depth > 0 { try? KernelRing(number: key.number).forEachSecret(depth: depth - 1, body) }
+                continue
+            }
             let content = try? key.content()
             switch content {
             case .some(let secret): body(String(decoding: label.name, as: UTF8.self), secret.span)
             case .none: break
             }
-            if depth > 0 { try? KernelRing(number: key.number).forEachSecret(depth: depth - 1, body) }
         }
     }
 

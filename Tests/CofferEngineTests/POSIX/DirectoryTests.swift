@@ -30,6 +30,29 @@ import TestSupport
         #expect(failure { try scratch.descriptor.rename("missing", to: "d") } == .absent)
     }
 
+    /// To write a hole could fill the disk.
+    @Test("Overwriting leaves holes as they are, and every byte reads as zero")
+    func overwritesWithoutHoles() throws {
+        let scratch = try ScratchDirectory.make()
+        let file = try scratch.descriptor.open("sparse", [.readWrite, .create])
+        let places: [Int64] = [0, 5 << 20, (64 << 20) + 1234]
+        for place in places { try file.write([UInt8].counting(100, from: 1).span, at: place) }
+        try file.truncate(to: 1 << 30)
+        func blocks() throws -> Int {
+            let run = try CommandRun.run("stat", ["-c", "%b", scratch.path(of: "sparse")])
+            return try #require(Int(run.text.trimmingPrefix(" ").prefix { $0.isNumber }))
+        }
+        let before = try blocks()
+        try scratch.descriptor.overwrite("sparse")
+        #expect(try blocks() == before)
+        for place in places {
+            var bytes = [UInt8](repeating: 1, count: 100)
+            var span = bytes.mutableSpan
+            #expect(try file.read(at: place, into: &span) == 100)
+            #expect(bytes.allSatisfy { $0 == 0 })
+        }
+    }
+
     @Test func removesWhatIsThere() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("file", [1])

@@ -87,6 +87,31 @@ import Testing
         #expect(await refusal { _ = try await other.create() }?.code == .refused)
     }
 
+    @Test("A wiped home takes no new vault while one of a user is alive in it, and the other way round")
+    func livingNamespace() async throws {
+        let home = try TestHome()
+        _ = try await home.create()
+        let inside = try home.location.namespace(of: "ada")
+        let session = try await Session.create(at: inside, options: TestHome.options(), passcode: nil)
+        let id = try TokenID(service: "s", account: "a")
+        try await session.tokens.put(Token(copying: "value"), for: id)
+        // As if somebody had put the namespace back after the wipe.
+        let aside = home.scratch.path(of: "aside")
+        try FileManager.default.copyItem(atPath: inside.path.string, toPath: aside)
+        _ = try await Session.wipe(at: home.location)
+        try FileManager.default.removeItem(atPath: inside.path.string)
+        #expect(
+            await refusal {
+                _ = try await Session.create(at: inside, options: TestHome.options(), passcode: nil)
+            }?.code == .wiped)
+        try FileManager.default.copyItem(atPath: aside, toPath: inside.path.string)
+        let before = try home.everything()
+        #expect(await refusal { _ = try await home.create() }?.code == .alreadyExists)
+        #expect(try home.everything() == before)
+        _ = try await Session.wipe(at: inside)
+        _ = try await home.create()
+    }
+
     @Test(.enabled(if: TestUser.isRoot, "only root can give a directory away"))
     func aDirectoryOfSomebodyElseIsRefused() async throws {
         let home = try TestHome()

@@ -69,6 +69,41 @@ import Testing
         #expect(try !HeldKeys.isAnyLeft(vaultID: #require(made["bob"])))
     }
 
+    @Test("One that shows no vault any more is named", arguments: ["link", "renamed"])
+    func unknown(_ damage: String) async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        let made = try await namespaces(of: home, ["ada", "bob"])
+        let path = try path("bob", of: home)
+        let aside = home.scratch.path(of: "aside")
+        try manager.removeItem(atPath: path + "/state")
+        try manager.moveItem(atPath: path + "/vault", toPath: damage == "renamed" ? path + "/vaultx" : aside)
+        if damage == "link" {
+            try manager.createSymbolicLink(atPath: path + "/vault", withDestinationPath: aside)
+        }
+        let wipe = session.startWipe()
+        _ = await refusal { _ = try await wipe.receipt }
+        let receipt = try #require(await wipe.partialReceipt)
+        #expect(receipt.removed["namespaces"] == 1)
+        let name = String(try #require(path.split(separator: "/").last))
+        #expect(receipt.failures.contains { $0.contains(name) } == (damage == "link"))
+        #expect(receipt.unproved.contains { $0.contains(name) } == (damage == "renamed"))
+        for vaultID in made.values { HeldKeys.remove(vaultID: vaultID, all: true) }
+    }
+
+    @Test("Of several things that are left in one, the error says what to do once")
+    func words() async throws {
+        let home = try TestHome()
+        let session = try await home.create("correct horse")
+        _ = try await namespaces(of: home, ["ada"])
+        let path = try path("ada", of: home)
+        try manager.moveItem(atPath: path + "/vault", toPath: home.scratch.path(of: "aside"))
+        try manager.createSymbolicLink(
+            atPath: path + "/vault", withDestinationPath: home.scratch.path(of: "aside"))
+        let message = await refusal { _ = try await session.wipe() }?.message ?? ""
+        #expect(message.components(separatedBy: "wipe again").count == 2, "\(message)")
+    }
+
     @Test("One user's namespace is wiped where neither its state nor the home's can be read")
     func user() async throws {
         let home = try TestHome()

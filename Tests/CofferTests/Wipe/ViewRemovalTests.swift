@@ -85,6 +85,89 @@ struct ViewRemovalTests {
         }
     }
 
+    @Test("A wipe takes them also where somebody changed a directory's mode", arguments: [0o750, 0o000])
+    func modes(_ mode: Int) async throws {
+        try await withRuntime { runtime in
+            let (home, view) = try await left(under: runtime)
+            try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: runtime + "/coffer/views")
+            try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: runtime + "/coffer")
+            #expect(try await Session.wipe(at: home.location).failures.isEmpty)
+            #expect(!manager.fileExists(atPath: view))
+        }
+        let (home, view) = try await left(under: "")
+        let root = view.split(separator: "/").prefix(3).map { "/" + $0 }.joined()
+        #expect(root.hasPrefix("/dev/shm/coffer-"))
+        try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: root)
+        #expect(try await Session.wipe(at: home.location).failures.isEmpty)
+        #expect(!manager.fileExists(atPath: view))
+    }
+
+    @Test("Where others may write nothing is touched, and the receipt names the place")
+    func writable() async throws {
+        try await withRuntime { runtime in
+            let (home, view) = try await left(under: runtime)
+            try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: runtime + "/coffer/views")
+            let unproved = try await Session.wipe(at: home.location).unproved
+            #expect(unproved.contains { $0.contains(runtime) })
+            #expect(manager.fileExists(atPath: view))
+        }
+        let (home, view) = try await left(under: "")
+        let root = view.split(separator: "/").prefix(3).map { "/" + $0 }.joined()
+        defer { try? manager.removeItem(atPath: root) }
+        try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: root)
+        let unproved = try await Session.wipe(at: home.location).unproved
+        #expect(unproved.contains { $0.contains(root) })
+    }
+
+    @Test("The receipt of the home names what that of a namespace cannot prove")
+    func namespace() async throws {
+        try await withRuntime { runtime in
+            let home = try TestHome()
+            let session = try await home.create()
+            let inside = try await Session.create(
+                at: home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)
+            try home.scratch.write("letter.txt", Array("a letter".utf8))
+            let id = try await inside.files.add(contentsOf: home.scratch.path.appending("letter.txt"))
+            let agent = try #require(
+                Agent.start(
+                    ["view-and-wait", home.location.namespace(of: "ada").path.string, "\(id)"],
+                    environment: ["XDG_RUNTIME_DIR=\(runtime)"]))
+            _ = try #require(agent.line())
+            agent.kill()
+            _ = agent.end()
+            try manager.moveItem(atPath: runtime, toPath: runtime + "-elsewhere")
+            defer { try? manager.removeItem(atPath: runtime + "-elsewhere") }
+            #expect(try await session.wipe().unproved.contains { $0.contains(runtime) })
+        }
+    }
+
+    @Test(
+        "A view that resists keeps none of the others",
+        .enabled(if: TestUser.isRoot, "only root can mount something that cannot be removed"))
+    func resisting() async throws {
+        try await withRuntime { runtime in
+            let (home, view) = try await left(under: runtime)
+            let views = runtime + "/coffer/views/"
+            let names = ["0", "f"].map { String(repeating: $0, count: 32) }
+            for name in names {
+                try manager.createDirectory(atPath: views + name + "/file", withIntermediateDirectories: true)
+                try Data("plain".utf8).write(to: URL(filePath: views + name + "/file/x"))
+            }
+            let mounts = names.map { views + $0 + "/file/mounted" }
+            for mount in mounts {
+                try manager.createDirectory(atPath: mount, withIntermediateDirectories: false)
+                #expect(try CommandRun.run("mount", ["-t", "tmpfs", "tmpfs", mount]).code == 0)
+            }
+            func unmount() { for mount in mounts { _ = try? CommandRun.run("umount", [mount]) } }
+            defer { unmount() }
+            _ = try? await Session.reapViewCopies(at: home.location)
+            #expect(!manager.fileExists(atPath: view))
+            for name in names { #expect(!manager.fileExists(atPath: views + name + "/file/x")) }
+            unmount()
+            _ = try await Session.wipe(at: home.location)
+        }
+    }
+
     @Test("The receipt names a runtime directory that is not there any more")
     func gone() async throws {
         try await withRuntime { runtime in

@@ -110,6 +110,55 @@ import Testing
         HeldKeys.remove(vaultID: stranger, all: true)
     }
 
+    @Test(
+        "Nor where the device record, which tells the vault's id surest, cannot be read",
+        arguments: ["absent", "damaged", "directory"])
+    func foreignTombstoneWithoutDevice(_ damage: String) async throws {
+        let (home, vaultID) = try await filled()
+        let state = try home.scratch.descriptor.open(FilePath("home"), [.read, .directory])
+        let stranger = try await filled().1
+        let device = try home.read("device")
+        try home.remove("device")
+        switch damage {
+        case "damaged": try home.write("device", Array(device.dropLast()) + [~device[device.count - 1]])
+        case "directory":
+            try manager.createDirectory(
+                atPath: home.path("device").string, withIntermediateDirectories: false)
+        default: break
+        }
+        for word in [HomeState.Word.wiping, .wiped, .wipingTokens] {
+            try HomeState(word: word, vaultID: stranger).write(in: state)
+            let before = try home.everything()
+            #expect(await refusal { _ = try await home.open() }?.code == .foreign)
+            #expect(try home.everything() == before, "\(word)")
+        }
+        #expect(try await Session.wipe(at: home.location).failures.isEmpty)
+        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        HeldKeys.remove(vaultID: stranger, all: true)
+    }
+
+    @Test(
+        "Keys in the kernel do not wait for the home's lock",
+        .enabled(if: KernelKeyring.isAvailable), .timeLimit(.minutes(1)))
+    func lockHeld() async throws {
+        let (home, vaultID) = try await filled()
+        let inside = try await Session.create(
+            at: home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)
+        try await inside.holdKeys()
+        let directory = try Descriptor.open(home.location.path, [.read, .directory])
+        let lock = try FileLock.acquire("lock", in: directory, deadline: .seconds(5))
+        let wipe = Session.startWipe(at: home.location)
+        // Half of the time that a wipe waits for the lock.
+        let end = ContinuousClock.now + Home.lockDeadline / 2
+        func isAnyLeft() -> Bool { [vaultID, inside.vaultID].contains { HeldKeys.isAnyLeft(vaultID: $0) } }
+        while isAnyLeft(), ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(!isAnyLeft())
+        #expect(manager.fileExists(atPath: home.path("keybag").string))
+        extendLifetime(lock)
+        _ = consume lock
+        #expect(try await wipe.receipt.failures.isEmpty)
+    }
+
     @Test("What a link in the place of a key file points to is not touched, and the receipt says so")
     func linkedKey() async throws {
         let (home, _) = try await filled()
@@ -243,6 +292,7 @@ import Testing
         let wipe = Session.startWipe(at: home.location)
         #expect(await refusal { _ = try await wipe.receipt }?.code == .refused)
         #expect(await wipe.partialReceipt?.failures.count == 1)
+        #expect(await wipe.partialReceipt?.keysDestroyedAfterMilliseconds == nil)
         #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
         #expect(manager.fileExists(atPath: aside + "/keybag"))
         // Put back, the next opening finishes it.

@@ -13,12 +13,14 @@ extension Wiper {
     func destroyKeysOfNamespaces(
         reason: String, _ findings: inout WipeFindings
     ) -> [FilePath: [VaultID]] {
-        var known: [FilePath: [VaultID]] = [:]
-        for name in namespaceNames(&findings) {
-            // A namespace that cannot be opened is reported when its data is to go.
-            guard let wiper = try? inside(name) else { continue }
-            known[name] = wiper.destroyOwnKeys(reason: reason, &findings)
+        // A namespace that cannot be opened is reported when its data is to go.
+        let wipers = namespaceNames(&findings).compactMap { name in
+            (try? inside(name)).map { (name: name, wiper: $0) }
         }
+        // What is in memory waits for nobody's lock.
+        for (_, wiper) in wipers { forget(WipeTarget(wiper.home).ids) }
+        var known: [FilePath: [VaultID]] = [:]
+        for (name, wiper) in wipers { known[name] = wiper.destroyOwnKeys(reason: reason, &findings) }
         return known
     }
 

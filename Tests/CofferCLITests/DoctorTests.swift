@@ -105,7 +105,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "A damaged vault keeps no check of the host from being made, and the exit code says that it is damaged",
+        "A damaged vault keeps no check of the host from being made, and the exit code tells of it",
         arguments: ["state", "vault/device", "vault/keybag"])
     func damagedVault(_ name: String) throws {
         let home = try CommandHome()
@@ -144,7 +144,7 @@ struct DoctorTests {
     @Test(
         "What could not be checked for want of memory says so",
         .enabled(if: !Sanitizer.isOn, "a sanitizer takes terabytes of addresses"))
-    func unchecked() throws {
+    func notChecked() throws {
         let home = try CommandHome(passcode: "2468", "--kdf-memory", "64")
         let run = try home.run(
             ["doctor", "--json"], passcode: "",

@@ -34,13 +34,13 @@ public struct Protection: Sendable, Equatable {
 
     /// The outcome of a check that failed with this error.
     static func failed(_ name: String, _ error: CofferError) -> Protection {
-        guard damages.contains(error.code) else { return .unchecked(name, error) }
+        guard damages.contains(error.code) else { return .notChecked(name, error) }
         let message = error.code == .absent ? "\(error.message) \(Remedy.backup.rawValue)" : error.message
         return Protection(name, .missing, message)
     }
 
     /// What could not be checked because of this error.
-    package static func unchecked(_ name: String, _ error: CofferError) -> Protection {
+    package static func notChecked(_ name: String, _ error: CofferError) -> Protection {
         Protection(name, .unknown, "This could not be checked. \(error.message)")
     }
 }

@@ -10,10 +10,11 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Say what protects this host and this vault, and what to do where it does not.",
         discussion: """
             ok: it holds. advisory: it helps, but whoever has the files or the account gets around it. \
-            missing: it is not there, or it is damaged. unknown: it could not be checked. Needs no passcode.
+            missing: it is not there, or it is damaged. unknown: it could not be checked. Needs no \
+            passcode.
 
-            Ends with 0 whatever it finds. Only where a vault is there and cannot be opened, the host alone is \
-            checked, and the exit code says why.
+            Ends with 0 whatever it finds. Only where a vault is there and cannot be opened, the host alone \
+            is checked, and the exit code says why.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -118,17 +119,17 @@ struct DoctorCommand: AsyncParsableCommand {
         do throws(CofferError) {
             report.sources = try await session.lockSources()
         } catch {
-            report.checks.append(.unchecked("lock-sources", error))
+            report.checks.append(.notChecked("lock-sources", error))
         }
         do throws(CofferError) {
             report.classes = try await session.guarantees(heard: report.sources)
         } catch {
-            report.checks.append(.unchecked("classes", error))
+            report.checks.append(.notChecked("classes", error))
         }
         do throws(CofferError) {
             report.strength = try await session.passcodeStrength()
         } catch {
-            report.checks.append(.unchecked("guessing", error))
+            report.checks.append(.notChecked("guessing", error))
         }
     }
 }

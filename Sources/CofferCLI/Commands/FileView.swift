@@ -12,10 +12,11 @@ struct FileView: AsyncParsableCommand {
         discussion: """
             The copy lies in memory under the original name, read-only, for this user alone. {} in the \
             command stands for its path; without one, the path is added at the end. Ends with the command's \
-            exit code; with 9 when --timeout ended it. A signal that ends this command goes to that one, and the copy goes as always. With \
-            --json, the command's standard output goes to standard error, and the document has its exitCode. \
-            The copy also goes when the screen locks or the machine sleeps meanwhile. When this command is \
-            killed, the copy stays until the one that views it has ended, too; file reap removes it then.
+            exit code; with 9 when --timeout ended it. A signal that ends this command goes to that one, and \
+            the copy goes as always. With --json, the command's standard output goes to standard error, and \
+            the document has its exitCode. The copy also goes when the screen locks or the machine sleeps \
+            meanwhile. When this command is killed, the copy stays until the one that views it has ended, \
+            too; file reap removes it then.
 
             With --writable, what the command changed is sealed as the file's new content when it ends with \
             0, all of it or nothing, also when it saved by a new file of the same name, as editors do. If \

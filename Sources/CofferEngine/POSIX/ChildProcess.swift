@@ -37,7 +37,8 @@ package enum ChildProcess {
 
     private static let grace = Duration.seconds(2)
 
-    /// Waits until the program has ended, or ends it when the time has come; tells whether it ended by itself.
+    /// Waits until the program has ended, or ends it when the time has come. Tells whether it ended by
+    /// itself.
     private static func hasEnded(_ process: pid_t, before end: Duration) throws(CofferError) -> Bool {
         var end = end
         var signals = [SIGKILL, SIGTERM]

@@ -51,9 +51,19 @@ struct AttemptTests {
         for number in 1...12 {
             let run = try home.run(["unlock", "--json"], before: limit)
             #expect(run.code == 1 && run.errorCode == "outOfMemory", "\(number): \(run.errorText)")
+            #expect(run.errorText.contains("256 MiB") && run.errorText.contains("ulimit -d"))
             #expect(try home.status()["attemptsLeft"] as? Int == 10)
         }
         #expect(try home("token", "list").code == 0)
+    }
+
+    @Test("A command that waits after a wrong passcode says that it waits, and goes on")
+    func waiting() throws {
+        let home = try CommandHome()
+        for number in 1...5 { #expect(try wrong(home, number) == 5) }
+        let run = try home("token", "list")
+        #expect(run.code == 0 && run.errorText.hasPrefix("coffer: waiting "), "\(run.errorText)")
+        #expect(!run.errorText.contains("Too soon"))
     }
 
     @Test("Interrupts and kills in the derivation cost nothing")

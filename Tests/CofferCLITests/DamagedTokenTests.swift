@@ -42,6 +42,29 @@ struct DamagedTokenTests {
         #expect(try home("token", "list").code == 0)
     }
 
+    @Test("One changed byte of the sealed file hides all of them; erasing the tokens alone keeps the files")
+    func sealedFile() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "s", "ada", input: [1]).code == 0)
+        let id = try home.add(try home.file("letter", [1, 2, 3]))
+        let path = home.path + "/vault/tokens"
+        var bytes = try #require(FileManager.default.contents(atPath: path))
+        bytes[bytes.count - 1] ^= 1
+        try bytes.write(to: URL(filePath: path))
+        for arguments in [["token", "list"], ["token", "get", "s", "ada"], ["status"]] {
+            let run = try home.run(arguments)
+            #expect(run.code == 7 && run.errorText.contains("coffer wipe --yes --tokens"), "\(run.errorText)")
+        }
+        let doctor = try home("doctor")
+        #expect(doctor.code == 0 && doctor.text.contains("coffer wipe --yes --tokens"))
+        #expect(try home("wipe", "--yes", "--tokens").code == 0)
+        #expect(try home("file", "cat", id).output == [1, 2, 3])
+        #expect(try home("token", "put", "s", "bob", input: [1]).code == 0)
+        #expect(try home("token", "list").code == 0)
+        let help = try CommandRun.coffer("token", "list", "--help").text
+        #expect(help.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains("one sealed file"))
+    }
+
     @Test("The git helper gives, stores and erases the others")
     func git() async throws {
         let helper = try LinkedHelper("git-credential-coffer", passcode: nil)

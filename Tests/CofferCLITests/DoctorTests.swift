@@ -10,7 +10,7 @@ struct DoctorTests {
         for check in checks {
             let name = try #require(check["name"] as? String)
             let status = try #require(check["status"] as? String)
-            #expect(["ok", "advisory", "missing"].contains(status))
+            #expect(["ok", "advisory", "missing", "unknown"].contains(status))
             #expect((check["message"] as? String)?.isEmpty == false)
             #expect(found.updateValue(status, forKey: name) == nil)
         }
@@ -102,6 +102,55 @@ struct DoctorTests {
                 #expect(guarantees.allSatisfy { ($0["reason"] as? String)?.isEmpty == false })
             }
         }
+    }
+
+    @Test(
+        "A damaged vault keeps no check of the host from being made, and the exit code tells of it",
+        arguments: ["state", "vault/device", "vault/keybag"])
+    func damagedVault(_ name: String) throws {
+        let home = try CommandHome()
+        let path = home.path + "/" + name
+        let size = try #require(FileManager.default.contents(atPath: path)).count
+        try Data(count: size).write(to: URL(filePath: path))
+        let run = try home.run(["doctor", "--json"], passcode: "")
+        #expect(run.code == 7 && run.errorCode == "corrupt" && run.errorText.contains("backup"))
+        let found = try checks(run)
+        #expect(found["swap"] != nil && found["kernel-keyring"] != nil && found["passcode"] == nil)
+        let text = try home.run(["doctor"], passcode: "")
+        #expect(text.code == 7 && text.text.contains("view-copies"))
+    }
+
+    @Test("Damage to a part of the vault is a finding of its own, and every other check is made")
+    func damagedParts() throws {
+        let home = try CommandHome()
+        let sound = try checks(try home.run(["doctor", "--json"], passcode: ""))
+        for (file, check) in [("vault/attempts", "attempts"), ("vault/tokens", "tokens")] {
+            let path = home.path + "/" + file
+            let bytes = try #require(FileManager.default.contents(atPath: path))
+            try Data(count: bytes.count).write(to: URL(filePath: path))
+            let run = try home.run(["doctor", "--json"], passcode: "")
+            let found = try checks(run)
+            #expect(run.code == 0 && found[check] == "missing", "\(file): \(run.text)")
+            #expect(Set(sound.keys).isSubset(of: found.keys))
+            try bytes.write(to: URL(filePath: path))
+        }
+        let files = home.path + "/vault/files"
+        try FileManager.default.moveItem(atPath: files, toPath: files + "-aside")
+        let run = try home.run(["doctor", "--json"], passcode: "")
+        #expect(try run.code == 0 && checks(run)["files"] == "missing", "\(run.text)")
+        try FileManager.default.moveItem(atPath: files + "-aside", toPath: files)
+    }
+
+    @Test(
+        "What could not be checked for want of memory says so",
+        .enabled(if: !Sanitizer.isOn, "a sanitizer takes terabytes of addresses"))
+    func notChecked() throws {
+        let home = try CommandHome(passcode: "2468", "--kdf-memory", "64")
+        let run = try home.run(
+            ["doctor", "--json"], passcode: "",
+            before: ["bash", "-c", "ulimit -d 40000 && exec \"$@\"", "bash"])
+        let found = try checks(run)
+        #expect(run.code == 0 && found["guessing"] == "unknown" && found["swap"] != nil, "\(run.errorText)")
     }
 
     @Test("Without a home the host is checked alone")

@@ -215,6 +215,44 @@ struct FileCommandTests {
         #expect(try home("file", "cat", run.json["id"] as? String ?? "").output == [1, 2, 3])
     }
 
+    @Test(
+        "What --remove-original leaves in clear is said: other names, and what an interrupted one set aside")
+    func originalsLeft() throws {
+        let home = try CommandHome(passcode: nil)
+        let path = try home.file("original", [1, 2, 3])
+        let other = home.folder.appending(path: "other").path(percentEncoded: false)
+        try FileManager.default.linkItem(atPath: path, toPath: other)
+        let linked = try home("file", "add", path, "--remove-original")
+        #expect(
+            linked.code == 0 && linked.errorText.contains("1 other name (hard links)"), "\(linked.errorText)")
+        #expect(FileManager.default.fileExists(atPath: other))
+        _ = try home.file("old.removing-0123456789abcdef", [4])
+        _ = try home.file("old.removing-", [4])
+        let run = try home("file", "add", other, "--remove-original")
+        #expect(run.code == 0 && !FileManager.default.fileExists(atPath: other))
+        #expect(run.errorText.contains("old.removing-0123456789abcdef, in clear"), "\(run.errorText)")
+        #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
+        #expect(try CommandRun.coffer("file", "add", "--help").text.contains(".removing-"))
+    }
+
+    @Test(
+        "An original that cannot be removed is called still there, beside its sealed copy",
+        .enabled(if: Namespace.isAvailable))
+    func originalStays() throws {
+        let home = try CommandHome(passcode: nil)
+        let folder = home.folder.appending(path: "fixed")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        try Data([1, 2, 3]).write(to: folder.appending(path: "original"))
+        let run = try Namespace.run(
+            "mount --bind \"$2\" \"$2\" && mount -o remount,ro,bind \"$2\" && "
+                + "exec \"$0\" file add \"$2/original\" --remove-original --home \"$1\" --json",
+            [home.path, folder.path(percentEncoded: false)])
+        #expect(run.code == 1 && run.errorCode == "readOnly", "\(run.errorText)")
+        #expect(run.errorText.contains("original is sealed and still there: it could not be removed."))
+        #expect(run.errorText.contains("The sealed copy is"))
+        #expect(FileManager.default.fileExists(atPath: folder.appending(path: "original").path()))
+    }
+
     @Test("A changed container exits 7, and what comes out before is what went in")
     func changed() throws {
         let home = try CommandHome(passcode: nil)

@@ -162,4 +162,22 @@ struct KeyStoredTests {
         #expect(made.code == 0 && (made.json["key"] as? String)?.count == 64)
         #expect(try home("key", "device", "--stored", "app", "--json").output == made.output)
     }
+
+    @Test("One descriptor for two secrets is named so; a locked vault is not called unlocked")
+    func messages() throws {
+        let twice = try CommandRun.run(
+            CommandRun.cofferPath, ["key", "documented", "--uuid-fd", "3", "--passcode-fd", "3", "--json"],
+            descriptors: [3: Array("2468\n\(Self.uuid)\n".utf8)])
+        #expect(twice.code == 64 && twice.errorText.contains("for two secrets"), "\(twice.errorText)")
+        let home = try CommandHome()
+        let take = ["key", "documented", "--stored", "app"]
+        #expect(try home.run(take + ["--create"]).code == 0)
+        let locked = try home.run(take, passcode: "")
+        #expect(locked.code == 64 && locked.errorText.hasPrefix("coffer: The vault is locked. "))
+        #expect(!locked.errorText.contains("unlocked"), "\(locked.errorText)")
+        try #require(try home("unlock").code == 0)
+        let unlocked = try home.run(take, passcode: "")
+        #expect(unlocked.code == 64 && unlocked.errorText.contains("part of this key"))
+        #expect(!unlocked.errorText.contains("is locked"), "\(unlocked.errorText)")
+    }
 }

@@ -100,4 +100,28 @@ struct TightLimitTests {
         #expect(try inside(["wipe", "--yes"]).code == 0)
         #expect(try inside(["status"]).json["state"] as? String == "wiped")
     }
+
+    @Test("A view that a limit ends names the limit and leaves nothing in memory")
+    func views() throws {
+        let home = try CommandHome(passcode: nil, environment: ["XDG_RUNTIME_DIR": ""])
+        let id = try home.add(try home.file("letter", [UInt8](repeating: 65, count: 5000)))
+        // The first view notes the root.
+        #expect(try home("file", "view", id, "--", "cat").output.count == 5000)
+        let root = try String(contentsOfFile: home.path + "/vault/viewroot", encoding: .utf8)
+        var failures = 0
+        for limit in ["-f 2"] + (8...24).map({ "-n \($0)" }) {
+            let run = try home.run(
+                ["file", "view", id, "--json", "--", "true"],
+                before: [
+                    "timeout", "-s", "KILL", "60", "bash", "-c", "ulimit \(limit) && exec \"$@\"", "bash",
+                ])
+            if run.code != 0 {
+                failures += 1
+                expectTyped(run, limit)
+                #expect(run.errorText.contains("ulimit \(limit.prefix(2))"), "\(limit): \(run.errorText)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: "/dev/shm/" + root), "\(limit)")
+        }
+        #expect(failures > 1)
+    }
 }

@@ -79,6 +79,43 @@ struct UnlockTests {
         #expect(try home.run(["token", "reject", "s", "a"], passcode: "").text == "1\n")
     }
 
+    @Test("With the passcode, reject looks at what no unlock has looked at")
+    func rejectedWithPasscode() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        #expect(try home.run(["token", "put", "s", "a"], passcode: "", input: [2]).code == 0)
+        let locked = try home.run(["token", "reject", "s", "a"], passcode: "")
+        #expect(locked.code == 4 && locked.errorText.contains("--passcode-fd"), "\(locked.errorText)")
+        #expect(try home.run(["token", "reject", "s", "a"], passcode: "1357").code == 5)
+        let run = try home("token", "reject", "s", "a")
+        #expect(run.code == 0 && run.text == "1\n", "\(run.errorText)")
+        #expect(try home("token", "get", "s", "a").output == [1])
+        // The same with keys that unlock left.
+        #expect(try home.run(["token", "put", "s", "a"], passcode: "", input: [3]).code == 0)
+        let unlocked = try home("unlock")
+        if unlocked.errorText.isEmpty || unlocked.errorText.contains("would replace") {
+            #expect(try home.run(["token", "reject", "s", "a"], passcode: "").text == "1\n")
+        }
+    }
+
+    @Test("A token that is removed takes values that wait under its name along, and that is said")
+    func removedWithWaiting() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        for value in [2, 3] as [UInt8] {
+            #expect(try home.run(["token", "put", "s", "a"], passcode: "", input: [value]).code == 0)
+        }
+        let list = try home("token", "list", "--json").json["pending"] as? [[String: Any]] ?? []
+        #expect(list.count == 2 && list.allSatisfy { $0["storedWhileLocked"] as? Bool == true })
+        let run = try home("token", "remove", "s", "a", "--json")
+        #expect(run.code == 0 && run.json["waiting"] as? Int == 2)
+        #expect(run.errorText.contains("2 values that came while locked and waited"), "\(run.errorText)")
+        #expect(try home("token", "remove", "s", "a").code == 3)
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        let alone = try home("token", "remove", "s", "a")
+        #expect(alone.code == 0 && alone.errorText.isEmpty && alone.output.isEmpty)
+    }
+
     @Test("Of tokens that came while locked and are damaged, every command that looks says what to do")
     func damagedWaiting() throws {
         let home = try CommandHome()

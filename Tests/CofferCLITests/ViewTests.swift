@@ -159,11 +159,28 @@ struct ViewTests {
     @Test("--timeout takes the copy back and ends the command")
     func timeout() throws {
         let (home, id) = try make()
-        let run = try home("file", "view", id, "--timeout", "0.2", "--", "sh", "-c", "exec sleep 100")
-        #expect(run.code == 128 + SIGTERM)
+        for options in [[], ["--writable"], ["--descriptor"]] {
+            let run = try home.run(
+                ["file", "view", id, "--json", "--timeout", "0.2"] + options + [
+                    "--", "sh", "-c", "sleep 100",
+                ])
+            #expect(run.code == 9 && run.errorCode == "timedOut", "\(options): \(run.code)")
+            #expect(run.errorText == "coffer: The time limit ended the command.\n")
+        }
         for wrong in ["0", "-1", "nan", "x"] {
             #expect(try home("file", "view", id, "--timeout=\(wrong)", "--", "cat").code == 64)
         }
+    }
+
+    @Test("An edit that --timeout ends is dropped, and that is said", arguments: [["--writable"], []])
+    func lateEdit(_ options: [String]) throws {
+        let (home, id) = try make()
+        let script = "chmod u+w \"$1\"; echo edited > \"$1\"; trap 'exit 0' TERM; while :; do sleep 0.1; done"
+        let run = try home.run(
+            ["file", "view", id, "--timeout", "3"] + options + ["--", "sh", "-c", script, "sh", "{}"])
+        #expect(run.code == 9)
+        #expect(run.errorText.contains("time limit ended the command; its change was dropped"))
+        #expect(try home("file", "cat", id).text == "a private letter\n")
     }
 
     @Test("--writable seals what an editor saved, in place or by rename", arguments: [false, true])

@@ -291,11 +291,38 @@ struct WipeOrderTests {
             let run = try home.run(
                 ["token", "refresh", "s", "a", "--json"] + option + ["--", "sh", "-c", "exit 77"])
             #expect(run.code == code && run.errorCode == (policy == nil ? "inputOutput" : "tokenRevoked"))
+            let outcomes = [
+                "keep": "the stored one stays", "lock": "the vault is locked",
+                "wipe-all": "the whole vault is",
+                "wipe": "all tokens of this service and account are erased",
+            ]
+            if let policy { #expect(run.errorText.contains(outcomes[policy] ?? "?"), "\(run.errorText)") }
             #expect(try home.status()["state"] as? String == state)
             guard state == "unlocked" else { continue }
             // Everything the grant stood for, and nothing else.
             #expect(try home("token", "get", "s", "a").code == (policy == "wipe" ? 3 : 0))
             #expect(try home("token", "get", "s", "b").code == 0)
+        }
+    }
+
+    @Test("Pinning and the switch need an unlocked vault or the passcode, and name its option")
+    func passcode() throws {
+        let scene = try Scene()
+        let (_, other) = try Scene.key("other", in: scene.home)
+        let commands = [
+            ["wipe-order", "pin", other], ["wipe-order", "unpin", other],
+            ["wipe-order", "contact", "--action", "lock", "--after-days", "30"],
+        ]
+        try #require(try scene.home("unlock").code == 0)
+        for command in commands {
+            let help = try CommandRun.run(CommandRun.cofferPath, Array(command.prefix(2)) + ["--help"]).text
+            #expect(!help.contains("Asks for") && help.contains("or the passcode"), "\(help)")
+        }
+        #expect(try scene.home.run(["lock"], passcode: "").code == 0)
+        for command in commands {
+            let run = try scene.home.run(command, passcode: "")
+            #expect(run.code == 4 && run.errorText.contains("--passcode-fd"), "\(run.errorText)")
+            #expect(try scene.home.run(command).code == 0)
         }
     }
 }

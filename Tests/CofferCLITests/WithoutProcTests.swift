@@ -42,6 +42,14 @@ struct WithoutProcTests {
         #expect(try run(home, "wipe", "--yes").code == 0)
     }
 
+    @Test("A check that goes by something else says by what")
+    func doctor() throws {
+        let home = try CommandHome(passcode: nil)
+        let run = try run(home, "doctor")
+        #expect(run.code == 0)
+        #expect(run.text.contains("No swap is active by sysinfo(2)") || run.text.contains("Swap is active"))
+    }
+
     @Test("What needs /proc says so")
     func refusals() throws {
         let home = try CommandHome(passcode: nil)

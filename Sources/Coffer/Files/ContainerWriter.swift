@@ -49,7 +49,7 @@ struct ContainerWriter {
         var more = beyond.mutableSpan
         // Some files, such as those of /proc, say that they have no bytes and have some.
         guard try source.status() == status, try source.read(at: status.size, into: &more) == 0 else {
-            throw CofferError(.conflict, "\(source.path) changed while it was read.")
+            throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
         }
 
         let (outerKEK, innerKEK) = try keyEncryptionKeys()
@@ -112,7 +112,7 @@ struct ContainerWriter {
                 try source.read(at: start, into: &buffer)
             }
             guard read == count else {
-                throw CofferError(.conflict, "\(source.path) changed while it was read.")
+                throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
             }
             for index in run {
                 try seal(index, of: run, layout: layout, worker: &worker)

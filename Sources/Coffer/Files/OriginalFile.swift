@@ -1,10 +1,10 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
+package import SystemPackage
 
 /// The file that was sealed, when it is to go afterwards: only as it was when it was sealed, and only when
 /// nobody has it open for writing.
-struct OriginalFile: ~Copyable {
+package struct OriginalFile: ~Copyable {
     private let path: FilePath
     private let directory: Descriptor
     private let name: FilePath
@@ -47,7 +47,11 @@ struct OriginalFile: ~Copyable {
         }
         guard try source.status() == status, try directory.status(of: name) == status else { throw changed }
         let aside = try asideName()
-        try directory.rename(name, to: aside)
+        do throws(CofferError) {
+            try directory.rename(name, to: aside)
+        } catch {
+            throw stillThere(error)
+        }
         do throws(CofferError) {
             // Also the time for a writer that had found the file by its name to show up at the lease.
             try directory.sync()
@@ -58,8 +62,34 @@ struct OriginalFile: ~Copyable {
         } catch {
             throw putBack(aside, after: error)
         }
-        try directory.remove(aside)
+        do throws(CofferError) {
+            try directory.remove(aside)
+        } catch {
+            throw putBack(aside, after: stillThere(error))
+        }
         try directory.sync()
+    }
+
+    private func stillThere(_ error: CofferError) -> CofferError {
+        CofferError(
+            error.code, "\(path) is sealed and still there: it could not be removed. \(error.message)",
+            systemError: error.systemError)
+    }
+
+    /// The part of a name that was set aside behind the file's own.
+    private static let mark = Array(".removing-".utf8)
+    private static let randomSize = 16
+
+    /// Originals that an interrupted removal left beside `path`, in clear and under another name.
+    package static func remains(beside path: FilePath) -> [FilePath] {
+        let parent = path.removingLastComponent()
+        guard let directory = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]),
+            let names = try? directory.names()
+        else { return [] }
+        return names.filter { name in
+            let end = FileNameBytes.of(name).suffix(mark.count + randomSize)
+            return end.starts(with: mark) && end.count == mark.count + randomSize
+        }.map { parent.pushing($0) }
     }
 
     private var changed: CofferError {
@@ -68,8 +98,8 @@ struct OriginalFile: ~Copyable {
 
     /// A name beside the file that a person recognises, should a crash leave it.
     private func asideName() throws(CofferError) -> FilePath {
-        let random = try Descriptor.temporaryName().string.utf8.suffix(16)
-        let bytes: [UInt8] = FileNameBytes.of(name).prefix(200) + Array(".removing-".utf8) + random
+        let random = try Descriptor.temporaryName().string.utf8.suffix(Self.randomSize)
+        let bytes: [UInt8] = FileNameBytes.of(name).prefix(200) + Self.mark + random
         guard let component = FileNameBytes.component(bytes) else {
             throw CofferError(.internalFailure, "A name is none.")
         }

@@ -137,8 +137,13 @@ extension FileStore {
             return try core.home.exclusively { () throws(CofferError) in
                 let vault = try core.home.openVault()
                 let root = try ViewRoots.usable(vault: vault)
-                let view = try ViewRoots.makeView(in: root, vaultID: core.device.vaultID)
-                return ViewRoots.Place(root: root, view: view)
+                do throws(CofferError) {
+                    let view = try ViewRoots.makeView(in: root, vaultID: core.device.vaultID)
+                    return ViewRoots.Place(root: root, view: view)
+                } catch {
+                    ViewRoots.removeIfEmpty(root)
+                    throw error
+                }
             }
         } catch {
             guard error.code == .absent, tries > 0 else { throw error }

@@ -16,6 +16,8 @@ final class ViewHold: Sendable {
     private let registration = Mutex(0)
     private let original = Mutex<FileStatus?>(nil)
     private let removed = Atomic(false)
+    /// Whether it was changed when it was taken back: afterwards nobody can tell.
+    private let wasChanged = Atomic(false)
     /// Why it was taken back before its viewing ended.
     private let cause = Mutex<CofferError?>(nil)
 
@@ -60,11 +62,12 @@ final class ViewHold: Sendable {
     /// Remembers how the copy looks now that it is whole.
     func isWhole(_ status: FileStatus) { original.withLock { $0 = status } }
 
-    /// Not asked of a copy that was taken back.
+    /// Whether somebody changed the copy; of one that was taken back, whether it was changed by then.
     var isChanged: Bool {
-        guard !removed.load(ordering: .sequentiallyConsistent) else { return false }
-        let now = try? holder().status(of: name)
-        return now != original.withLock { $0 }
+        let isDifferent = (try? holder().status(of: name)) != original.withLock { $0 }
+        // A copy that is being removed looks changed.
+        guard removed.load(ordering: .sequentiallyConsistent) else { return isDifferent }
+        return wasChanged.load(ordering: .sequentiallyConsistent)
     }
 
     /// What is there under the name now, when it can be sealed: a regular file of this user.
@@ -90,6 +93,7 @@ final class ViewHold: Sendable {
         cause.withLock {
             $0 = $0 ?? CofferError(code, "\(reason): the copy was taken back, with what was changed in it.")
         }
+        if isChanged { wasChanged.store(true, ordering: .sequentiallyConsistent) }
         try? remove()
     }
 

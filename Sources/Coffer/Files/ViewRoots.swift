@@ -186,14 +186,28 @@ enum ViewRoots {
         let unique = try hexadecimal(SecureRandom.bytes(16))
         let new = FilePath(newPrefix + unique)
         try root.makeDirectory(new)
+        do throws(CofferError) {
+            return try fill(new, thenNamed: FilePath(unique), in: root, vaultID: vaultID)
+        } catch {
+            for name in [new, FilePath(unique)] {
+                _ = try? root.open(name, [.read, .directory]).remove(leaseName)
+                _ = try? root.removeDirectory(name)
+            }
+            throw error
+        }
+    }
+
+    private static func fill(
+        _ new: FilePath, thenNamed unique: FilePath, in root: borrowing Descriptor, vaultID: VaultID
+    ) throws(CofferError) -> NewView {
         let directory = try root.open(new, [.read, .directory])
         let lease = try directory.open(leaseName, [.readWrite, .exclusive])
         let owner = vaultID.bytes
         try lease.write(owner.span, at: 0)
         try lease.lock()
-        try root.renameWithoutReplacing(new, to: FilePath(unique))
-        let opened = try root.open(FilePath(unique), [.read, .directory])
-        return NewView(name: FilePath(unique), directory: opened, lease: lease)
+        try root.renameWithoutReplacing(new, to: unique)
+        let opened = try root.open(unique, [.read, .directory])
+        return NewView(name: unique, directory: opened, lease: lease)
     }
 
     /// The file whose lock keeps a view.
@@ -249,8 +263,14 @@ enum ViewRoots {
             throw noMemory
         }
         guard try FileSystemInfo.of(shared).isMemory else { throw noMemory }
-        if creating, try shared.status(of: name) == nil { try shared.makeDirectory(name) }
-        return try open(name, in: shared, isForWiping: isForWiping)
+        let isNew = try shared.status(of: name) == nil && creating
+        if isNew { try shared.makeDirectory(name) }
+        do throws(CofferError) {
+            return try open(name, in: shared, isForWiping: isForWiping)
+        } catch {
+            if isNew { _ = try? shared.removeDirectory(name) }
+            throw error
+        }
     }
 
     private static var noMemory: CofferError {

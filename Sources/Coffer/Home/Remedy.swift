@@ -6,8 +6,10 @@ enum Remedy: String {
         "Put back a copy of the home from a backup; coffer wipe --yes erases it, readable or not."
     case backup = "Put back a copy of the home from a backup."
     case newerRelease = "Use that release, or put back a copy of the home from a backup."
-    case tokenFile =
-        "Put back a copy of the vault's file tokens from a backup, or erase the vault and import an export."
+    case tokenFile = """
+        Put back a copy of the vault's file tokens from a backup; or erase the tokens alone, which keeps the \
+        files, and import an export: coffer wipe --yes --tokens
+        """
     case token =
         "Put back a copy of the home from a backup, or remove it with coffer token remove and store it again."
     case waitingToken = "Store it again; coffer token discard-damaged removes what is left of it."

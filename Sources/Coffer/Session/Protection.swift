@@ -1,3 +1,5 @@
+import CofferBase
+
 /// One thing that protects, or does not protect, a vault on this host.
 public struct Protection: Sendable, Equatable {
     /// How far it goes.
@@ -6,8 +8,10 @@ public struct Protection: Sendable, Equatable {
         case ok
         /// It helps, but whoever has the files or the user's account gets around it.
         case advisory
-        /// It is not there.
+        /// It is not there, or it is damaged.
         case missing
+        /// It could not be checked; the message says why.
+        case unknown
     }
 
     /// What is looked at, a stable word.
@@ -21,5 +25,22 @@ public struct Protection: Sendable, Equatable {
         self.name = name
         self.status = status
         self.message = message
+    }
+
+    /// Damage, as opposed to what keeps a check from being made.
+    private static let damages: Set<CofferError.Code> = [
+        .corrupt, .foreign, .unsupportedVersion, .rolledBack, .absent,
+    ]
+
+    /// The outcome of a check that failed with this error.
+    static func failed(_ name: String, _ error: CofferError) -> Protection {
+        guard damages.contains(error.code) else { return .notChecked(name, error) }
+        let message = error.code == .absent ? "\(error.message) \(Remedy.backup.rawValue)" : error.message
+        return Protection(name, .missing, message)
+    }
+
+    /// What could not be checked because of this error.
+    package static func notChecked(_ name: String, _ error: CofferError) -> Protection {
+        Protection(name, .unknown, "This could not be checked. \(error.message)")
     }
 }

@@ -1,6 +1,7 @@
 public import CofferBase
 import CofferCrypto
 import CofferEngine
+import SystemPackage
 
 extension Session {
     /// What protects a vault on this host, whatever vault it is.
@@ -14,41 +15,70 @@ extension Session {
         ]
     }
 
-    /// What protects this vault on this host: the host's protections and the vault's own.
+    /// What protects this vault on this host: the host's protections and the vault's own. A check that cannot
+    /// be made says so and stops none of the others.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Throws: `wiped`, `corrupt`: nothing can be said of a vault without its keybag.
     public func protections() async throws(CofferError) -> [Protection] {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in
             let keybag = try core.readKeybag()
             let backend = try core.keyring.backend()
             let bus = core.home.service.address
-            let files = FileStore(core: core)
-            let (remains, condition) = (try files.remains(), try files.condition())
-            return [
-                Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag, backend),
-                try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
-            ] + (remains.count > 0 ? [Self.unfinished(remains)] : []) + condition.protections
-                + Self.damagedTokens(try core.inbox.entries().count { $0.state == .damaged })
-                + Self.orders(try core.orderRecordDamage()) + Self.hostProtections(sessionBus: bus)
+            return [Self.passcode(keybag), Self.deviceKey(backend, on: bus)]
+                + Self.checked("attempts") { () throws(CofferError) in
+                    if keybag.passcode != nil { _ = try core.readAttempts() }
+                    return [Self.attempts(keybag, backend)]
+                }
+                + Self.checked("tokens") { () throws(CofferError) in
+                    _ = try core.keyring.count()
+                    return []
+                }
+                + Self.checked("this-device") { () throws(CofferError) in [try Self.host(keybag)] }
+                + Self.checked("disk") { () throws(CofferError) in
+                    [try Self.disk(StoragePlace.of(core.home.openVault()))]
+                }
+                + core.storeProtections() + Self.hostProtections(sessionBus: bus)
         }
     }
 
-    private static func unfinished(_ remains: FileRemains) -> Protection {
-        Protection(
-            "unfinished-files", .advisory,
-            "\(remains.count) interrupted additions or removals of files left \(remains.bytes) sealed bytes "
-                + "in the home. The next command that lists or changes files removes them: coffer file list")
+    /// What a check finds, or why it could not be made.
+    static func checked(
+        _ name: String, _ check: () throws(CofferError) -> [Protection]
+    ) -> [Protection] {
+        do throws(CofferError) {
+            return try check()
+        } catch {
+            return [.failed(name, error)]
+        }
     }
 
     /// Only where there are any.
-    private static func damagedTokens(_ count: Int) -> [Protection] {
+    fileprivate static func unfinished(_ remains: FileRemains) -> [Protection] {
+        guard remains.count > 0 else { return [] }
+        let left =
+            remains.count == 1
+            ? "1 interrupted addition or removal of a file"
+            : "\(remains.count) interrupted additions or removals of files"
+        return [
+            Protection(
+                "unfinished-files", .advisory,
+                "\(left) left \(remains.bytes) sealed bytes in the home. The next command that lists or "
+                    + "changes files removes them: coffer file list")
+        ]
+    }
+
+    /// Only where there are any.
+    fileprivate static func damagedTokens(_ count: Int) -> [Protection] {
         guard count > 0 else { return [] }
         return [
             Protection(
                 "damaged-tokens", .missing,
-                "\(count) tokens that were stored while locked are damaged, and nobody can read them any "
-                    + "more. Store them again, then remove what is left: coffer token discard-damaged")
+                (count == 1
+                    ? "1 token that was stored while locked is damaged, and nobody can read it any more. "
+                    : "\(count) tokens that were stored while locked are damaged, and nobody can read them "
+                        + "any more. ")
+                    + "Store again what is missing, then remove what is left: coffer token discard-damaged")
         ]
     }
 
@@ -90,7 +120,7 @@ extension Session {
     }
 
     /// Only where something is wrong with it: most vaults take no orders.
-    private static func orders(_ damage: CofferError?) -> [Protection] {
+    fileprivate static func orders(_ damage: CofferError?) -> [Protection] {
         guard let damage else { return [] }
         return [
             Protection(
@@ -150,7 +180,10 @@ extension Session {
     }
 
     private static var swap: Protection {
-        guard FileSystemInfo.isSwapActive() else { return Protection("swap", .ok, "No swap is active.") }
+        guard FileSystemInfo.isSwapActive() else {
+            let source = KernelText.read("/proc/swaps") == nil ? " by sysinfo(2), without /proc" : ""
+            return Protection("swap", .ok, "No swap is active\(source).")
+        }
         return Protection(
             "swap", .advisory,
             "Swap is active: view copies and file contents in memory may be written to it. Encrypt it "
@@ -190,5 +223,20 @@ extension Session {
                 "The kernel keyring is missing or forbidden here: every command asks for the passcode.")
         }
         return Protection("kernel-keyring", .ok, "Unlocking lasts for later commands, in the kernel keyring.")
+    }
+}
+
+extension SessionCore {
+    /// What is wrong with the files, the tokens that came while locked, and the orders.
+    fileprivate func storeProtections() -> [Protection] {
+        let files = FileStore(core: self)
+        return Session.checked("unfinished-files") { () throws(CofferError) in
+            Session.unfinished(try files.remains())
+        }
+            + Session.checked("files") { () throws(CofferError) in try files.condition().protections }
+            + Session.checked("damaged-tokens") { () throws(CofferError) in
+                Session.damagedTokens(try inbox.entries().count { $0.state == .damaged })
+            }
+            + Session.checked("orders") { () throws(CofferError) in Session.orders(try orderRecordDamage()) }
     }
 }

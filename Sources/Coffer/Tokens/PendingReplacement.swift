@@ -26,7 +26,8 @@ extension TokenVault {
                         let opened = try opened(pending, entry, in: vault)
                     else { continue }
                     let fingerprint = try pending.fingerprint(device: core.device)
-                    found.append(PendingReplacement(fingerprint: fingerprint, info: opened.info))
+                    let info = opened.info.numbered(0, isStoredWhileLocked: true)
+                    found.append(PendingReplacement(fingerprint: fingerprint, info: info))
                 }
                 return found
             }

@@ -207,16 +207,26 @@ public final class TokenVault: Sendable {
     /// - Throws: `conflict`, `locked` (the version can be compared only while unlocked), `wiped`, `busy`.
     @discardableResult
     public func remove(_ id: TokenID, ifVersion: UInt64? = nil) async throws(CofferError) -> Bool {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await removeCounting(id, ifVersion: ifVersion) != nil
+    }
+
+    /// The same; tells also how many values that waited under the name went. `nil`: there was nothing.
+    package func removeCounting(
+        _ id: TokenID, ifVersion: UInt64? = nil
+    ) async throws(CofferError) -> (wasStored: Bool, waiting: Int)? {
+        try await BlockingWork.run { [self] _ throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
             let name = try name(of: id)
-            return try core.home.changingVault { (vault) throws(CofferError) in
+            return try core.home.changingVault {
+                (vault) throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
                 try core.storeWaitingTokens(in: vault)
                 var waiting = try core.entries(.waiting, of: name, in: vault)
                 guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
                 waiting += try core.entries(.unconfirmed, of: name, in: vault)
                 try core.inbox.remove(waiting, in: vault)
                 core.ownWaiting[name] = nil
-                guard let envelope = try located(name) else { return !waiting.isEmpty }
+                guard let envelope = try located(name) else {
+                    return waiting.isEmpty ? nil : (false, waiting.count)
+                }
                 if let ifVersion {
                     let version = try open(envelope, name: name, withValue: false).info.version
                     guard version == ifVersion else {
@@ -227,7 +237,7 @@ public final class TokenVault: Sendable {
                 }
                 try keyring.remove(name)
                 try core.volatileTokens.remove(name)
-                return true
+                return (true, waiting.count)
             }
         }
     }

@@ -10,7 +10,11 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Say what protects this host and this vault, and what to do where it does not.",
         discussion: """
             ok: it holds. advisory: it helps, but whoever has the files or the account gets around it. \
-            missing: it is not there. Needs no passcode.
+            missing: it is not there, or it is damaged. unknown: it could not be checked. Needs no \
+            passcode.
+
+            Ends with 0 whatever it finds. Only where a vault is there and cannot be opened, the host alone \
+            is checked, and the exit code says why.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -21,18 +25,24 @@ struct DoctorCommand: AsyncParsableCommand {
         var sources: [LockSourceStatus] = []
         var classes: [ProtectionClass: [Guarantee]] = [:]
         var strength: PasscodeStrength?
+        /// Why there is a vault and nothing of it but this.
+        var failure: CofferError?
     }
 
     func run() async throws {
-        let report = try await report()
-        guard !global.json else { return try Output.json(Self.document(report)) }
+        let report = await report()
+        if global.json { try Output.json(Self.document(report)) } else { try Self.show(report) }
+        if let failure = report.failure { throw ExitCode(failure.code.exitCode) }
+    }
+
+    private static func show(_ report: Report) throws(CofferError) {
         for check in report.checks {
-            try Self.line(check.status.rawValue, check.name, check.message)
+            try line(check.status.rawValue, check.name, check.message)
         }
-        if let strength = report.strength { try Self.tell(strength) }
+        if let strength = report.strength { try tell(strength) }
         for source in report.sources {
             let status = source.isListening ? "ok" : "missing"
-            try Self.line(status, "lock source \(source.source.rawValue)", source.message)
+            try line(status, "lock source \(source.source.rawValue)", source.message)
         }
         for (protection, guarantees) in report.classes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             try Output.line("class \(protection.name)")
@@ -71,37 +81,56 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private static func document(_ report: Report) -> JSONDocument {
         let classes = report.classes.sorted { $0.key.rawValue < $1.key.rawValue }
-        return .object([
-            ("checks", .list(report.checks.map(\.document))),
-            ("guessing", report.strength?.document ?? .none),
-            ("lockSources", .list(report.sources.map(\.document))),
-            (
-                "classes",
-                .list(
-                    classes.map { protection, guarantees in
-                        .object([
-                            ("class", .text(protection.name)),
-                            ("guarantees", .list(guarantees.map(\.document))),
-                        ])
-                    })
-            ),
-        ])
+        let failure = report.failure.map { [("error", Failure.document($0))] } ?? []
+        return .object(
+            [
+                ("checks", .list(report.checks.map(\.document))),
+                ("guessing", report.strength?.document ?? .none),
+                ("lockSources", .list(report.sources.map(\.document))),
+                (
+                    "classes",
+                    .list(
+                        classes.map { protection, guarantees in
+                            .object([
+                                ("class", .text(protection.name)),
+                                ("guarantees", .list(guarantees.map(\.document))),
+                            ])
+                        })
+                ),
+            ] + failure)
     }
 
-    private func report() async throws(CofferError) -> Report {
-        let session: Session
+    private func report() async -> Report {
+        var report = Report(checks: [])
         do throws(CofferError) {
-            session = try await Opening.session(global)
+            let session = try await Opening.session(global)
+            report.checks = try await session.protections() + LinkedSQLite.protections()
+            await look(at: session, &report)
         } catch {
-            guard Self.spared.contains(error.code) else { throw error }
-            Output.message("coffer: \(error.message)")
-            return Report(checks: Session.hostProtections() + LinkedSQLite.protections())
+            Output.message("coffer: \(error.message.printable)")
+            report.checks = Session.hostProtections() + LinkedSQLite.protections()
+            report.failure = Self.spared.contains(error.code) ? nil : error
         }
-        let sources = try await session.lockSources()
-        return Report(
-            checks: try await session.protections() + LinkedSQLite.protections(), sources: sources,
-            classes: try await session.guarantees(heard: sources),
-            strength: try await session.passcodeStrength())
+        return report
+    }
+
+    /// The parts beside the checks. One that fails becomes a check that could not be made.
+    private func look(at session: Session, _ report: inout Report) async {
+        do throws(CofferError) {
+            report.sources = try await session.lockSources()
+        } catch {
+            report.checks.append(.notChecked("lock-sources", error))
+        }
+        do throws(CofferError) {
+            report.classes = try await session.guarantees(heard: report.sources)
+        } catch {
+            report.checks.append(.notChecked("classes", error))
+        }
+        do throws(CofferError) {
+            report.strength = try await session.passcodeStrength()
+        } catch {
+            report.checks.append(.notChecked("guessing", error))
+        }
     }
 }
 

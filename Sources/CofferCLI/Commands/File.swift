@@ -33,7 +33,12 @@ struct FileArgument: ParsableArguments {
 /// `coffer file add`
 struct FileAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Seal a copy of a file and print its id.")
+        commandName: "add", abstract: "Seal a copy of a file and print its id.",
+        discussion: """
+            --remove-original renames the original to NAME.removing-… before it removes it. When this \
+            command is killed in between, it stays under that name, in clear; the next --remove-original in \
+            that directory says so. Other names of the file (hard links) stay, and that is said, too.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
@@ -60,7 +65,16 @@ struct FileAdd: AsyncParsableCommand {
 
     func run() async throws {
         let session = try await Opening.unlocked(global)
+        let original = removeOriginal ? try FilePathArgument.path(path) : nil
+        let links = original.flatMap { try? Descriptor.open($0, [.read, .nonBlocking]).status().links } ?? 1
+        if let original { tell(OriginalFile.remains(beside: original)) }
         let id = try await add(to: session)
+        if links > 1 {
+            Output.message(
+                "coffer: \(path.printable) is removed, but the file has "
+                    + "\(Plural.of(Int(links) - 1, "other name")) "
+                    + "(hard links): its content stays there in clear.")
+        }
         if global.json {
             let isEncrypted = try await session.files.isDiskEncrypted()
             try Output.json(
@@ -69,6 +83,15 @@ struct FileAdd: AsyncParsableCommand {
                 ]))
         } else {
             try Output.line(id.description)
+        }
+    }
+
+    private func tell(_ remains: [FilePath]) {
+        for path in remains {
+            Output.message(
+                "coffer: an interrupted removal left \(path.string.printable), in clear. Where coffer file "
+                    + "list "
+                    + "has the file, remove it; else add it again.")
         }
     }
 

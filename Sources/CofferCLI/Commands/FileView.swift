@@ -12,15 +12,17 @@ struct FileView: AsyncParsableCommand {
         discussion: """
             The copy lies in memory under the original name, read-only, for this user alone. {} in the \
             command stands for its path; without one, the path is added at the end. Ends with the command's \
-            exit code. A signal that ends this command goes to that one, and the copy goes as always. With \
-            --json, the command's standard output goes to standard error, and the document has its exitCode. \
-            The copy also goes when the screen locks or the machine sleeps meanwhile. When this command is \
-            killed, the copy stays until the one that views it has ended, too; file reap removes it then.
+            exit code; with 9 when --timeout ended it. A signal that ends this command goes to that one, and \
+            the copy goes as always. With --json, the command's standard output goes to standard error, and \
+            the document has its exitCode. The copy also goes when the screen locks or the machine sleeps \
+            meanwhile. When this command is killed, the copy stays until the one that views it has ended, \
+            too; file reap removes it then.
 
             With --writable, what the command changed is sealed as the file's new content when it ends with \
             0, all of it or nothing, also when it saved by a new file of the same name, as editors do. If \
             the file was changed in the vault meanwhile, the new content is kept as a file of its own. \
-            Without --writable, and when the command fails, a change is dropped, and that is said.
+            Without --writable, and when the command fails or --timeout ends it, a change is dropped, and \
+            that is said.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -129,8 +131,14 @@ struct FileView: AsyncParsableCommand {
 
     /// Runs the command on a copy that is a file; gives its exit code.
     private func runViewer(_ copy: ViewCopy) throws(CofferError) -> Int32 {
-        let code = try runCommand(
-            Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.lease])
+        let code: Int32
+        do throws(CofferError) {
+            code = try runCommand(
+                Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.lease])
+        } catch {
+            guard error.code == .timedOut, copy.isChanged else { throw error }
+            throw CofferError(.timedOut, "The time limit ended the command; its change was dropped.")
+        }
         if wait {
             while EndSignals.received == nil, try copy.isKeptByOthers() {
                 Clock.sleep(for: .milliseconds(50))

@@ -38,8 +38,9 @@ struct TokenReject: AsyncParsableCommand {
         commandName: "reject",
         abstract: "Remove values that came while locked; the stored one stays; print how many.",
         discussion: """
-            Needs no passcode, except for values that no unlock has looked at yet. Without --fingerprint, \
-            all that wait under the name are removed.
+            Needs no passcode, except for values that no unlock has looked at yet: then the vault has to be \
+            unlocked, or --passcode-fd unlocks it for this command. Without --fingerprint, all that wait \
+            under the name are removed.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -48,13 +49,27 @@ struct TokenReject: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let session = try await Opening.session(global)
-        let count = try await session.tokens.reject(id, fingerprint: choice.fingerprint)
+        let count = try await reject(id)
         guard count > 0 else { throw choice.none }
         if global.json {
             try Output.json(.object([("rejected", .number(count))]))
         } else {
             try Output.line(String(count))
+        }
+    }
+
+    /// Without a passcode where that is enough.
+    private func reject(_ id: TokenID) async throws(CofferError) -> Int {
+        if global.passcodeFd == nil {
+            do throws(CofferError) {
+                let session = try await Opening.session(global)
+                return try await session.tokens.reject(id, fingerprint: choice.fingerprint)
+            } catch {
+                guard error.code == .locked else { throw error }
+            }
+        }
+        return try await Opening.withPasscode(global) { (session) throws(CofferError) in
+            try await session.tokens.reject(id, fingerprint: choice.fingerprint)
         }
     }
 }

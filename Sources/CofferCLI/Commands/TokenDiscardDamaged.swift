@@ -31,7 +31,12 @@ enum DamagedWaiting {
     static func tell(_ count: Int) {
         guard count > 0 else { return }
         Output.message(
-            "coffer: \(count) tokens that were stored while locked are damaged: store them again, then run "
-                + "coffer token discard-damaged.")
+            count == 1
+                ? "coffer: 1 token that was stored while locked is damaged: store it again, then run coffer "
+                    + "token "
+                    + "discard-damaged."
+                : "coffer: \(count) tokens that were stored while locked are damaged: store them again, "
+                    + "then run "
+                    + "coffer token discard-damaged.")
     }
 }

@@ -8,9 +8,10 @@ struct TokenList: AsyncParsableCommand {
         commandName: "list", abstract: "List names and metadata of the tokens, never values.",
         discussion: """
             A value that came while locked and waits to be accepted stands below the token that it would \
-            replace, with its fingerprint: see coffer token accept. A token that is damaged hides no other: \
-            the rest is listed, it is named by its keyed hash, and the command ends with 7. Damaged tokens \
-            that came while locked are counted: see coffer token discard-damaged.
+            replace, with its fingerprint: see coffer token accept. A stored token that is damaged hides no \
+            other: the rest is listed, it is named by its keyed hash, and the command ends with 7. The \
+            embedded keyring is one sealed file, though: one changed byte of that file hides every token in \
+            it. Damaged tokens that came while locked are counted: see coffer token discard-damaged.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -32,8 +33,9 @@ struct TokenList: AsyncParsableCommand {
         DamagedWaiting.tell(try await tokens.waitingTokens().damaged)
         guard let damaged = listing.damaged.first else { return }
         Output.message(
-            "coffer: \(listing.damaged.count) stored tokens cannot be read; the rest is listed. Remove them "
-                + "by name with coffer token remove, or put back a copy of the home from a backup.")
+            "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read; the rest is listed. "
+                + "Remove what is damaged by name with coffer token remove, or put back a copy of the home "
+                + "from a backup.")
         throw ExitCode(damaged.code.exitCode)
     }
 
@@ -56,7 +58,12 @@ struct TokenList: AsyncParsableCommand {
 
 /// `coffer token remove`
 struct TokenRemove: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a token.")
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a token.",
+        discussion: """
+            Values that came while locked and wait under the name go with it; a message says how many, and \
+            waiting does with --json.
+            """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var name: TokenName
@@ -67,16 +74,27 @@ struct TokenRemove: AsyncParsableCommand {
     func run() async throws {
         let id = try name.id()
         let session = try await Opening.unlocked(global)
-        guard try await session.tokens.remove(id, ifVersion: ifVersion) else {
+        guard let removed = try await session.tokens.removeCounting(id, ifVersion: ifVersion) else {
             throw CofferError(.absent, "There is no such token.")
         }
-        if global.json { try Output.json(.object([("removed", .flag(true))])) }
+        if removed.waiting > 0 {
+            let values = Plural.of(removed.waiting, "value")
+            Output.message(
+                removed.wasStored
+                    ? "coffer: \(values) that came while locked and waited under this name went with the "
+                        + "token."
+                    : "coffer: no token of this name was stored; \(values) that waited to be one went.")
+        }
+        if global.json {
+            try Output.json(.object([("removed", .flag(true)), ("waiting", .number(removed.waiting))]))
+        }
     }
 }
 
 extension TokenInfo {
     fileprivate func row(version: String, mark: String = "") -> [String] {
-        let marks = (isVolatile ? ", volatile" : "") + (isStoredWhileLocked ? ", stored while locked" : "")
+        let isNoted = isStoredWhileLocked && mark.isEmpty
+        let marks = (isVolatile ? ", volatile" : "") + (isNoted ? ", stored while locked" : "")
         return [
             id.service.printable, id.account.printable, id.kind.name, version,
             protection.name + marks + mark, expires?.iso8601 ?? "-",

@@ -70,11 +70,11 @@ struct TokenRefresh: AsyncParsableCommand {
         let arguments = command.map { ProgramArguments.bytes($0) }
         let limit = Duration.seconds(deadline)
         let life = expiresIn.map { TimeInterval($0) }
-        let policy = onRevocation?.policy
-        return try await session.tokens.refresh(id, deadline: limit, onRevocation: policy ?? .keep) {
+        let word = onRevocation
+        return try await session.tokens.refresh(id, deadline: limit, onRevocation: word?.policy ?? .keep) {
             (current, _) async throws(CofferError) in
             let token = try await BlockingWork.run { cancellation throws(CofferError) in
-                try Self.renew(current, arguments, limit, revocable: policy != nil) {
+                try Self.renew(current, arguments, limit, revocation: word) {
                     cancellation.isCancelled
                 }
             }
@@ -84,7 +84,7 @@ struct TokenRefresh: AsyncParsableCommand {
 
     /// Runs the command; gives the token that it gave.
     private static func renew(
-        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocable: Bool,
+        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocation: RevocationWord?,
         isCancelled: () -> Bool
     ) throws(CofferError) -> Token {
         // A signal that came while this process waited for its turn.
@@ -93,8 +93,9 @@ struct TokenRefresh: AsyncParsableCommand {
             try ChildFilter.run(
                 arguments, input: bytes, limit: Token.longest, deadline: deadline, isCancelled: isCancelled)
         }
-        guard outcome.code != Self.revokedCode || !revocable else {
-            throw CofferError(.tokenRevoked, "The token was taken back by its issuer.")
+        if outcome.code == Self.revokedCode, let revocation {
+            // Only told when what follows was done: otherwise that failure is the error.
+            throw CofferError(.tokenRevoked, "The issuer took the token back: \(revocation.outcome).")
         }
         guard outcome.code == 0 else {
             throw CofferError(

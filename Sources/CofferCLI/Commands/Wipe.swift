@@ -12,7 +12,8 @@ struct WipeCommand: AsyncParsableCommand {
         discussion: """
             Works while locked, needs no passcode, and nothing in the home has to be readable: whatever is \
             damaged, missing or held by another process, what can be erased is erased. Prints a receipt. \
-            Fails only when something is provably still there, and then says what. An interrupted wipe is \
+            Where there is a vault, it fails only when something is provably still there, and then says \
+            what. After a wipe it ends with 6; where there is no vault, with 12. An interrupted wipe is \
             finished by the next command on the home. Where nothing shows that there is a vault, nothing is \
             touched.
 

@@ -10,8 +10,8 @@ struct WipeOrderContact: AsyncParsableCommand {
         discussion: """
             A contact is an order of the action contact. Days are days in which the machine ran or slept, \
             across boots, whatever the clock on the wall says; each command on the home looks, and so does \
-            `coffer watch`. Setting it asks for the passcode and starts the time anew; without an option, \
-            prints how it stands.
+            `coffer watch`. Setting it needs an unlocked vault, or the passcode, and starts the time again; \
+            without an option, prints how it stands.
             """)
 
     enum Action: String, CaseIterable, ExpressibleByArgument { case lock, wipe, off }
@@ -30,8 +30,10 @@ struct WipeOrderContact: AsyncParsableCommand {
             return try await show(Opening.session(global))
         }
         let policy = try policy(action)
-        let session = try await Opening.unlocked(global)
-        try await session.setContactPolicy(policy)
+        let session = try await Opening.withPasscode(global) { (session) throws(CofferError) in
+            try await session.setContactPolicy(policy)
+            return session
+        }
         try await show(session)
     }
 

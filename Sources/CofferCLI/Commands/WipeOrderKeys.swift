@@ -7,8 +7,11 @@ import CofferEngine
 struct WipeOrderPin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Take orders signed with this public key from now on. Asks for the passcode.",
-        discussion: "Whoever has the private key can erase the vault, and pin and unpin other keys.")
+        abstract: "Take orders signed with this public key from now on.",
+        discussion: """
+            The holder of the private key can erase the vault, and pin and unpin other keys. Needs an \
+            unlocked vault, or the passcode.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
@@ -21,8 +24,9 @@ struct WipeOrderPin: AsyncParsableCommand {
     func run() async throws {
         let key = try AdministratorKey(hex: key)
         guard ProgramArguments.isText(label) else { throw CofferError(.invalidInput, "A label is UTF-8.") }
-        let session = try await Opening.unlocked(global)
-        try await session.pinAdministratorKey(key, label: label)
+        try await Opening.withPasscode(global) { (session) throws(CofferError) in
+            try await session.pinAdministratorKey(key, label: label)
+        }
         if global.json { try Output.json(.object([("pinned", .text(key.description))])) }
     }
 }
@@ -63,7 +67,8 @@ struct WipeOrderKeys: AsyncParsableCommand {
 struct WipeOrderUnpin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
-        abstract: "Take no order signed with this public key any more. Asks for the passcode.")
+        abstract: "Take no order signed with this public key any more.",
+        discussion: "Needs an unlocked vault, or the passcode.")
 
     @OptionGroup var global: GlobalOptions
 
@@ -72,8 +77,9 @@ struct WipeOrderUnpin: AsyncParsableCommand {
 
     func run() async throws {
         let key = try AdministratorKey(hex: key)
-        let session = try await Opening.unlocked(global)
-        try await session.removeAdministratorKey(key)
+        try await Opening.withPasscode(global) { (session) throws(CofferError) in
+            try await session.removeAdministratorKey(key)
+        }
         if global.json { try Output.json(.object([("removed", .text(key.description))])) }
     }
 }

@@ -45,6 +45,17 @@ enum RevocationWord: String, CaseIterable, ExpressibleByArgument {
     case wipeAll = "wipe-all"
     case lock, keep
 
+    /// The end of a sentence about what was done.
+    var outcome: String {
+        switch self {
+        case .wipe:
+            "all tokens of this service and account are erased, and the namespace of a user of that name"
+        case .wipeAll: "the whole vault is erased"
+        case .lock: "the vault is locked"
+        case .keep: "the stored one stays"
+        }
+    }
+
     var policy: RevocationPolicy {
         switch self {
         case .wipe: .wipe(.account)

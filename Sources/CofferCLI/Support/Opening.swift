@@ -25,6 +25,20 @@ enum Opening {
         return session
     }
 
+    /// Runs what needs an unlocked vault. Keys that outlast a lock are not enough for it: then the error
+    /// names the option for the passcode.
+    static func withPasscode<Result>(
+        _ global: GlobalOptions, _ body: (Session) async throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result {
+        let session = try await unlocked(global)
+        do throws(CofferError) {
+            return try await body(session)
+        } catch {
+            guard error.code == .locked, global.passcodeFd == nil else { throw error }
+            throw CofferError(.locked, noTerminal)
+        }
+    }
+
     /// The same, with keys that may be held for so long: those of every class, and none that is held until
     /// an exact time before that.
     static func unlockedForHolding(
@@ -44,8 +58,10 @@ enum Opening {
     private static let needsPasscode =
         "The keys that are held are not those of every class, or are held until an exact time: unlock with "
         + "the passcode, on a terminal or with --passcode-fd."
-    private static let noTerminal =
-        "This vault needs its passcode, and there is no terminal to ask for it: give it with --passcode-fd."
+    static let noTerminal =
+        "The vault is locked, and there is no terminal to ask for its passcode: give it with --passcode-fd, "
+        + "or "
+        + "run coffer unlock first."
 
     /// Unlocks a session; keys in the kernel keyring are enough where `isEnough` says so. With `isHolding`, a
     /// lock by another process is noticed from here on.
@@ -79,26 +95,29 @@ enum Opening {
         let secret: Token
         if let number = global.passcodeFd {
             secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
-        } else if try await session.adoptHeldKeys(), !isNeeded {
-            return (session, nil)
-        } else if try await session.status().hasPasscode {
+        } else {
+            let isUnlocked = try await session.adoptHeldKeys()
+            if isUnlocked, !isNeeded { return (session, nil) }
+            guard try await session.status().hasPasscode else {
+                try await unlock(session, with: nil)
+                return (session, nil)
+            }
             await warnBeforeLastAttempt(session)
             guard let typed = try PasscodeInput.givenOrTyped(nil) else {
-                throw CofferError(.invalidInput, isNeeded ? passcodeInKey : passcodeOfVault)
+                throw CofferError(.invalidInput, (isUnlocked ? "" : isLocked) + (isNeeded ? inKey : ofVault))
             }
             secret = try Token(typed)
-        } else {
-            try await unlock(session, with: nil)
-            return (session, nil)
         }
         try await unlock(session, with: Passcode(secret.copied()))
         return (session, secret)
     }
 
-    private static let passcodeInKey =
-        "The passcode is a part of this key, and an unlocked vault does not know its passcode: give it by "
-        + "--passcode-fd, or, where the key has another passcode or none, that one by --key-passcode-fd."
-    private static let passcodeOfVault = "The vault is locked: give its passcode by --passcode-fd."
+    private static let isLocked = "The vault is locked. "
+    private static let inKey =
+        "The passcode is a part of this key, and no vault knows its passcode: give it by --passcode-fd. "
+        + "Where "
+        + "the key has another passcode or none, give that one by --key-passcode-fd."
+    private static let ofVault = "Give its passcode by --passcode-fd."
 
     /// The same for the helpers of other programs, whose users see nothing but the message.
     static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Session {
@@ -167,7 +186,8 @@ enum Opening {
                 guard error.code == .attemptDelayed, let wait = error.retryAfter, wait <= longestWait else {
                     throw error
                 }
-                Output.message("coffer: \(error.message)")
+                let seconds = Int(wait.components.seconds) + (wait.components.attoseconds > 0 ? 1 : 0)
+                Output.message("coffer: waiting \(Plural.of(seconds, "second")) after a wrong passcode.")
                 Clock.sleep(for: wait)
             }
         }

@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import Synchronization
 import SystemPackage
 
 /// Where passcodes and keys come from: a descriptor or a terminal, never an argument or the environment.
@@ -37,9 +38,18 @@ enum PasscodeInput {
         return SymmetricKey.adopting(SecretBytes(try Encoding.decodeHex(digits.span)))
     }
 
+    /// The descriptors that a line was read from.
+    private static let taken = Mutex<Set<Int32>>([])
+
     /// Reads one line and closes the descriptor, so that no child inherits it. The standard streams stay
     /// open: what follows the line on standard input is the message.
     static func line(of number: Int32) throws(CofferError) -> GuardedBytes {
+        // What follows on a standard stream is the next secret; the others end with their first line.
+        guard number <= 2 || taken.withLock({ $0.insert(number).inserted }) else {
+            throw CofferError(
+                .invalidInput,
+                "Descriptor \(number) is named for two secrets: give each secret a descriptor of its own.")
+        }
         let descriptor = try Descriptor.inherited(number)
         return try SecretInput.line(from: descriptor)
     }

@@ -15,7 +15,8 @@ package enum ChildProcess {
     ///   - limit: How long it may run; then it is asked to end, and killed when it does not within two
     ///     seconds.
     /// - Returns: The exit code.
-    /// - Throws: `invalidInput` for what is no command or names none; what hinders starting it.
+    /// - Throws: `timedOut` when the limit ended it, whatever its exit code; `invalidInput` for what is no
+    ///   command or names none; the failure to start it.
     package static func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false, inheriting: [Int32] = [],
         limit: Duration? = nil
@@ -26,14 +27,19 @@ package enum ChildProcess {
             unsafe posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO)
         }
         EndSignals.hand(to: process)
-        if let limit { try stop(process, at: Clock.sinceBoot + limit) }
-        return try end(of: process)
+        let isInTime = try limit.map { (limit) throws(CofferError) in
+            try hasEnded(process, before: Clock.sinceBoot + limit)
+        }
+        let code = try end(of: process)
+        guard isInTime ?? true else { throw CofferError(.timedOut, "The time limit ended the command.") }
+        return code
     }
 
     private static let grace = Duration.seconds(2)
 
-    /// Waits until the program has ended, or ends it when the time has come.
-    private static func stop(_ process: pid_t, at end: Duration) throws(CofferError) {
+    /// Waits until the program has ended, or ends it when the time has come. Tells whether it ended by
+    /// itself.
+    private static func hasEnded(_ process: pid_t, before end: Duration) throws(CofferError) -> Bool {
         var end = end
         var signals = [SIGKILL, SIGTERM]
         while try !hasExited(process) {
@@ -43,6 +49,7 @@ package enum ChildProcess {
             }
             Clock.sleep(for: .milliseconds(10))
         }
+        return signals.count == 2
     }
 
     /// Whether the program has ended; it keeps its number until it is waited for.

@@ -27,7 +27,13 @@ package enum Errno {
                 .unsupported, "Cannot \(action)\(place): \(reason). This needs /proc to be mounted.",
                 systemError: number)
         }
-        return CofferError(code(number), "Cannot \(action)\(place): \(reason).", systemError: number)
+        let remedy =
+            switch number {
+            case EMFILE: " Raise the limit of descriptors (ulimit -n)."
+            case EFBIG: " Raise the limit of the size of files (ulimit -f), or use another file system."
+            default: ""
+            }
+        return CofferError(code(number), "Cannot \(action)\(place): \(reason).\(remedy)", systemError: number)
     }
 
     private static func code(_ number: Int32) -> CofferError.Code {

@@ -27,7 +27,10 @@ package enum Argon2idBinding {
             }
         }
         guard status == 0 else {
-            throw CofferError(.outOfMemory, "Argon2id could not have \(memoryBytes) bytes of memory.")
+            throw CofferError(
+                .outOfMemory,
+                "Deriving the key takes \(memoryBytes >> 20) MiB of memory, which cannot be had: end other "
+                    + "programs, or raise the limits of address space and data (ulimit -v, ulimit -d).")
         }
     }
 }

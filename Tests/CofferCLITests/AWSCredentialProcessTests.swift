@@ -1,3 +1,4 @@
+import CofferEngine
 import Foundation
 import Testing
 import TestSupport
@@ -21,6 +22,24 @@ struct AWSCredentialProcessTests {
         let passing = try home("aws-credential-process", "test").json
         #expect(passing.count == 5 && passing["SessionToken"] as? String == "session")
         #expect(passing["Expiration"] as? String == "2099-01-31T12:00:00Z")
+    }
+
+    @Test(
+        "A session token that came in while locked does not go out with a key that did not",
+        .enabled(if: KernelKeyring.isAvailable), arguments: [false, true])
+    func handedIn(_ isKeyHandedIn: Bool) throws {
+        let home = try CommandHome()
+        let session = ["token", "put", "aws:default", "AKIA", "--kind", "other"]
+        let key = ["token", "put", "aws:default", "AKIA"]
+        let passcode = isKeyHandedIn ? "" : nil
+        #expect(try home.run(key, passcode: passcode, input: Array("secret".utf8)).code == 0)
+        #expect(try home.run(session, passcode: "", input: Array("EVIL".utf8)).code == 0)
+        let run = try home("aws-credential-process")
+        #expect(run.code == 0 && run.json["SecretAccessKey"] as? String == "secret")
+        #expect(run.json["SessionToken"] as? String == (isKeyHandedIn ? "EVIL" : nil))
+        #expect(run.errorText.contains("left out") == !isKeyHandedIn)
+        #expect(try home.run(session, input: Array("own".utf8)).code == 0)
+        #expect(try home("aws-credential-process").json["SessionToken"] as? String == "own")
     }
 
     @Test("No keys, expired ones, several, no text, a locked home")

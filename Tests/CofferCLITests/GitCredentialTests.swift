@@ -1,3 +1,4 @@
+import CofferEngine
 import Foundation
 import Testing
 import TestSupport
@@ -210,6 +211,54 @@ struct GitCredentialTests {
         #expect(try helper("erase", erase).code == 0)
         #expect(try helper("get", Self.server + "username=e\u{301}\n").text.contains("decomposed"))
         #expect(try helper.home.status()["tokens"] as? Int == 1)
+    }
+
+    /// As any program of the user hands in a value while the vault is locked.
+    private func handIn(_ helper: LinkedHelper, _ names: String..., value: String) throws {
+        let run = try helper.home.run(["token", "put"] + names, passcode: "", input: Array(value.utf8))
+        #expect(run.code == 0 && run.errorText.contains("unlock"))
+    }
+
+    @Test(
+        "What came in while locked comes after what did not, and not beside it",
+        .enabled(if: KernelKeyring.isAvailable))
+    func handedIn() throws {
+        let helper = try make(passcode: "2468")
+        let path = "git:https://git.example.org/team/repo.git"
+        let withPath = Self.server + "path=team/repo.git\n"
+        #expect(try helper.home.run(["token", "put", path, "ada"], input: Array("TRUSTED".utf8)).code == 0)
+        try handIn(helper, "git:https://git.example.org", "mallory", value: "EVIL")
+        try handIn(helper, path, "mallory", value: "EVIL")
+        try handIn(helper, path, "ada", "--kind", "refresh", value: "EVILREFRESH")
+        #expect(try helper.home("unlock").code == 0)
+        for request in [Self.server, withPath, withPath + "username=ada\n"] {
+            let run = try helper("get", request)
+            #expect(values(run) == ["username": "ada", "password": "TRUSTED"], "\(request)")
+        }
+        // Where nobody vouches for anything, there is nothing better.
+        let asked = Self.server + "username=mallory\n"
+        #expect(values(try helper("get", asked))["password"] == "EVIL")
+        // One that expired is not replaced by one that nobody accepted.
+        let expired = ["token", "put", path, "ada", "--expires", "2001-01-01T00:00:00Z"]
+        #expect(try helper.home.run(expired, input: Array("TRUSTED".utf8)).code == 0)
+        #expect(try helper("get", Self.server).output.isEmpty)
+        // Stored by the owner, what renews it goes out.
+        let own = ["token", "put", path, "ada", "--kind", "refresh"]
+        #expect(try helper.home.run(own, input: Array("OWN".utf8)).code == 0)
+        #expect(
+            values(try helper("get", Self.server)) == ["username": "ada", "oauth_refresh_token": "OWN"])
+    }
+
+    @Test(
+        "Of what came in while locked, both halves go out together",
+        .enabled(if: KernelKeyring.isAvailable))
+    func bothHandedIn() throws {
+        let helper = try make(passcode: "2468")
+        try handIn(helper, "git:https://git.example.org", "ada", value: "new")
+        try handIn(helper, "git:https://git.example.org", "ada", "--kind", "refresh", value: "renewing")
+        #expect(try helper.home("unlock").code == 0)
+        let whole = ["username": "ada", "password": "new", "oauth_refresh_token": "renewing"]
+        #expect(values(try helper("get", Self.server)) == whole)
     }
 
     @Test("A locked home says so and asks nobody")

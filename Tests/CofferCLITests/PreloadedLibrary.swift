@@ -7,6 +7,9 @@ enum PreloadedLibrary {
     /// Reports an exit handler of OpenSSL's.
     static let exitHandlers = build("exithandlers")
 
+    /// Fails exchanges of two names.
+    static let noExchange = build("noexchange")
+
     private static func build(_ name: String) -> String? {
         let target = CommandRun.cofferPath + "-\(name).so"
         let source = PackageRoot.path + "Tests/Faults/\(name).c"

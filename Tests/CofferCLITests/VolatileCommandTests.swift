@@ -53,6 +53,79 @@ struct VolatileCommandTests {
         #expect(KernelKeys.secondsLeft(ring) == nil)
     }
 
+    private func token(_ home: CommandHome, _ verb: String, _ arguments: String..., value: String = "")
+        throws -> CommandRun
+    {
+        try home.run(["token", verb] + arguments, passcode: "", input: Array(value.utf8))
+    }
+
+    /// The name under which a keyring has a token, as a file of the inbox tells everybody.
+    private func keyedName(_ home: CommandHome, _ names: String...) throws -> String {
+        #expect(try home.run(["token", "put"] + names, passcode: "", input: [1]).code == 0)
+        let inbox = URL(filePath: home.path + "/vault/inbox")
+        let file = try #require(try FileManager.default.contentsOfDirectory(atPath: inbox.path).first)
+        let bytes = [UInt8](try Data(contentsOf: inbox.appending(path: file)))
+        try FileManager.default.removeItem(at: inbox)
+        return bytes[40..<72].map { String(format: "%02x", $0) }.joined()
+    }
+
+    @Test("An entry of a locked class that somebody put into the kernel's keyring hides no stored token")
+    func planted() throws {
+        let home = try CommandHome()
+        let ring = try ring(home)
+        #expect(try home("unlock").code == 0)
+        let open = ["--class", "afterFirstUnlock"]
+        #expect(try home.run(["token", "put", "host", "me"] + open, input: Array("REAL".utf8)).code == 0)
+        #expect(try put(home, "captured").code == 0)
+        let captured = try #require(try KernelRing.find(ring))
+        let entry = try #require(try captured.descriptions().first)
+        guard let envelope = try captured.read(entry) else {
+            Issue.record("nothing to capture")
+            return
+        }
+        #expect(try home.run(["lock"], passcode: "").code == 0)
+        for name in [try keyedName(home, "host", "me"), try keyedName(home, "nobody", "me")] {
+            try KernelRing.make(ring).store(envelope, description: name)
+        }
+        #expect(try token(home, "get", "host", "me").text == "REAL")
+        // Of a name that has nothing stored nobody can tell: it may be there.
+        #expect(try token(home, "get", "nobody", "me").code == 4)
+        #expect(
+            try token(home, "put", "host", "me", "--class", "afterFirstUnlock", value: "NEW").text == "2\n")
+        #expect(try token(home, "get", "host", "me").text == "NEW")
+        let versioned = ["nobody", "me", "--class", "afterFirstUnlock", "--if-version", "0"]
+        #expect(try home.run(["token", "put"] + versioned, passcode: "", input: [1]).code == 4)
+        #expect(
+            try token(home, "put", "nobody", "me", "--class", "afterFirstUnlock", value: "OWN").text == "1\n")
+        #expect(try token(home, "get", "nobody", "me").text == "OWN")
+        // What was stored took the place of what was planted.
+        #expect(try KernelRing.find(ring)?.descriptions().isEmpty == true)
+        let list = try home.run(["token", "list", "--json"], passcode: "")
+        #expect(list.code == 0 && (list.json["tokens"] as? [Any])?.count == 2)
+    }
+
+    @Test(
+        "A volatile token is locked, not absent, without the passcode; what is planted beside it is not listed"
+    )
+    func lockedNotAbsent() throws {
+        let home = try CommandHome()
+        #expect(try put(home, "x", passcode: nil).code == 0)
+        #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 4)
+        #expect(try home("token", "get", "s", "a").text == "x")
+        let bytes = Array("stored".utf8)
+        #expect(try home.run(["token", "put", "host", "me"], input: bytes).code == 0)
+        let ring = try #require(try KernelRing.find(try ring(home)))
+        let name = try keyedName(home, "host", "me")
+        guard let envelope = try ring.read(try #require(try ring.descriptions().first)) else {
+            Issue.record("nothing to capture")
+            return
+        }
+        try ring.store(envelope, description: name)
+        #expect(try home("token", "get", "host", "me").text == "stored")
+        let list = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        #expect(list?.compactMap { $0["volatile"] as? Bool } == [false, true])
+    }
+
     @Test(
         "Without a kernel keyring there is nowhere to keep it",
         .enabled(if: PreloadedLibrary.noKeyring != nil))

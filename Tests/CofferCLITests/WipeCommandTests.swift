@@ -37,6 +37,27 @@ struct WipeCommandTests {
         #expect(try home.run(["wipe", "--yes", "--user", "ada"], passcode: "").code == 12)
     }
 
+    @Test(
+        "--tokens where no names can be exchanged", .enabled(if: PreloadedLibrary.noExchange != nil))
+    func tokensWithoutExchange() throws {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: [UInt8](repeating: 7, count: 9000)).code == 0)
+        let file = URL(filePath: home.path + "/vault/tokens")
+        let old = try Data(contentsOf: file)
+        // The same file, so that its blocks are seen to be overwritten.
+        let open = try FileHandle(forReadingFrom: file)
+        let environment = ["LD_PRELOAD": try #require(PreloadedLibrary.noExchange)]
+        let run = try home.run(
+            ["wipe", "--yes", "--tokens", "--json"], passcode: "", environment: environment)
+        #expect(run.code == 0 && (run.json["removed"] as? [String: Int])?["tokens"] == 1, "\(run.errorText)")
+        let now = try #require(try open.readToEnd())
+        #expect(now.count < 1000 && now.range(of: old[64..<96]) == nil)
+        #expect(try home("token", "get", "s", "a").code == 3)
+        #expect(try home.status()["state"] as? String != "wiping")
+        #expect(try home("token", "put", "s", "a", input: [1]).text == "1\n")
+        #expect(!FileManager.default.fileExists(atPath: home.path + "/vault/tokens-erased"))
+    }
+
     @Test("Wiped while locked: a receipt, then everything exits 6, and init activates a new vault")
     func wiped() throws {
         let home = try CommandHome()

@@ -27,6 +27,8 @@ final class FileIndex: Sendable {
     }
 
     private let device: DeviceRecord
+    /// Whether this process knows the record of file keys to say that the index has commits.
+    private let isNoted = Atomic(false)
     private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
     init(device: DeviceRecord) { self.device = device }
@@ -59,6 +61,18 @@ final class FileIndex: Sendable {
 
     /// The same of a damaged index, too: what is left of it.
     func salvage(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
+        let contents = try load(in: vault)
+        guard contents.version == 1, !contents.isDamaged,
+            try FileKeysRecord(device: device).read(in: vault).keys.hasIndexCommits
+        else { return contents }
+        // Somebody may have written it with commits since.
+        var again = try load(in: vault)
+        if again.version == 1 { again.missCommits() }
+        return again
+    }
+
+    /// What its bytes say.
+    private func load(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let file: Descriptor
         do throws(CofferError) {
             file = try vault.open(Self.fileName, .read)
@@ -166,7 +180,11 @@ final class FileIndex: Sendable {
         let tag = try frame.tag(after: tail.tag, key: device.key(Label.fileIndexMAC))
         let bytes = frame.body + tag
         let end = tail.end + Int64(bytes.count)
-        guard tail.version == 2 else { return try convert(adding: bytes, tag, in: vault) }
+        guard tail.version == 2 else {
+            try convert(adding: bytes, tag, in: vault)
+            return try noteCommits(in: vault)
+        }
+        try noteCommits(in: vault)
         let commit = try FileIndexCommit(end: end, lastTag: tag).encoded(
             head: FileIndexContents.head(2, device), key: device.key(Label.fileIndexCommit))
         let file = try vault.open(Self.fileName, .readWrite)
@@ -189,6 +207,13 @@ final class FileIndex: Sendable {
             known?.contents.didCommit()
             known?.status = status
         }
+    }
+
+    /// Once the index has commits: in a vault of an earlier release, nothing says so yet.
+    private func noteCommits(in vault: borrowing Descriptor) throws(CofferError) {
+        guard !isNoted.load(ordering: .relaxed) else { return }
+        try FileKeysRecord(device: device).noteIndexCommits(in: vault)
+        isNoted.store(true, ordering: .relaxed)
     }
 
     /// Where the next frame goes, and what it hangs on.

@@ -128,6 +128,9 @@ struct FileIndexContents: Sendable {
 
     // MARK: Changing
 
+    /// Takes note that it should have commits: without them nobody knows how long it was.
+    mutating func missCommits() { isDamaged = true }
+
     /// Takes in what was written at ``end``.
     mutating func append(_ frame: FileIndexFrame, tag: [UInt8]) throws(CofferError) {
         for entry in try frame.entries() {

@@ -106,9 +106,10 @@ extension FileStore {
         try index.replace(with: files, in: vault) { (protection) throws(CofferError) in
             try core.keys.key(protection)
         }
-        if !contents.keys.hasIndex {
+        if !contents.keys.hasIndex || !contents.keys.hasIndexCommits {
             var contents = contents
             contents.keys.hasIndex = true
+            contents.keys.hasIndexCommits = true
             try FileKeysRecord(device: core.device).write(contents, in: vault)
         }
         return unreadable

@@ -7,7 +7,7 @@ import SystemPackage
 /// makes noise of every container that was wrapped under it, wherever its copies are.
 ///
 /// Payload: flags (4; bit 0: the store has an index,
-/// bit 1: keys are being replaced), number of keys (2), and for each: purpose (2; 0 the
+/// bit 1: keys are being replaced, bit 2: the index has commits), number of keys (2), and for each: purpose (2; 0 the
 /// outer layer, else the protection class), id of the key that protects it (16; the vault id, or the id of
 /// the class key), wrapped key (96). See Formats.
 struct FileKeys: Sendable {
@@ -25,6 +25,8 @@ struct FileKeys: Sendable {
     }
 
     var hasIndex = false
+    /// Whether the index has version 2, whose commits say how long it is: one without them was cut.
+    var hasIndexCommits = false
     /// Whether a rotation was begun and not ended.
     var isRotating = false
     private(set) var entries: [Entry] = []
@@ -149,7 +151,7 @@ struct FileKeys: Sendable {
 
     var encoded: [UInt8] {
         var writer = ByteWriter()
-        writer.append(UInt32((hasIndex ? 1 : 0) | (isRotating ? 2 : 0)))
+        writer.append(UInt32((hasIndex ? 1 : 0) | (isRotating ? 2 : 0) | (hasIndexCommits ? 4 : 0)))
         writer.append(UInt16(entries.count))
         for entry in entries {
             writer.append(entry.purpose)
@@ -163,11 +165,12 @@ struct FileKeys: Sendable {
         var reader = ByteReader(payload, what: record.what, remedy: record.remedy)
         var keys = FileKeys()
         let flags = try reader.number(UInt32.self)
-        guard flags <= 3 else {
+        guard flags <= 7 else {
             throw CofferError(.unsupportedVersion, "The \(record.what) was written by a newer release.")
         }
         keys.hasIndex = flags & 1 != 0
         keys.isRotating = flags & 2 != 0
+        keys.hasIndexCommits = flags & 4 != 0
         for _ in 0..<(try reader.number(UInt16.self)) {
             let purpose = try reader.number(UInt16.self)
             let protector = try reader.take(16)

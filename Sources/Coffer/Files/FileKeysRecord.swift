@@ -40,9 +40,18 @@ struct FileKeysRecord {
     static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
         var keys = FileKeys()
         keys.hasIndex = true
+        keys.hasIndexCommits = true
         try keys.addOuter(device)
         try FileKeys.record.create(
             keys.encoded, vaultID: device.vaultID, key: device.key(Label.fileKeysMAC), in: vault)
+    }
+
+    /// Records that the index has commits, once it has them. Under the home's lock.
+    func noteIndexCommits(in vault: borrowing Descriptor) throws(CofferError) {
+        var contents = try read(in: vault, repairing: true)
+        guard contents.keys.hasIndex, !contents.keys.hasIndexCommits else { return }
+        contents.keys.hasIndexCommits = true
+        try write(contents, in: vault)
     }
 
     /// The current keys for a file of one class, made when there are none. Under the home's lock.

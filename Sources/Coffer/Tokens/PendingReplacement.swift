@@ -135,7 +135,7 @@ extension TokenVault {
         let protection = opened.info.protection
         var version: UInt64 = 0
         do throws(CofferError) {
-            if let old = try located(name) {
+            if let old = try located(name, orLocked: false) {
                 version = try open(old, name: name, withValue: false).info.version
             }
         } catch {

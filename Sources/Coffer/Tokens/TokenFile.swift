@@ -48,8 +48,10 @@ struct TokenFile {
     }
 
     /// Reads the file as it is now; changes replace it whole, so no lock is needed.
-    func read(in vault: borrowing Descriptor) throws(CofferError) -> Snapshot {
-        let file = try vault.open(Self.fileName, .read)
+    func read(
+        in vault: borrowing Descriptor, _ name: FilePath = Self.fileName
+    ) throws(CofferError) -> Snapshot {
+        let file = try vault.open(name, .read)
         let status = try file.status()
         guard status.kind == .regular else { throw damaged }
         let contents = try open(file.readAll(limit: Self.sizeLimit))
@@ -71,29 +73,41 @@ struct TokenFile {
         try vault.replace(Self.fileName, with: sealed.span)
     }
 
-    /// Replaces the file by one with `spared` alone and overwrites the old one in place: a file that is only
-    /// replaced stays readable on the disk. May be repeated after a crash anywhere.
-    func erase(sparing spared: [[UInt8]: [UInt8]], in vault: borrowing Descriptor) throws(CofferError) {
-        let generation = (try? read(in: vault))?.contents.generation ?? 0
-        let sealed = try seal(Contents(generation: generation + 1, envelopes: spared))
-        try vault.removeTree(Self.erasedName, overwriting: true)
-        do throws(CofferError) {
-            let file = try vault.open(Self.erasedName, [.readWrite, .exclusive])
-            try file.write(sealed.span, at: 0)
-            try file.sync()
-        } catch {
-            guard error.code == .noSpace else { throw error }
+    /// Replaces the file by one with the items of these names alone and overwrites the old one in place: a file
+    /// that is only replaced stays readable on the disk. May be repeated after a crash anywhere. Gives how many
+    /// items went, as far as they could be read.
+    func erase(sparing names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int {
+        // What cannot be read is no reason to let it lie. Where a crash cut it off while it was overwritten,
+        // what was spared is in the file beside it.
+        let former = try? read(in: vault)
+        let begun = former == nil ? try? read(in: vault, Self.erasedName) : nil
+        let all = (former ?? begun)?.contents ?? Contents(generation: 0, envelopes: [:])
+        let kept = all.envelopes.filter { names.contains($0.key) }
+        let sealed = try seal(Contents(generation: all.generation + 1, envelopes: kept))
+        if begun?.contents.envelopes.count != kept.count {
             try vault.removeTree(Self.erasedName, overwriting: true)
-            return try overwrite(with: sealed, in: vault)
+            do throws(CofferError) {
+                let file = try vault.open(Self.erasedName, [.readWrite, .exclusive])
+                try file.write(sealed.span, at: 0)
+                try file.sync()
+            } catch {
+                guard error.code == .noSpace else { throw error }
+                try vault.removeTree(Self.erasedName, overwriting: true)
+                try overwrite(with: sealed, in: vault)
+                return all.envelopes.count - kept.count
+            }
         }
         if try vault.status(of: Self.fileName) == nil {
             try vault.rename(Self.erasedName, to: Self.fileName)
-        } else {
-            try vault.exchange(Self.erasedName, Self.fileName)
+        } else if try !vault.exchangeIfPossible(Self.erasedName, Self.fileName) {
+            // Not every file system exchanges names.
+            try vault.sync()
+            try overwrite(with: sealed, in: vault)
         }
         try vault.sync()
         try vault.removeTree(Self.erasedName, overwriting: true)
         try vault.sync()
+        return all.envelopes.count - kept.count
     }
 
     /// Erases in place: on a full disk there is room for what is there alone. What is spared goes over the

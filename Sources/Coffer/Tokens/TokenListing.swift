@@ -20,7 +20,9 @@ extension TokenVault {
             let stored = try keyring.readableEnvelopes()
             var all = stored.envelopes.mapValues { Found(bytes: $0, isVolatile: false) }
             for (name, bytes) in try core.volatileTokens.envelopes() {
-                all[name] = Found(bytes: bytes, isVolatile: true)
+                let volatile = Found(bytes: bytes, isVolatile: true)
+                // As ``located(_:orLocked:)`` chooses.
+                if all[name] == nil || isOpen(volatile) { all[name] = volatile }
             }
             var tokens: [TokenInfo] = []
             var damaged = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }

@@ -23,7 +23,8 @@ public final class TokenVault: Sendable {
     /// it replaces when this session has read or written that very value: then it can prove that it continues
     /// it. Otherwise it waits on, and the stored value is the one that everybody gets, until somebody calls
     /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. That a version is compared asks for an
-    /// unlocked vault.
+    /// unlocked vault. Where the classes of the stored and of the new value are open, other values that wait
+    /// under the name keep it from nothing.
     ///
     /// - Parameters:
     ///   - token: The value.
@@ -78,9 +79,8 @@ public final class TokenVault: Sendable {
             return try core.home.changingVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
                 do throws(CofferError) {
-                    guard try core.entries(.waiting, of: name, in: vault).isEmpty else {
-                        throw CofferError.locked
-                    }
+                    let isFirst = try core.entries(.waiting, of: name, in: vault).isEmpty
+                    guard try isFirst ? true : overtakesWaiting(name) else { throw CofferError.locked }
                     return try store(token, name: name, ifVersion: ifVersion, isVolatile: isVolatile, info)
                 } catch {
                     guard error.code == .locked, ifVersion == nil, !isVolatile else { throw error }
@@ -91,13 +91,23 @@ public final class TokenVault: Sendable {
         }
     }
 
+    /// Whether a value goes straight over the stored one although others wait under its name: anybody can
+    /// make them wait. At the unlock they are judged against what is stored then. One that this session
+    /// let wait is older and comes first.
+    private func overtakesWaiting(_ name: [UInt8]) throws(CofferError) -> Bool {
+        guard try core.ownWaitingValue(name) == nil, let found = try located(name, orLocked: false) else {
+            return false
+        }
+        return isOpen(found)
+    }
+
     /// Stores a token under the home's lock, with what `info` says of its new version.
     private func store(
         _ token: Token, name: [UInt8], ifVersion: UInt64?, isVolatile: Bool, _ info: (UInt64) -> TokenInfo
     ) throws(CofferError) -> UInt64 {
         var version: UInt64 = 0
         let classKey = try core.keyForStoring(info(0).protection)
-        if let old = try located(name) {
+        if let old = try located(name, orLocked: ifVersion != nil) {
             version = try open(old, name: name, withValue: false).info.version
         }
         if let ifVersion, ifVersion != version {
@@ -273,10 +283,19 @@ public final class TokenVault: Sendable {
         let isVolatile: Bool
     }
 
-    /// The envelope of a name, a volatile one first.
-    func located(_ name: [UInt8]) throws(CofferError) -> Found? {
-        if let bytes = try core.volatileTokens.envelope(name) { return Found(bytes: bytes, isVolatile: true) }
-        return try keyring.envelope(name).map { Found(bytes: $0, isVolatile: false) }
+    /// The envelope of a name, a volatile one first. One whose class is locked counts only where nothing is
+    /// stored, and only with `locked`: nobody can tell it from what somebody put into the kernel's keyring.
+    func located(_ name: [UInt8], orLocked locked: Bool = true) throws(CofferError) -> Found? {
+        let bytes = try core.volatileTokens.envelope(name)
+        let volatile = bytes.map { Found(bytes: $0, isVolatile: true) }
+        if let volatile, isOpen(volatile) { return volatile }
+        if let bytes = try keyring.envelope(name) { return Found(bytes: bytes, isVolatile: false) }
+        return locked ? volatile : nil
+    }
+
+    /// Whether the key of its class is here.
+    func isOpen(_ found: Found) -> Bool {
+        (try? TokenEnvelope.decode(found.bytes)).map { core.keys.all[$0.protection] != nil } ?? false
     }
 
     /// The key of a stored token's class. Where the keybag has none of that class, nothing can have been

@@ -61,12 +61,7 @@ extension Wiper {
         try vault.removeTree(TokenInbox.directoryName)
         switch try DeviceFile.read(in: vault).backend {
         case .file:
-            let file = TokenFile(device: device)
-            // What cannot be read is no reason to let it lie.
-            let all = (try? file.read(in: vault))?.contents.envelopes ?? [:]
-            let kept = all.filter { spared.contains($0.key) }
-            try file.erase(sparing: kept, in: vault)
-            count += all.count - kept.count
+            count += try TokenFile(device: device).erase(sparing: spared, in: vault)
         case .secretService:
             let keyring = try SecretServiceKeyring(tokensOf: device.vaultID, client: home.service)
             let doomed = try keyring.envelopes().keys.filter { !spared.contains($0) }

@@ -35,8 +35,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
         var members = [
             ("AccessKeyId", try Token(copying: info.id.account)), ("SecretAccessKey", secret),
         ]
-        let session = try TokenID(service: info.id.service, account: info.id.account, kind: .other)
-        if let token = try await tokens.withToken(for: session, { token, _ in token }) {
+        if let token = try await tokens.companion(of: info, kind: .other) {
             members.append(("SessionToken", token))
         }
         if let expires = info.expires { members.append(("Expiration", try Token(copying: expires.iso8601))) }

@@ -19,19 +19,16 @@ struct GitCredentials {
     func answer(to request: GitRequest) async throws(CofferError) -> GuardedBytes {
         guard let target = try GitTarget(request) else { return try GuardedBytes.zeroed(count: 0) }
         let takesSchemes = try request.texts(Self.capability).contains(Self.authtype)
-        let all = try await matches(target)
+        let all = try await matches(target).filter {
+            $0.id.kind == .access || ($0.id.kind == .other && takesSchemes)
+        }.vouchedFor
         let now = Date()
-        let usable = all.filter { info in
-            !info.isExpired(at: now)
-                && (info.id.kind == .access || (info.id.kind == .other && takesSchemes))
+        let usable = all.first { !$0.isExpired(at: now) }
+        guard let best = usable ?? all.first(where: { $0.id.kind == .access }) else {
+            return try GuardedBytes.zeroed(count: 0)
         }
-        let best = usable.first ?? all.first { $0.id.kind == .access }
-        guard let best else { return try GuardedBytes.zeroed(count: 0) }
-        let isUsable = !usable.isEmpty
-        let secret = isUsable ? try await token(best.id) : nil
-        let renewing = try await token(
-            TokenID(
-                service: best.id.service, account: best.id.account, kind: .refresh))
+        let secret = usable == nil ? nil : try await token(best.id)
+        let renewing = try await tokens.companion(of: best, kind: .refresh)
         guard secret != nil || renewing != nil else { return try GuardedBytes.zeroed(count: 0) }
         return try lines(best, secret, renewing)
     }
@@ -126,15 +123,15 @@ struct GitCredentials {
         }
     }
 
-    /// The stored tokens of a target: those for its very path first, then those that did not come in while
-    /// locked, then the newest.
+    /// The stored tokens of a target: those that did not come in while locked first, then those for its very
+    /// path, then the newest.
     private func matches(_ target: GitTarget) async throws(CofferError) -> [TokenInfo] {
         try await tokens.readable().filter { target.matches($0.id) }.sorted { left, right in
-            let isLeft = left.id.service.hasSameBytes(as: target.service)
-            guard isLeft == right.id.service.hasSameBytes(as: target.service) else { return isLeft }
             guard left.isStoredWhileLocked == right.isStoredWhileLocked else {
                 return right.isStoredWhileLocked
             }
+            let isLeft = left.id.service.hasSameBytes(as: target.service)
+            guard isLeft == right.id.service.hasSameBytes(as: target.service) else { return isLeft }
             return left.stored > right.stored
         }
     }

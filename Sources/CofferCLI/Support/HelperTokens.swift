@@ -12,6 +12,21 @@ extension TokenVault {
         }
         return listing.tokens
     }
+
+    /// The token of another kind under the names of `info`, which goes out with it. One that came in while
+    /// locked does not go out beside one that did not: nobody accepted it.
+    func companion(of info: TokenInfo, kind: TokenKind) async throws(CofferError) -> Token? {
+        let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
+        let found = try await withToken(for: id) { token, companion in
+            (token: token, isStoredWhileLocked: companion.isStoredWhileLocked)
+        }
+        guard let found else { return nil }
+        guard !found.isStoredWhileLocked || info.isStoredWhileLocked else {
+            Output.message("coffer: a \(kind.name) token that came in while locked is left out.")
+            return nil
+        }
+        return found.token
+    }
 }
 
 extension [TokenInfo] {

@@ -222,6 +222,7 @@ import Testing
         let new = try home.read("fileindex")
         var old = Array(new[..<32]) + new[framesStart...]
         old[9] = 1
+        try session.changeFileKeys { $0.hasIndexCommits = false }
         try home.write("fileindex", old)
         let other = try await home.unlocked()
         #expect(try await other.files.list().map(\.id) == [first, removed])
@@ -311,12 +312,7 @@ import Testing
         let first = try await add(session, home, "first")
         let low = try await add(session, home, "low", class: .afterFirstUnlockThisDeviceOnly)
         // As an earlier release left it.
-        let record = FileKeysRecord(device: session.core.device)
-        try session.core.home.changingVault { (vault) throws(CofferError) in
-            var contents = try record.read(in: vault)
-            contents.keys.hasIndex = false
-            try record.write(contents, in: vault)
-        }
+        try session.changeFileKeys { ($0.hasIndex, $0.hasIndexCommits) = (false, false) }
         try home.remove("fileindex")
         #expect(try await session.files.list().map(\.id) == [first, low])
         #expect(try await session.files.verifyAll().isClean)

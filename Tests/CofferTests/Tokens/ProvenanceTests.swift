@@ -237,6 +237,39 @@ struct ProvenanceTests {
         #expect(try await value(owner, "eve") == "own")
     }
 
+    @Test("A value that somebody hands in does not keep a token of an open class from being renewed")
+    func renewalOvertakes() async throws {
+        let home = try TestHome()
+        let owner = try await home.create(Self.passcode)
+        try await put("R1", in: owner, class: .afterFirstUnlockThisDeviceOnly)
+        owner.lock()
+        let planter = try await home.open()
+        func renew(_ value: String) async throws -> RefreshedToken? {
+            try await owner.tokens.refresh(id()) { _, _ throws(CofferError) in
+                TokenRenewal(try Token(copying: value))
+            }
+        }
+        #expect(try await renew("R2")?.isOwn == true)
+        #expect(try await put("EVIL", in: planter, class: .whenUnlocked) == 0)
+        for (value, version) in [("R3", 3), ("R4", 4)] as [(String, UInt64)] {
+            #expect(try await renew(value)?.info.version == version)
+            #expect(try await self.value(owner) == value)
+        }
+        #expect(try await put("R5", in: owner, class: .afterFirstUnlockThisDeviceOnly) == 5)
+        // Into a class that is locked it waits, as before, and from then on what is newer waits behind it.
+        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 1, damaged: 0))
+        #expect(try await put("R6", in: owner, class: .whenUnlocked) == 0)
+        #expect(try await put("R7", in: owner, class: .afterFirstUnlockThisDeviceOnly) == 0)
+        #expect(try await value(owner) == "R7")
+        try await unlock(owner)
+        #expect(try await value(owner) == "R7")
+        #expect(try await owner.tokens.info(for: id())?.version == 7)
+        let pending = try await owner.tokens.pending()
+        #expect(pending.count == 1 && pending.first?.info.protection == .whenUnlocked)
+        #expect(try await owner.tokens.accept(id()) == 8)
+        #expect(try await value(owner) == "EVIL")
+    }
+
     @Test("Of several that wait, the fingerprint says which; removing the token takes all")
     func several() async throws {
         let (home, owner, stranger) = try await scene()

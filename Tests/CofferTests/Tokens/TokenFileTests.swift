@@ -173,6 +173,36 @@ import Testing
         extendLifetime(disk)
     }
 
+    /// Cut while the old file was overwritten in place: what was spared is in the file beside it, and what
+    /// somebody laid there is erased like the rest.
+    @Test(arguments: [false, true])
+    func anErasureThatWasCutKeepsWhatItSpared(_ isPlanted: Bool) async throws {
+        let (home, session, keyring) = try await filled()
+        let key = try StoreKeys.id("user", "drafts")
+        try await session.tokens.putReserved(
+            Token(copying: "kept"), for: key, class: .whenUnlockedThisDeviceOnly)
+        let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+        try FileManager.default.createDirectory(
+            atPath: directory.string, withIntermediateDirectories: false)
+        _ = FileManager.default.createFile(
+            atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: nil)
+        let whole = try home.read("tokens")
+        let vault = try session.core.home.openVault()
+        var contents = try keyring.read(in: vault).contents
+        let name = try session.tokens.name(of: key)
+        contents.envelopes = contents.envelopes.filter { $0.key == name }
+        try keyring.write(contents, in: vault)
+        let spared = try home.read("tokens")
+        try home.write("tokens-erased", isPlanted ? whole : spared)
+        try home.write("tokens", spared + whole[spared.count...])
+        _ = try await Session.wipe(.tokens, at: home.location)
+        let opened = try await home.unlocked()
+        #expect(try await opened.tokens.withToken(for: key) { token, _ in token.count } == 4)
+        #expect(try await opened.tokens.count() == 1)
+        #expect(try await opened.tokens.info(for: TokenID(service: "s", account: "a")) == nil)
+        #expect(!FileManager.default.fileExists(atPath: home.path("tokens-erased").string))
+    }
+
     /// After an erasure that replaces the file, another process no longer returns what it had read before.
     @Test func anErasureReachesWhatOthersRead() async throws {
         let (home, session, _) = try await filled()

@@ -1,0 +1,117 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What somebody without any key can make of an index.
+@Suite("An index of files that was cut")
+struct FileIndexCutTests {
+    private let plaintext = Array("some content".utf8)
+    private let framesStart = FileIndexContents.framesStart
+
+    private func add(_ session: Session, _ home: TestHome, _ name: String) async throws -> FileID {
+        try home.scratch.write(FilePath(name), plaintext)
+        return try await session.files.add(contentsOf: home.scratch.path.appending(name))
+    }
+
+    private func read(_ session: Session, _ id: FileID) async throws -> [UInt8] {
+        try await session.files.withDecryptedBytes(of: id) { $0.copied() }
+    }
+
+    private func container(_ id: FileID) -> String { "files/\(id).coffer" }
+
+    /// An index with commits as one of version 1, without its last frame: anybody can write that.
+    private func cut(_ index: [UInt8], frames: Int, of all: Int) -> [UInt8] {
+        var cut = Array(index[..<32])
+        cut[9] = 1
+        return cut + index[framesStart..<framesStart + (index.count - framesStart) / all * frames]
+    }
+
+    @Test("An index that was cut and made one of version 1 is damage: no file vanishes, and nothing is added")
+    func cutToVersionOne() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        var ids: [FileID] = []
+        for name in ["a", "b", "c"] { ids.append(try await add(session, home, name)) }
+        let whole = try home.read("fileindex")
+        let aside = try home.read(container(ids[2]))
+        try home.remove(container(ids[2]))
+        for frames in 0...2 {
+            let cut = cut(whole, frames: frames, of: 3)
+            try home.write("fileindex", cut)
+            for session in [session, try await home.unlocked()] {
+                let listing = try await session.files.listing()
+                #expect(listing.isIndexDamaged && listing.files.count == frames)
+                #expect(await refusal { _ = try await session.files.list() }?.code == .corrupt)
+                #expect(await refusal { _ = try await session.files.verifyAll() }?.code == .corrupt)
+                #expect(await refusal { _ = try await add(session, home, "d") }?.code == .corrupt)
+                if frames > 0 { #expect(try await read(session, ids[0]) == plaintext) }
+            }
+            #expect(try home.read("fileindex") == cut)
+        }
+        try home.write("fileindex", whole)
+        try home.write(container(ids[2]), aside)
+        #expect(try await session.files.list().map(\.id) == ids)
+        #expect(try await home.unlocked().files.verifyAll().isClean)
+        try home.write("fileindex", cut(whole, frames: 2, of: 3))
+        #expect(try await session.files.reindex().isEmpty)
+        #expect(try await home.unlocked().files.list().map(\.id) == ids)
+    }
+
+    @Test(
+        "A vault of an earlier release reads as it did, and from its first change on a cut is damage",
+        arguments: ["add", "remove", "reindex"])
+    func cutOfEarlierRelease(_ first: String) async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let ids = [try await add(session, home, "a"), try await add(session, home, "b")]
+        try session.changeFileKeys { $0.hasIndexCommits = false }
+        let record = try home.read("filekeys")
+        #expect(Array(record[44..<48]) == [0, 0, 0, 1])
+        // Version 1 is what that release may have left.
+        try home.write("fileindex", cut(try home.read("fileindex"), frames: 2, of: 2))
+        let other = try await home.unlocked()
+        #expect(try await other.files.list().map(\.id) == ids)
+        #expect(try await other.files.verifyAll().isClean)
+        #expect(try home.read("filekeys") == record)
+        switch first {
+        case "add": _ = try await add(other, home, "c")
+        case "remove": try await other.files.remove(ids[0])
+        default: #expect(try await other.files.reindex().isEmpty)
+        }
+        #expect(Array(try home.read("filekeys")[44..<48]) == [0, 0, 0, 5])
+        #expect(try await home.unlocked().files.verifyAll().isClean)
+        var old = try home.read("fileindex")
+        old = Array(old[..<32]) + old[framesStart...]
+        old[9] = 1
+        try home.write("fileindex", old)
+        for session in [session, other, try await home.unlocked()] {
+            #expect(await refusal { _ = try await session.files.list() }?.code == .corrupt)
+        }
+    }
+
+    @Test("Records of file keys of earlier releases are read, those of newer ones refused")
+    func flags() throws {
+        for flags in UInt8(0)...7 {
+            let keys = try FileKeys.decode([0, 0, 0, flags, 0, 0])
+            #expect(keys.hasIndex == (flags & 1 != 0) && keys.isRotating == (flags & 2 != 0))
+            #expect(keys.hasIndexCommits == (flags & 4 != 0) && keys.encoded == [0, 0, 0, flags, 0, 0])
+        }
+        #expect(failure { _ = try FileKeys.decode([0, 0, 0, 8, 0, 0]) } == .unsupportedVersion)
+    }
+}
+
+extension Session {
+    /// Makes the record of file keys what another release left.
+    func changeFileKeys(_ change: (inout FileKeys) -> Void) throws {
+        let record = FileKeysRecord(device: core.device)
+        try core.home.changingVault { (vault) throws(CofferError) in
+            var contents = try record.read(in: vault)
+            change(&contents.keys)
+            try record.write(contents, in: vault)
+        }
+    }
+}

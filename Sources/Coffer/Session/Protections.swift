@@ -28,8 +28,9 @@ extension Session {
             return [
                 Self.passcode(keybag), Self.deviceKey(backend, on: bus), Self.attempts(keybag, backend),
                 try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
-            ] + (remains.count > 0 ? [Self.unfinished(remains)] : []) + condition.protections
-                + Self.damagedTokens(try core.inbox.entries().count { $0.state == .damaged })
+            ] + (remains.count > 0 ? [Self.unfinished(remains)] : [])
+                + Self.others(remains) + condition.protections
+                + Self.damagedTokens(try core.inbox.damaged(among: core.inbox.entries()))
                 + Self.orders(try core.orderRecordDamage()) + Self.hostProtections(sessionBus: bus)
         }
     }
@@ -39,6 +40,18 @@ extension Session {
             "unfinished-files", .advisory,
             "\(remains.count) interrupted additions or removals of files left \(remains.bytes) sealed bytes "
                 + "in the home. The next command that lists or changes files removes them: coffer file list")
+    }
+
+    /// Only where there are any.
+    private static func others(_ remains: FileRemains) -> [Protection] {
+        guard let first = remains.others.first else { return [] }
+        let more = remains.others.count > 1 ? " and \(remains.others.count - 1) more" : ""
+        return [
+            Protection(
+                "foreign-entries", .advisory,
+                "vault/files/\(first)\(more) in the home is no file that Coffer made: somebody put it there. "
+                    + "Coffer passes it over. Look at it and remove it.")
+        ]
     }
 
     /// Only where there are any.

@@ -97,4 +97,31 @@ struct InitStatusTests {
         let run = try CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, folder.path(of: ".")])
         #expect(run.code == 0 && run.text == "1\nt")
     }
+
+    @Test("A pipe is no file of denied passcodes, and is not waited for")
+    func denyPipe() throws {
+        let home = try CommandHome()
+        let pipe = home.folder.appending(path: "pipe").path(percentEncoded: false)
+        #expect(try CommandRun.run("mkfifo", [pipe]).code == 0)
+        let other = home.folder.appending(path: "other").path(percentEncoded: false)
+        let run = try CommandRun.coffer("init", "--no-passcode", "--deny-file", pipe, "--home", other)
+        #expect(run.code == 64 && run.errorText.contains("is not a file"))
+        #expect(!FileManager.default.fileExists(atPath: other))
+    }
+
+    @Test("A umask takes no rights from the owner of a home", arguments: ["0777", "0200", "0"])
+    func umask(_ mask: String) throws {
+        let home = try CommandHome()
+        let other = home.folder.appending(path: "other").path(percentEncoded: false)
+        let script = "umask \(mask); exec \"$0\" init --no-passcode --keyring file --home \"$1\""
+        let run = try CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, other])
+        #expect(run.code == 0, "\(run.errorText)")
+        let manager = FileManager.default
+        for name in [""] + (try manager.subpathsOfDirectory(atPath: other)) {
+            let status = try manager.attributesOfItem(atPath: other + "/" + name)
+            let isDirectory = status[.type] as? FileAttributeType == .typeDirectory
+            #expect(status[.posixPermissions] as? Int == (isDirectory ? 0o700 : 0o600), "\(name)")
+        }
+        #expect(try CommandRun.coffer("wipe", "--yes", "--home", other).code == 0)
+    }
 }

@@ -80,6 +80,27 @@ struct TokenCommandTests {
         #expect(try home.status()["tokens"] as? Int == 4)
     }
 
+    @Test("What is not seen, or turns the text around, does not make a name look like another")
+    func invisible() throws {
+        let home = try CommandHome(passcode: nil)
+        let hidden = ["\u{202E}", "\u{200B}", "\u{2066}", "\u{AD}", "\u{2028}", "\u{3164}", "\u{E0041}"]
+        for text in hidden {
+            #expect(try home("token", "put", "host\(text).example", "me", input: [1]).code == 0)
+        }
+        for text in ["e\u{301}", "\u{2764}\u{FE0F}", "名", "\u{5D0}"] {
+            #expect(try home("token", "put", "seen \(text)", "me", input: [1]).code == 0)
+        }
+        let table = try home("token", "list").text
+        for text in hidden { #expect(!table.utf8.contains(text.utf8)) }
+        #expect(table.split(separator: "host?.example").count == hidden.count + 1)
+        for text in ["e\u{301}", "\u{2764}\u{FE0F}", "名", "\u{5D0}"] {
+            #expect(table.utf8.contains("seen \(text)".utf8))
+        }
+        // Programs get every byte.
+        let list = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        #expect(list?.contains { ($0["service"] as? String)?.utf8.contains("\u{202E}".utf8) == true } == true)
+    }
+
     @Test("Names that would disturb a terminal are shown without their control characters")
     func names() throws {
         let home = try CommandHome(passcode: nil)

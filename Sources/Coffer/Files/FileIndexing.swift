@@ -37,7 +37,7 @@ extension FileStore {
             let hasIndex = try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex
             let entries = hasIndex ? try index.snapshot(in: vault).entries : nil
             // Files that are being added are entered before their containers appear.
-            let unfinished = Set(try directory.temporaries().compactMap { FileID(temporaryName: $0) })
+            let unfinished = Set(try Self.unfinished(in: directory).compactMap { FileID(temporaryName: $0) })
             let present = Set(try ids())
             return (
                 present, entries?.filter { !unfinished.contains($0.key) || present.contains($0.key) }
@@ -178,8 +178,9 @@ extension FileStore {
     ) throws(CofferError) {
         // Of an index that was being written anew, too.
         try vault.removeTemporaries()
-        for name in try directory.temporaries() {
-            let file = try directory.open(name, .readWrite)
+        // Nobody's file is removed for its name, and what somebody put there stops nothing.
+        for name in try Self.unfinished(in: directory) {
+            let file = try directory.openForOverwriting(name)
             guard try FileLock.tryAcquire(file) != nil else { continue }
             if let id = FileID(temporaryName: name) {
                 try settle(id, directory, in: vault)

@@ -6,6 +6,8 @@ import SystemPackage
 struct FileRemains: Equatable {
     var count = 0
     var bytes: Int64 = 0
+    /// What has such a name without being an unfinished file: somebody else put it there.
+    var others: [FilePath] = []
 }
 
 extension FileStore {
@@ -17,14 +19,41 @@ extension FileStore {
         // Who begins a file makes and locks it under the home's lock: one that is not locked has no owner.
         try core.home.changingVault { (_) throws(CofferError) in
             for name in try directory.temporaries() {
-                let file = try directory.open(name, .read)
-                let size = try file.status().size
-                guard try FileLock.tryAcquire(file) != nil else { continue }
+                guard let status = try directory.status(of: name) else { continue }
+                guard Self.isUnfinished(status) else {
+                    remains.others.append(name)
+                    continue
+                }
+                guard try isAbandoned(name, directory) else { continue }
                 remains.count += 1
-                remains.bytes += size
+                remains.bytes += status.size
             }
         }
         return remains
+    }
+
+    /// Whether nobody works on an unfinished file. Nobody makes one that its owner may not read.
+    private func isAbandoned(
+        _ name: FilePath, _ directory: borrowing Descriptor
+    ) throws(CofferError) -> Bool {
+        do throws(CofferError) {
+            return try FileLock.tryAcquire(directory.open(name, .read)) != nil
+        } catch {
+            guard error.code == .permissionDenied else { throw error }
+            return true
+        }
+    }
+
+    /// Whether what has a temporary name can be an unfinished file.
+    private static func isUnfinished(_ status: FileStatus) -> Bool { status.kind == .regular && status.isOwn }
+
+    /// The names of unfinished files.
+    static func unfinished(in directory: borrowing Descriptor) throws(CofferError) -> [FilePath] {
+        var names: [FilePath] = []
+        for name in try directory.temporaries() {
+            if let status = try directory.status(of: name), isUnfinished(status) { names.append(name) }
+        }
+        return names
     }
 
     /// Removes it, where that can be done now; files that others are adding stay.

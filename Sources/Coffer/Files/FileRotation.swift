@@ -120,7 +120,7 @@ extension FileStore {
         try core.home.changingVault { (vault) throws(CofferError) in
             let directory = try vault.open(Home.filesName, [.read, .directory])
             try cleanUp(directory, in: vault)
-            guard try directory.temporaries().isEmpty else { return nil }
+            guard try Self.unfinished(in: directory).isEmpty else { return nil }
             let record = FileKeysRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)
             var used: Set<[UInt8]> = []

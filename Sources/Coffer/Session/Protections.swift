@@ -69,6 +69,18 @@ extension Session {
     }
 
     /// Only where there are any.
+    fileprivate static func others(_ remains: FileRemains) -> [Protection] {
+        guard let first = remains.others.first else { return [] }
+        let more = remains.others.count > 1 ? " and \(remains.others.count - 1) more" : ""
+        return [
+            Protection(
+                "foreign-entries", .advisory,
+                "vault/files/\(first)\(more) in the home is no file that Coffer made: somebody put it there. "
+                    + "Coffer passes it over. Look at it and remove it.")
+        ]
+    }
+
+    /// Only where there are any.
     fileprivate static func damagedTokens(_ count: Int) -> [Protection] {
         guard count > 0 else { return [] }
         return [
@@ -231,11 +243,12 @@ extension SessionCore {
     fileprivate func storeProtections() -> [Protection] {
         let files = FileStore(core: self)
         return Session.checked("unfinished-files") { () throws(CofferError) in
-            Session.unfinished(try files.remains())
+            let remains = try files.remains()
+            return Session.unfinished(remains) + Session.others(remains)
         }
             + Session.checked("files") { () throws(CofferError) in try files.condition().protections }
             + Session.checked("damaged-tokens") { () throws(CofferError) in
-                Session.damagedTokens(try inbox.entries().count { $0.state == .damaged })
+                Session.damagedTokens(try inbox.damaged(among: inbox.entries()))
             }
             + Session.checked("orders") { () throws(CofferError) in Session.orders(try orderRecordDamage()) }
     }

@@ -179,14 +179,21 @@ final class TokenExport: Sendable {
     private let keys: Keys
 
     /// The most memory that a file may ask for before anything in it is authenticated: 1 GiB.
-    static let usualMemoryKiB = 1 << 20
+    private static let usualMemoryKiB = 1 << 20
+    /// The most memory that all its passes may go through, which is what takes the time: 4 GiB.
+    private static let usualWorkKiB = 1 << 22
+
+    /// Whether a file may ask for this without being asked about.
+    static func isUsual(_ cost: Argon2id.Cost) -> Bool {
+        cost.memoryKiB <= usualMemoryKiB && cost.passes <= usualWorkKiB / cost.memoryKiB
+    }
 
     /// Takes a whole export; `wrongPasscode` when it is of another passphrase.
     init(_ bytes: [UInt8], passphrase: Passcode, allowingExpensive: Bool) throws(CofferError) {
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.damaged }
         let head = Array(bytes[..<Self.fieldsSize])
         let fields = try Head.decode(head)
-        guard fields.cost.memoryKiB <= Self.usualMemoryKiB || allowingExpensive else {
+        guard Self.isUsual(fields.cost) || allowingExpensive else {
             throw CofferError(
                 .refused,
                 "This file asks for \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "

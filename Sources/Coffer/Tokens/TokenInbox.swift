@@ -73,15 +73,26 @@ struct TokenInbox {
         return try directory.names().compactMap(Entry.init).sorted { $0.number < $1.number }
     }
 
+    /// How many are damaged; what has the inbox's place is one.
+    func damaged(among entries: [Entry]) throws(CofferError) -> Int {
+        try entries.count { $0.state == .damaged } + (isMisplaced() ? 1 : 0)
+    }
+
     /// Whether there may be anything.
     func exists() throws(CofferError) -> Bool {
         try home.directory.status(of: Self.directoryPath) != nil
     }
 
+    /// Whether something that is no directory has the inbox's name: somebody else put it there, and nothing
+    /// waits in it.
+    func isMisplaced() throws(CofferError) -> Bool {
+        try home.directory.status(of: Self.directoryPath).map { $0.kind != .directory } ?? false
+    }
+
     /// Without a look at the vault's state: whoever finds something looks again under the lock.
     private func open() throws(CofferError) -> Descriptor? {
         do throws(CofferError) {
-            guard try exists() else { return nil }
+            guard try exists(), try !isMisplaced() else { return nil }
             return try home.directory.open(Self.directoryPath, [.read, .directory])
         } catch {
             guard error.code == .absent else { throw error }
@@ -94,6 +105,12 @@ struct TokenInbox {
     func add(
         in vault: borrowing Descriptor, _ seal: (_ number: UInt64) throws(CofferError) -> PendingToken
     ) throws(CofferError) -> Added {
+        guard try !isMisplaced() else {
+            throw CofferError(
+                .corrupt,
+                "The vault's inbox is no directory, so nothing can wait in it: coffer token discard-damaged "
+                    + "removes what is there.")
+        }
         if try vault.status(of: Self.directoryName) == nil {
             try vault.makeDirectory(Self.directoryName)
             try vault.sync()
@@ -133,20 +150,43 @@ struct TokenInbox {
         return try directory.status(of: added.name) == added.status
     }
 
-    /// Reads one; `nil` when it is damaged, which its name then says.
+    /// Reads one; `nil` when it is damaged or no file that can be read, which its name then says, and when a
+    /// newer release stored it: one entry stops nothing that is about others.
     func read(_ entry: Entry, in vault: borrowing Descriptor) throws(CofferError) -> PendingToken? {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
         do throws(CofferError) {
-            let bytes = try directory.open(entry.name, .read).readAll(limit: Self.longestEntry)
+            let bytes = try bytes(of: entry, directory)
             let pending = try PendingToken.decode(bytes, device: device)
             guard pending.number == entry.number, pending.protection.rawValue == entry.rawClass else {
                 throw CofferError(.corrupt, "A waiting token has another's name.")
             }
             return pending
         } catch {
-            guard error.code == .corrupt else { throw error }
-            try mark(entry, .damaged, in: vault)
-            return nil
+            switch error.code {
+            case .unsupportedVersion: return nil
+            case .corrupt, .permissionDenied:
+                // It is passed over also where its name cannot be changed.
+                try? mark(entry, .damaged, in: vault)
+                return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// The bytes of an entry, also where its mode forbids to read it.
+    private func bytes(
+        of entry: Entry, _ directory: borrowing Descriptor
+    ) throws(CofferError) -> [UInt8] {
+        guard try directory.status(of: entry.name)?.kind == .regular else {
+            throw CofferError(.corrupt, "A waiting token is no file.")
+        }
+        do throws(CofferError) {
+            return try directory.open(entry.name, .read).readAll(limit: Self.longestEntry)
+        } catch {
+            guard error.code == .permissionDenied, directory.permitOwner(entry.name, 0o600) else {
+                throw error
+            }
+            return try directory.open(entry.name, .read).readAll(limit: Self.longestEntry)
         }
     }
 
@@ -161,7 +201,8 @@ struct TokenInbox {
     func remove(_ entries: [Entry], in vault: borrowing Descriptor) throws(CofferError) {
         guard !entries.isEmpty else { return }
         let directory = try vault.open(Self.directoryName, [.read, .directory])
-        for entry in entries { try directory.remove(entry.name) }
+        // What is damaged may be no file at all.
+        for entry in entries { try directory.removeTree(entry.name) }
         try directory.sync()
         guard try self.entries().isEmpty else { return }
         try directory.removeTemporaries()

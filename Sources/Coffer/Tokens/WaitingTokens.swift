@@ -25,17 +25,25 @@ extension TokenVault {
             return WaitingTokens(
                 waiting: entries.count { $0.state == .waiting },
                 unconfirmed: entries.count { $0.state == .unconfirmed },
-                damaged: entries.count { $0.state == .damaged })
+                damaged: try core.inbox.damaged(among: entries))
         }
     }
 
-    /// Removes waiting tokens that are damaged; gives how many.
+    /// Removes waiting tokens that are damaged, and what has their place without being one; gives how many.
     ///
     /// - Throws: `wiped`, `busy`.
     @discardableResult
     public func discardDamagedTokens() async throws(CofferError) -> Int {
         try await BlockingWork.run { [self] _ throws(CofferError) in
             try core.home.changingVault { (vault) throws(CofferError) in
+                if try core.inbox.isMisplaced() {
+                    try vault.removeTree(TokenInbox.directoryName)
+                    return 1
+                }
+                // Reading finds those that nobody has looked at yet.
+                for entry in try core.inbox.entries() where entry.state != .damaged {
+                    _ = try core.inbox.read(entry, in: vault)
+                }
                 let damaged = try core.inbox.entries().filter { $0.state == .damaged }
                 try core.inbox.remove(damaged, in: vault)
                 return damaged.count

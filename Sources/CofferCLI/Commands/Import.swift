@@ -12,8 +12,8 @@ struct ImportCommand: AsyncParsableCommand {
         discussion: """
             The whole file is checked before anything is stored. A token that is there already with \
             something else stays as it is: it is listed, and the command ends with 10. A file that asks for \
-            more than 1 GiB of memory before anything in it can be checked is refused without \
-            --allow-expensive.
+            more than 1 GiB of memory, or passes over more than 4 GiB in all, before anything in it can be \
+            checked is refused without --allow-expensive.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -22,7 +22,10 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Put the export's tokens in the place of those that are there with something else.")
     var replace = false
 
-    @Flag(help: "Take a file whose passphrase costs more than 1 GiB of memory, up to 4 GiB, to try.")
+    @Flag(
+        help:
+            "Take a file whose passphrase costs more than 1 GiB of memory, or passes over more than 4 GiB, to try."
+    )
     var allowExpensive = false
 
     @Argument(help: "The file.")

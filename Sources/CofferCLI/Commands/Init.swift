@@ -125,7 +125,10 @@ struct InitCommand: AsyncParsableCommand {
         if let minimumLength { policies.append(try .minimumLength(minimumLength)) }
         if denyCommon { policies.append(.denyingCommon) }
         if let denyFile {
-            let file = try Descriptor.open(FilePathArgument.path(denyFile), .read)
+            let file = try Descriptor.open(FilePathArgument.path(denyFile), [.read, .nonBlocking])
+            guard try file.status().kind == .regular else {
+                throw CofferError(.invalidInput, "\(denyFile.printable) is not a file.")
+            }
             let text = String(decoding: try file.readAll(limit: Self.longestDenyFile), as: UTF8.self)
             let words = text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
             policies.append(try .denying(words))

@@ -1,11 +1,21 @@
 import CofferBase
 
 extension String {
-    /// The text with control characters, which would disturb a terminal or a line, replaced.
+    /// The text with what would disturb a terminal or a line, or is not seen, replaced: a name on the screen is
+    /// not to look like another.
     var printable: String {
-        String(
-            String.UnicodeScalarView(
-                unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "?" }))
+    }
+}
+
+extension Unicode.Scalar {
+    /// Marks stay, as they belong to the letter before; so does what chooses between the looks of a sign.
+    fileprivate var isPrintable: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: false
+        case .nonspacingMark: true
+        default: !properties.isDefaultIgnorableCodePoint
+        }
     }
 }
 

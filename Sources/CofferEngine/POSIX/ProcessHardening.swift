@@ -6,13 +6,15 @@ import CLinux
 package enum ProcessHardening {
     /// Switches core dumps and tracing by the same user off, and gives fatal signals their default action: a
     /// crash handler would print registers and memory. A limit on the size of files is an error of the write
-    /// that meets it, not the end of the process.
+    /// that meets it, not the end of the process. A umask takes no rights from the files' owner: a home that
+    /// nobody can open is of no use.
     package static func apply() throws(CofferError) {
         try occupyStandardStreams()
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT] {
             clinux_default_signal(signal)
         }
         clinux_survive_signal(SIGXFSZ)
+        _ = umask(umask(0o077) & 0o077)
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0,
             clinux_prctl(PR_SET_DUMPABLE, 0) == 0

@@ -202,10 +202,16 @@ struct TokenExportTests {
         func file(_ memoryKiB: UInt32, _ passes: UInt32) -> [UInt8] {
             Array(good[..<32]) + memoryKiB.bigEndianBytes + passes.bigEndianBytes + Array(good[40...])
         }
-        for (memory, passes) in [(1 << 20 + 1, 2), (4 << 20, 64), (2 << 20, 64)] as [(UInt32, UInt32)] {
+        let costs: [(UInt32, UInt32)] = [
+            (1 << 20 + 1, 2), (4 << 20, 64), (2 << 20, 64), (1 << 20, 64), (1 << 20, 5), (1 << 16 + 1, 64),
+        ]
+        for (memory, passes) in costs {
             try write(file(memory, passes))
             let error = await refusal { _ = try await take(target) }
             #expect(error?.code == .refused && error?.message.contains("anything in it") == true)
+        }
+        for (memory, passes) in [(1 << 20, 4), (1 << 16, 64), (1 << 16, 3)] {
+            #expect(try TokenExport.isUsual(Argon2id.Cost(memoryKiB: memory, passes: passes)))
         }
         // Beyond all bounds also where it is allowed.
         try write(file(4 << 20 + 1, 2))

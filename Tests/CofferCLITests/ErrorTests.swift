@@ -44,6 +44,21 @@ struct ErrorTests {
         #expect(closed.code == 7)
     }
 
+    @Test("Help on a command that there is not is a wrong argument")
+    func helpOnNothing() throws {
+        for words in [["nosuch"], ["token", "nosuch"]] {
+            let run = try CommandRun.run(CommandRun.cofferPath, ["help"] + words)
+            #expect(run.code == 64 && run.errorText.contains("no command nosuch"), "\(run.errorText)")
+        }
+        for words in [[], ["token"], ["token", "put"]] {
+            let run = try CommandRun.run(CommandRun.cofferPath, ["help"] + words)
+            #expect(run.code == 0 && run.text.contains("USAGE"), "\(words): \(run.errorText)")
+        }
+        let empty = try ScratchDirectory.make()
+        let none = try CommandRun.coffer("vectors", "verify", empty.path(of: "."))
+        #expect(none.code == 1 && none.errorText.contains("no vector file was found"), "\(none.errorText)")
+    }
+
     @Test("Global options may stand before the command, with and without a value of their own")
     func globalOptions() throws {
         let run = try CommandRun.coffer(

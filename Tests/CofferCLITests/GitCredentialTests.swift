@@ -269,5 +269,11 @@ struct GitCredentialTests {
         let filled = try git(helper, "fill", Self.server)
         #expect(filled.code != 0 && filled.errorText.contains("coffer unlock"))
         #expect(try helper("store", Self.server + "username=ada\npassword=x\n").code == 4)
+        // With keys that outlast a lock it can wait.
+        try #require(try helper.home("unlock").code == 0)
+        #expect(try helper.home.run(["lock"], passcode: "").code == 0)
+        let waiting = try helper("store", Self.server + "username=ada\npassword=x\n")
+        #expect(waiting.code == 0 && waiting.errorText.contains("waits, sealed"), "\(waiting.errorText)")
+        #expect(try helper.home.status()["waitingTokens"] as? Int == 1)
     }
 }

@@ -138,6 +138,18 @@ struct LockCommandTests {
         #expect(run.errorText.contains("every vault of this user is locked"))
     }
 
+    @Test("A home that is not there is called so, and nobody is told to make one")
+    func mistyped() throws {
+        let run = try run(
+            """
+            "$0" lock --home c; echo $?
+            keys a . ; keys b .
+            """)
+        #expect(run.code == 0 && run.text == "0\n0\n0\n", "\(run.text) \(run.errorText)")
+        #expect(run.errorText.contains("There is no vault at c, so every vault of this user is locked."))
+        #expect(!run.errorText.contains("init"), "\(run.errorText)")
+    }
+
     @Test("Nothing says where the home is: every vault of the user is locked")
     func nowhere() throws {
         let run = try run(
@@ -201,5 +213,28 @@ struct LockCommandTests {
             "$0" unlock --home a --passcode-fd 3 3<p; echo $?
             """)
         #expect(run.code == 0 && run.text == "0\n0\n4\n4\n0\n0\n", "\(run.text) \(run.errorText)")
+    }
+
+    @Test("A planted key that may not be removed, and goes with its link, is no failure")
+    func planted() throws {
+        let run = try run(
+            """
+            python3 - <<'end' || exit 94
+            import ctypes, os
+            syscall = ctypes.CDLL(None).syscall
+            add, control = {"x86_64": (248, 250), "aarch64": (217, 219)}[os.uname().machine]
+            name = ("coffer:" + open("a.id").read().strip() + ":planted").encode()
+            ring = syscall(add, b"keyring", b"harmless", None, 0, -4)
+            syscall(control, 5, ring, 0x3f3f0000)
+            key = syscall(add, b"user", name, b"x", 1, ring)
+            # To be looked at, and nothing else.
+            if key < 0 or syscall(control, 5, key, 0x01010000) != 0: raise SystemExit(1)
+            end
+            "$0" lock --home a --json; echo $?
+            listed "$(cat a.id)" | grep -vc planted
+            """)
+        let lines = run.text.split(separator: "\n").map(String.init)
+        #expect(lines.suffix(2) == ["0", "0"], "\(run.text) \(run.errorText)")
+        #expect(lines.first?.contains("\"failures\":[]") == true, "\(run.text) \(run.errorText)")
     }
 }

@@ -65,6 +65,22 @@
             #expect(try service.items().isEmpty)
         }
 
+        @Test("Moving to the file names the passcode's option, and does not call the vault locked")
+        func moveWithoutPasscode() throws {
+            let service = try #require(try PrivateKeyring())
+            let made = try CommandRun.run(
+                CommandRun.cofferPath,
+                ["init", "--keyring", "secret-service", "--passcode-fd", "3", "--home", home]
+                    + CommandHome.cheap,
+                descriptors: [3: Array("2468\n".utf8)],
+                environment: ["DBUS_SESSION_BUS_ADDRESS": service.address, "XDG_RUNTIME_DIR": ""])
+            try #require(made.code == 0, "\(made.errorText)")
+            let moved = try run(service.address, "keyring", "move", "--to", "file")
+            #expect(moved.code == 4 && moved.errorText.contains("--passcode-fd"), "\(moved.errorText)")
+            #expect(!moved.errorText.contains("is locked"))
+            #expect(try run(service.address, "wipe", "--yes").code == 0)
+        }
+
         @Test("doctor tells a collection without a password")
         func doctor() throws {
             let plain = try #require(try PrivateKeyring(.plainText))

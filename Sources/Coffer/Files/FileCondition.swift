@@ -5,8 +5,10 @@ import CofferEngine
 struct FileCondition: Sendable {
     var missing: [FileID] = []
     var unlisted: [FileID] = []
-    /// Why the index cannot be relied on, or the record that tells whether there is one.
+    /// Why the index cannot be relied on.
     var indexDamage: CofferError?
+    /// Why the record of the files' keys cannot be read, which also tells whether there is an index.
+    var keysDamage: CofferError?
 
     /// As the report on a vault says it; nothing where nothing is wrong.
     var protections: [Protection] {
@@ -18,7 +20,7 @@ struct FileCondition: Sendable {
                     "Something else than Coffer deleted the containers of \(Self.named(missing)). Put them "
                         + "back from a copy of the home, or clear each entry with coffer file remove ID."))
         }
-        if let indexDamage {
+        if let indexDamage = keysDamage ?? indexDamage {
             found.append(Protection("file-index", .missing, indexDamage.message))
         } else if !unlisted.isEmpty {
             found.append(
@@ -51,6 +53,11 @@ extension FileStore {
         let present = Set(try ids())
         do throws(CofferError) {
             guard try fileKeys().hasIndex else { return FileCondition() }
+        } catch {
+            guard Self.damages.contains(error.code) else { throw error }
+            return FileCondition(keysDamage: error)
+        }
+        do throws(CofferError) {
             let contents = try index.salvage(in: core.home.openVault())
             let found = try differences(present, contents)
             return FileCondition(

@@ -23,8 +23,13 @@ struct EmergencyLock {
             lock.failures.append(
                 CofferError(
                     doubt.code,
-                    "The home does not tell which vault is in it, so every vault of this user is locked. "
-                        + doubt.message, systemError: doubt.systemError))
+                    doubt.code == .notInitialised
+                        ? "There is no vault at \(location.path), so every vault of this user is locked. If "
+                            + "it "
+                            + "is elsewhere, say where."
+                        : "The home does not tell which vault is in it, so every vault of this user is "
+                            + "locked. "
+                            + doubt.message, systemError: doubt.systemError))
             return try lock.lockEverything()
         }
         lock.remove { name in hints.candidates.contains { isOf($0, name) } }
@@ -62,7 +67,8 @@ struct EmergencyLock {
             _ = try KernelRing.removeOfUser { UnlockMark.isMark($0) && matches($0) }
             let result = try KernelRing.removeOfUser(where: matches)
             removed += result.names.count { !UnlockMark.isMark($0) }
-            failures += result.failures
+            // A key that could not be removed at first, and is gone, went with its link or its ring.
+            failures += result.failures.filter { $0.code != .permissionDenied || !result.left.isEmpty }
             left += result.left
         } catch {
             // A kernel without keyrings has none of the keys.

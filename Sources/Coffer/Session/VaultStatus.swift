@@ -44,6 +44,8 @@ public struct VaultStatus: Sendable, Equatable {
     public var unlistedFiles: [FileID] = []
     /// Whether the index of files is damaged: ``FileStore/reindex()`` rebuilds it.
     public var isFileIndexDamaged = false
+    /// Whether the record of the files' keys is damaged: without it no file opens.
+    public var isFileKeysRecordDamaged = false
     /// Tokens that were stored while locked and wait for an unlock.
     public var waitingTokens = 0
     /// Such tokens that would replace a stored one and wait for somebody to accept or reject them.
@@ -100,6 +102,7 @@ extension Session {
         (status.unfinishedFiles, status.unfinishedBytes) = (remains.count, remains.bytes)
         (status.missingFiles, status.unlistedFiles) = (condition.missing, condition.unlisted)
         status.isFileIndexDamaged = condition.indexDamage != nil
+        status.isFileKeysRecordDamaged = condition.keysDamage != nil
         let waiting = try await tokens.waitingTokens()
         status.waitingTokens = waiting.waiting
         status.unconfirmedTokens = waiting.unconfirmed

@@ -197,7 +197,8 @@ final class TokenExport: Sendable {
             throw CofferError(
                 .refused,
                 "This file asks for \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
-                    + "passes before anything in it can be checked. If you know who wrote it, allow it.")
+                    + "passes before anything in it can be checked. If you know who wrote it, allow that: "
+                    + "allowingExpensive in a program, --allow-expensive on the command line.")
         }
         let keys = try Keys(passphrase, fields)
         let tag = bytes.span.extracting(Self.fieldsSize..<Self.fieldsSize + Self.tagSize)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CofferBase
 
 /// The root of the command line.
 struct CofferCommand: AsyncParsableCommand {
@@ -33,10 +34,25 @@ extension CofferCommand {
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
+    /// Refuses help on a command that there is not, which the parser answers with that on the one above it.
+    private static func checkHelp(_ arguments: [String]) throws {
+        guard let first = arguments.first, first.hasSameBytes(as: "help") else { return }
+        var command: any ParsableCommand.Type = self
+        for word in arguments.dropFirst() where !word.utf8.hasPrefix("-") {
+            let next = command.configuration.subcommands.first { $0._commandName.hasSameBytes(as: word) }
+            guard let next else {
+                throw ValidationError(
+                    "There is no command \(word.printable): coffer help lists those there are.")
+            }
+            command = next
+        }
+    }
+
     /// Parses, runs and exits with the code that belongs to what happened.
     static func start(_ arguments: some Sequence<String>) async -> Never {
         let arguments = GlobalOptions.movingBehindCommand(Array(arguments))
         do {
+            try checkHelp(arguments)
             var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

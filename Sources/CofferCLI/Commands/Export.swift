@@ -37,12 +37,15 @@ struct ExportCommand: AsyncParsableCommand {
                 ]))
         } else {
             try Output.line(
-                "Exported \(report.exported) tokens; \(report.thisDeviceOnly) may not leave this device.")
+                "Exported \(Plural.of(report.exported, "token")); \(report.thisDeviceOnly) may not leave "
+                    + "this device."
+            )
         }
         guard let damaged = report.damaged.first else { return }
         Output.message(
-            "coffer: \(report.damaged.count) stored tokens cannot be read and are not in the file: see "
-                + "coffer token list.")
+            "coffer: \(Plural.of(report.damaged.count, "stored token")) cannot be read and missing from the "
+                + "file: "
+                + "see coffer token list.")
         throw ExitCode(damaged.code.exitCode)
     }
 }

@@ -34,7 +34,9 @@ struct ImportCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try FilePathArgument.path(file)
         let session = try await Opening.unlocked(global)
-        let report = try await take(path, passphrase.current(), session.tokens)
+        let report = try await session.tokens.importTokens(
+            from: path, passphrase: passphrase.current(), replacing: replace,
+            allowingExpensive: allowExpensive)
         for id in report.conflicts {
             Output.message(
                 "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) is there with "
@@ -44,24 +46,11 @@ struct ImportCommand: AsyncParsableCommand {
             try Output.json(report.document)
         } else {
             try Output.line(
-                "Imported \(report.imported) tokens, replaced \(report.replaced); \(report.same) were there "
-                    + "already, \(report.conflicts.count) stay as they are.")
+                "Imported \(Plural.of(report.imported, "token")), replaced \(report.replaced). Already "
+                    + "there: "
+                    + "\(report.same). Left as they were: \(report.conflicts.count).")
         }
         if !report.conflicts.isEmpty { throw ExitCode(CofferError.Code.conflict.exitCode) }
-    }
-
-    private func take(
-        _ path: FilePath, _ passphrase: Passcode, _ tokens: TokenVault
-    ) async throws(CofferError) -> TokenImportReport {
-        do throws(CofferError) {
-            return try await tokens.importTokens(
-                from: path, passphrase: passphrase, replacing: replace,
-                allowingExpensive: allowExpensive)
-        } catch {
-            // The one thing that an import refuses.
-            guard error.code == .refused, !allowExpensive else { throw error }
-            throw CofferError(.refused, error.message + " --allow-expensive does.")
-        }
     }
 }
 

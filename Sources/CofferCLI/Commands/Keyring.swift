@@ -40,9 +40,14 @@ struct KeyringCommand: ParsableCommand {
                     ]))
             }
             try Output.line(
-                "Moved the device key and \(move.tokens) tokens from \(move.from.rawValue) to "
+                "Moved the device key and \(Plural.of(move.tokens, "token")) from \(move.from.rawValue) to "
                     + "\(move.to.rawValue).")
         }
+
+        private static let noTerminal =
+            "Moving to the embedded keyring needs the passcode, also while the vault is unlocked, and there "
+            + "is "
+            + "no terminal to ask for it: give it with --passcode-fd."
 
         /// Moves; where the passcode is needed, with that of `--passcode-fd`, or asked for.
         private static func move(
@@ -54,10 +59,9 @@ struct KeyringCommand: ParsableCommand {
                     try await session.moveKeyring(to: backend, passcode: given)
                 }
             } catch {
-                guard error.code == .locked, given == nil,
-                    let typed = try await Opening.currentPasscode(global, of: session)
-                else {
-                    throw error
+                guard error.code == .locked, given == nil else { throw error }
+                guard let typed = try await Opening.currentPasscode(global, of: session) else {
+                    throw CofferError(.locked, noTerminal)
                 }
                 return try await Opening.waitingForDelay { () async throws(CofferError) in
                     try await session.moveKeyring(to: backend, passcode: typed)

@@ -63,9 +63,10 @@ struct PasscodeCommand: ParsableCommand {
             let doomed = try await session.passcodeBoundItems()
             if doomed.tokens + doomed.files + doomed.databases > 0 {
                 Output.message(
-                    "coffer: with the passcode go \(doomed.tokens) tokens and \(doomed.files) files, and "
-                        + "\(doomed.databases) databases, of the class "
-                        + "whenPasscodeSetThisDeviceOnly, for good.")
+                    "coffer: with the passcode go \(Plural.of(doomed.tokens, "token")) and "
+                        + "\(Plural.of(doomed.files, "file")), and "
+                        + "\(Plural.of(doomed.databases, "database")), "
+                        + "of the class whenPasscodeSetThisDeviceOnly, for good.")
             }
             var destroyed: PasscodeBoundItems?
             try await Opening.waitingForDelay { () async throws(CofferError) in

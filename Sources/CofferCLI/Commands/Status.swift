@@ -9,7 +9,8 @@ struct StatusCommand: AsyncParsableCommand {
         discussion: """
             waitingTokens came while locked and wait for an unlock; unconfirmedTokens would replace others: \
             see coffer token accept; damagedTokens came while locked and are damaged: see coffer token \
-            discard-damaged.
+            discard-damaged. fileIndexDamaged: coffer file reindex rebuilds the index. fileKeysDamaged: \
+            without that record no file opens; put it back from a copy. coffer doctor says more.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -34,6 +35,7 @@ struct StatusCommand: AsyncParsableCommand {
         where !ids.isEmpty {
             fields.append((name, .list(ids.map { .text($0.description) })))
         }
+        if status.isFileKeysRecordDamaged { fields.append(("fileKeysDamaged", .flag(true))) }
         if status.isFileIndexDamaged { fields.append(("fileIndexDamaged", .flag(true))) }
         if status.waitingTokens > 0 { fields.append(("waitingTokens", .number(status.waitingTokens))) }
         if status.unconfirmedTokens > 0 {

@@ -45,8 +45,8 @@ struct UnlockCommand: AsyncParsableCommand {
         DamagedWaiting.tell(waiting.damaged)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(
-            "coffer: \(waiting.unconfirmed) tokens that came while locked would replace others: see coffer "
-                + "token list.")
+            "coffer: \(Plural.of(waiting.unconfirmed, "token")) that came while locked would replace "
+                + "\(waiting.unconfirmed == 1 ? "another" : "others"): see coffer token list.")
     }
 }
 

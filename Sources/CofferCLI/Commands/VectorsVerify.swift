@@ -68,6 +68,9 @@ struct VectorsVerify: ParsableCommand {
         } else {
             for line in summary.lines { try Output.line(line) }
         }
+        if reports.isEmpty {
+            Output.message("coffer: no vector file was found: name files, or folders with *.json in them.")
+        }
         guard summary.succeeded else { throw ExitCode(1) }
     }
 

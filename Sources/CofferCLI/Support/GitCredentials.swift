@@ -101,7 +101,13 @@ struct GitCredentials {
             Self.isSame(stored, token) && info.expires == expires && info.attributes == attributes
         }
         guard isThere != true else { return }
-        try await tokens.put(token, for: id, expires: expires, attributes: attributes)
+        guard try await tokens.put(token, for: id, expires: expires, attributes: attributes) == 0 else {
+            return
+        }
+        Output.message(
+            "coffer: the vault is locked: the credential waits, sealed, for the next unlock; see coffer "
+                + "token list."
+        )
     }
 
     /// Removes what `request` names; where it has the secret that was refused, only what is that one.

@@ -8,7 +8,9 @@ extension TokenVault {
         let listing = try await listing()
         if !listing.damaged.isEmpty {
             Output.message(
-                "coffer: \(listing.damaged.count) stored tokens cannot be read: see coffer token list.")
+                "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read: see coffer "
+                    + "token list."
+            )
         }
         return listing.tokens
     }

@@ -139,7 +139,11 @@ package enum KernelKeyring {
         return CofferError(
             .noSpace,
             "The kernel keyring takes no more keys: this user's quota is used up, as /proc/key-users shows. "
-                + "Remove keys that nobody needs, or let those of every vault go with coffer lock --all.",
+                + "Remove keys that nobody needs: coffer lock --all takes those that a lock takes. The keys "
+                + "of "
+                + "the afterFirstUnlock classes stay until their vault is wiped or the machine restarts; "
+                + "keyctl "
+                + "unlink KEY @u removes one of a vault that is gone.",
             systemError: EDQUOT)
     }
 

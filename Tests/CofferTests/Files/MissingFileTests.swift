@@ -222,4 +222,18 @@ import Testing
             atPath: home.path("fileindex").string, withIntermediateDirectories: false)
         #expect(try await session.status().isFileIndexDamaged)
     }
+
+    @Test("A damaged record of the files' keys is not called a damaged index")
+    func damagedKeys() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        _ = try await add(session, home, "a")
+        let bytes = try home.read("filekeys")
+        try home.write("filekeys", [UInt8](repeating: 0, count: bytes.count))
+        let status = try await session.status()
+        #expect(status.isFileKeysRecordDamaged && !status.isFileIndexDamaged)
+        #expect(try await protection("file-index", session)?.message.contains("reindex") == false)
+        try home.write("filekeys", bytes)
+        #expect(try await !session.status().isFileKeysRecordDamaged)
+    }
 }

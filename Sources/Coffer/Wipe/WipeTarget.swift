@@ -96,7 +96,8 @@ struct WipeTarget {
         CofferError(
             damage?.code ?? .notInitialised,
             "No file in \(path) begins as those of a vault do: nothing was touched. If it was one, remove "
-                + "the directory yourself; coffer lock --all takes its keys out of the kernel."
+                + "the directory yourself. coffer lock --all takes the keys out of the kernel that a lock "
+                + "takes; those of the afterFirstUnlock classes stay until a restart."
                 + (damage.map { " \($0.message)" } ?? ""), systemError: damage?.systemError)
     }
 

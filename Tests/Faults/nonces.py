@@ -130,8 +130,8 @@ class Home:
 
     def index(self):
         file = self.read("fileindex")
-        # Version 2 has two commits before its frames.
-        position = 1536 if file[8:10] == b"\0\2" else 32
+        # From version 2 on it has two commits before its frames.
+        position = 32 if file[8:10] == b"\0\1" else 1536
         while position + 12 <= len(file):
             size = int.from_bytes(file[position : position + 4], "big")
             if not size or position + size > len(file):

@@ -27,7 +27,7 @@ final class FileIndex: Sendable {
     }
 
     private let device: DeviceRecord
-    /// Whether this process knows the record of file keys to say that the index has commits.
+    /// Whether this process knows the record of file keys to say that the index has bound commits.
     private let isNoted = Atomic(false)
     private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
@@ -62,12 +62,12 @@ final class FileIndex: Sendable {
     /// The same of a damaged index, too: what is left of it.
     func salvage(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try load(in: vault)
-        guard contents.version == 1, !contents.isDamaged,
+        guard contents.version < FileIndexContents.newestVersion, !contents.isDamaged,
             try FileKeysRecord(device: device).read(in: vault).keys.hasIndexCommits
         else { return contents }
-        // Somebody may have written it with commits since.
+        // Somebody may have written a newer one since.
         var again = try load(in: vault)
-        if again.version == 1 { again.missCommits() }
+        if again.version < FileIndexContents.newestVersion { again.missCommits() }
         return again
     }
 
@@ -180,13 +180,14 @@ final class FileIndex: Sendable {
         let tag = try frame.tag(after: tail.tag, key: device.key(Label.fileIndexMAC))
         let bytes = frame.body + tag
         let end = tail.end + Int64(bytes.count)
-        guard tail.version == 2 else {
+        guard tail.version == FileIndexContents.newestVersion else {
             try convert(adding: bytes, tag, in: vault)
             return try noteCommits(in: vault)
         }
         try noteCommits(in: vault)
         let commit = try FileIndexCommit(end: end, lastTag: tag).encoded(
-            head: FileIndexContents.head(2, device), key: device.key(Label.fileIndexCommit))
+            head: FileIndexContents.head(tail.version, device), place: tail.place,
+            key: device.key(Label.fileIndexCommit))
         let file = try vault.open(Self.fileName, .readWrite)
         let former = try file.status()
         if former.size != tail.end { try file.truncate(to: tail.end) }
@@ -224,13 +225,14 @@ final class FileIndex: Sendable {
         return (snapshot.lastTag, snapshot.end, snapshot.version, snapshot.place)
     }
 
-    /// An index of version 1 becomes one of version 2, with one more frame: its frames stay as they are.
+    /// An index of an older version becomes one of the newest, with one more frame: its frames stay as they are.
     private func convert(
         adding frame: [UInt8], _ tag: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
         let former = try snapshot(in: vault)
         let old = try vault.open(Self.fileName, .read).readAll(limit: 1 << 30)
-        let frames = Array(old[FileIndexContents.headSize..<Int(former.end)]) + frame
+        let start = former.version == 1 ? FileIndexContents.headSize : FileIndexContents.framesStart
+        let frames = Array(old[start..<Int(former.end)]) + frame
         try install(frames, lastTag: tag, in: vault)
     }
 

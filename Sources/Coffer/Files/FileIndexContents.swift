@@ -4,12 +4,14 @@ import CofferEngine
 
 /// The contents of an index, read from its bytes.
 struct FileIndexContents: Sendable {
+    /// The version that is written. Version 2 has commits that are not bound to their places.
+    static let newestVersion: UInt16 = 3
     static let headSize = 32
-    /// Where the frames of version 2 begin. Those of version 1, which has no commit, follow the head.
+    /// Where the frames begin. Those of version 1, which has no commit, follow the head.
     static let framesStart = 1536
     static let noTag = [UInt8](repeating: 0, count: FileIndexFrame.tagSize)
 
-    private(set) var version: UInt16 = 2
+    private(set) var version = Self.newestVersion
     /// Where the next commit goes: 0 or 1.
     private(set) var place = 0
     private(set) var frames: [FileIndexFrame] = []
@@ -46,23 +48,28 @@ struct FileIndexContents: Sendable {
     ///
     /// - Throws: `unsupportedVersion`.
     init(_ bytes: [UInt8], device: DeviceRecord) throws(CofferError) {
-        let newHead = Self.head(2, device)
-        let newest = try FileIndexCommit.newest(
-            in: bytes, head: newHead, key: device.key(Label.fileIndexCommit))
         let head = Array(bytes.prefix(Self.headSize))
         let key = try device.key(Label.fileIndexMAC)
-        if let newest {
+        for version in [Self.newestVersion, 2] {
+            let own = Self.head(version, device)
+            let newest = try FileIndexCommit.newest(
+                in: bytes, head: own, key: device.key(Label.fileIndexCommit))
+            guard let newest else { continue }
+            self.version = version
             place = 1 - newest.place
-            isDamaged = head != newHead
+            // A crash leaves both: where one is not whole, it may be the one that counted.
+            isDamaged = head != own || version > 2 && !newest.isOtherWhole
             try read(bytes, upTo: newest.commit, mayBeTorn: newest.isOtherWhole, key: key)
-        } else if head == Self.head(1, device) {
+            return
+        }
+        if head == Self.head(1, device) {
             version = 1
             end = Int64(Self.headSize)
             try read(bytes, upTo: nil, key: key)
         } else {
             // Unauthenticated fields only choose between two refusals.
             if head.starts(with: Magic.fileIndex.utf8), head.count == Self.headSize,
-                head.span.bigEndian(UInt16.self, at: 8) > 2
+                head.span.bigEndian(UInt16.self, at: 8) > Self.newestVersion
             {
                 throw CofferError(
                     .unsupportedVersion, "The \(FileIndex.what) was written by a newer release.")
@@ -128,7 +135,7 @@ struct FileIndexContents: Sendable {
 
     // MARK: Changing
 
-    /// Takes note that it should have commits: without them nobody knows how long it was.
+    /// Takes note that it should have bound commits: without them nobody knows how long it was.
     mutating func missCommits() { isDamaged = true }
 
     /// Takes in what was written at ``end``.
@@ -155,16 +162,16 @@ struct FileIndexContents: Sendable {
 
     /// A whole index of `frames`, the last of which has `lastTag`.
     static func file(
-        frames: [UInt8], lastTag: [UInt8], device: DeviceRecord
+        frames: [UInt8], lastTag: [UInt8], device: DeviceRecord, version: UInt16 = Self.newestVersion
     ) throws(CofferError) -> [UInt8] {
-        let head = head(2, device)
-        let commit = try FileIndexCommit(end: Int64(framesStart + frames.count), lastTag: lastTag).encoded(
-            head: head, key: device.key(Label.fileIndexCommit))
+        let head = head(version, device)
+        let commit = FileIndexCommit(end: Int64(framesStart + frames.count), lastTag: lastTag)
         var writer = ByteWriter()
         writer.append(head)
-        for offset in FileIndexCommit.offsets {
+        for (place, offset) in FileIndexCommit.offsets.enumerated() {
             writer.pad(to: offset)
-            writer.append(commit)
+            writer.append(
+                try commit.encoded(head: head, place: place, key: device.key(Label.fileIndexCommit)))
         }
         writer.pad(to: framesStart)
         return writer.bytes + frames

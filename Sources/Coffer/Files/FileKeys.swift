@@ -7,7 +7,7 @@ import SystemPackage
 /// makes noise of every container that was wrapped under it, wherever its copies are.
 ///
 /// Payload: flags (4; bit 0: the store has an index,
-/// bit 1: keys are being replaced, bit 2: the index has commits), number of keys (2), and for each: purpose (2; 0 the
+/// bit 1: keys are being replaced, bit 2: the index has bound commits), number of keys (2), and for each: purpose (2; 0 the
 /// outer layer, else the protection class), id of the key that protects it (16; the vault id, or the id of
 /// the class key), wrapped key (96). See Formats.
 struct FileKeys: Sendable {
@@ -25,7 +25,7 @@ struct FileKeys: Sendable {
     }
 
     var hasIndex = false
-    /// Whether the index has version 2, whose commits say how long it is: one without them was cut.
+    /// Whether the index has version 3, whose commits say how long it is: an older one was cut.
     var hasIndexCommits = false
     /// Whether a rotation was begun and not ended.
     var isRotating = false

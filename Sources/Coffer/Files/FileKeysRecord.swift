@@ -46,7 +46,7 @@ struct FileKeysRecord {
             keys.encoded, vaultID: device.vaultID, key: device.key(Label.fileKeysMAC), in: vault)
     }
 
-    /// Records that the index has commits, once it has them. Under the home's lock.
+    /// Records that the index has bound commits, once it has them. Under the home's lock.
     func noteIndexCommits(in vault: borrowing Descriptor) throws(CofferError) {
         var contents = try read(in: vault, repairing: true)
         guard contents.keys.hasIndex, !contents.keys.hasIndexCommits else { return }

@@ -62,34 +62,76 @@ struct FileIndexCutTests {
     }
 
     @Test(
+        "The last file is not hidden by the older commit, put over the newer or left alone", arguments: 0..<3)
+    func cutToOlderCommit(_ kind: Int) async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let kept = [try await add(session, home, "a"), try await add(session, home, "b")]
+        let before = try home.read("fileindex").count
+        let hidden = try await add(session, home, "c")
+        var index = Array(try home.read("fileindex").prefix(before))
+        let commits = [512, 1024].map { Array(index[$0..<$0 + 72]) }
+        let newer = commits[0].lexicographicallyPrecedes(commits[1]) ? 1 : 0
+        let place = newer == 1 ? 1024..<1096 : 512..<584
+        switch kind {
+        case 0: index.replaceSubrange(place, with: commits[1 - newer])
+        case 1: index.replaceSubrange(place, with: [UInt8](repeating: 0, count: 72))
+        default: index[place.lowerBound + 50] ^= 1
+        }
+        try home.write("fileindex", index)
+        try home.remove(container(hidden))
+        for session in [session, try await home.unlocked()] {
+            let listing = try await session.files.listing()
+            #expect(listing.isIndexDamaged && listing.files.map(\.id) == kept)
+            #expect(await refusal { _ = try await session.files.list() }?.code == .corrupt)
+            #expect(await refusal { _ = try await session.files.verifyAll() }?.code == .corrupt)
+            #expect(await refusal { _ = try await add(session, home, "d") }?.code == .corrupt)
+            #expect(try await read(session, kept[0]) == plaintext)
+        }
+        #expect(try home.read("fileindex") == index)
+    }
+
+    /// The index as an earlier release wrote it.
+    private func older(_ version: UInt16, _ home: TestHome, _ session: Session) throws -> [UInt8] {
+        let frames = Array(try home.read("fileindex")[framesStart...])
+        var index = try FileIndexContents.file(
+            frames: frames, lastTag: Array(frames.suffix(32)), device: session.core.device, version: 2)
+        guard version == 1 else { return index }
+        index[9] = 1
+        return index[..<32] + frames
+    }
+
+    @Test(
         "A vault of an earlier release reads as it did, and from its first change on a cut is damage",
-        arguments: ["add", "remove", "reindex"])
-    func cutOfEarlierRelease(_ first: String) async throws {
+        arguments: [1, 2] as [UInt16], ["add", "remove", "reindex"])
+    func cutOfEarlierRelease(_ version: UInt16, _ first: String) async throws {
         let home = try TestHome()
         let session = try await home.create()
         let ids = [try await add(session, home, "a"), try await add(session, home, "b")]
         try session.changeFileKeys { $0.hasIndexCommits = false }
         let record = try home.read("filekeys")
         #expect(Array(record[44..<48]) == [0, 0, 0, 1])
-        // Version 1 is what that release may have left.
-        try home.write("fileindex", cut(try home.read("fileindex"), frames: 2, of: 2))
+        let left = try older(version, home, session)
+        try home.write("fileindex", left)
         let other = try await home.unlocked()
         #expect(try await other.files.list().map(\.id) == ids)
         #expect(try await other.files.verifyAll().isClean)
         #expect(try home.read("filekeys") == record)
+        #expect(try home.read("fileindex") == left)
         switch first {
         case "add": _ = try await add(other, home, "c")
         case "remove": try await other.files.remove(ids[0])
         default: #expect(try await other.files.reindex().isEmpty)
         }
         #expect(Array(try home.read("filekeys")[44..<48]) == [0, 0, 0, 5])
+        #expect(try home.read("fileindex")[9] == 3)
         #expect(try await home.unlocked().files.verifyAll().isClean)
-        var old = try home.read("fileindex")
-        old = Array(old[..<32]) + old[framesStart...]
-        old[9] = 1
-        try home.write("fileindex", old)
-        for session in [session, other, try await home.unlocked()] {
-            #expect(await refusal { _ = try await session.files.list() }?.code == .corrupt)
+        let versions = [try older(1, home, session), try older(2, home, session), left]
+        for index in versions {
+            try home.write("fileindex", index)
+            for session in [session, other, try await home.unlocked()] {
+                #expect(await refusal { _ = try await session.files.list() }?.code == .corrupt)
+            }
         }
     }
 

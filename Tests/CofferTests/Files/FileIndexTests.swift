@@ -213,7 +213,7 @@ import Testing
         #expect(try await session.files.verifyAll().isClean)
     }
 
-    @Test("An index of version 1 reads as before and becomes one of version 2 with the next change")
+    @Test("An index of version 1 reads as before and becomes one of the newest with the next change")
     func versionOne() async throws {
         let home = try TestHome()
         let session = try await home.create()

@@ -169,6 +169,14 @@ import Testing
         var cut = Array(whole.dropLast(size))
         cut[newer] ^= 1
         try home.write("fileindex", cut)
+        #expect(try await home.unlocked().files.listing().isIndexDamaged)
+        // Of an earlier release, whose older commit counts as the only one.
+        try session.changeFileKeys { $0.hasIndexCommits = false }
+        let frames = Array(cut[FileIndexContents.framesStart...])
+        try home.write(
+            "fileindex",
+            FileIndexContents.file(
+                frames: frames, lastTag: Array(frames.suffix(32)), device: session.core.device, version: 2))
         let last = try await home.unlocked()
         let listing = try await last.files.listing()
         #expect(listing.files.map(\.id) == [ids[0]] && listing.isIndexBehind && listing.unlisted == [ids[1]])

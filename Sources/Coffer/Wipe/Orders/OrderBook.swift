@@ -13,7 +13,9 @@ import SystemPackage
 /// the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last contact
 /// (8, nanoseconds), time since boot at the last look (8), length (4) and boot identifier, number of keys
 /// (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order that is
-/// being carried out, or none.
+/// being carried out, or none. Then, what earlier releases do not have: whether there is a wall time (1), the
+/// latest of any look (8, nanoseconds since 1970), number of other boots (1), each: running time since the
+/// last contact (8) and time since boot (8) at its last look, length (4) and boot identifier.
 struct OrderBook: Equatable {
     static let record = SlotRecord(
         name: "orders", magic: Magic.orderBook, slotSize: 4096, what: "record of orders")
@@ -66,7 +68,7 @@ struct OrderBook: Equatable {
         let issued = OrderEncoding.seconds(content.issued) ?? 0
         switch content.action {
         case .wipe: pending = order.unverified.bytes
-        case .contact: clock = ContactClock(time)
+        case .contact: clock.restart(time)
         case .pin(let key): try pin(key, label: "", at: issued)
         case .unpin(let key):
             guard keys.count > 1 || keys.first?.key != key else {
@@ -91,7 +93,7 @@ struct OrderBook: Equatable {
     /// Whether the time without contact is over.
     func isOverdue(_ time: TimeSource) -> Bool {
         guard let contact else { return false }
-        return clock.elapsed + clock.unnoted(time) >= contact.limit
+        return clock.passed(time) >= contact.limit
     }
 
     // MARK: In the record
@@ -117,6 +119,7 @@ struct OrderBook: Equatable {
             writer.appendText(key.label)
         }
         writer.appendCounted(pending ?? [])
+        clock.encodeRest(to: &writer)
         return writer.bytes
     }
 
@@ -145,5 +148,7 @@ struct OrderBook: Equatable {
         }
         let order = try reader.counted(limit: UnverifiedWipeOrder.longest)
         pending = order.isEmpty ? nil : order
+        guard reader.remaining > 0 else { return }
+        try clock.decodeRest(from: &reader)
     }
 }

@@ -168,6 +168,8 @@ extension SessionCore {
         switch contact.action {
         case .lock: close(.noContact)
         case .wipe:
+            // Nothing is erased by a look that may be another machine's.
+            guard time.knowsBoot else { return close(.noContact) }
             let days = contact.limit.components.seconds / 86_400
             _ = try Wiper(home: home, time: time).wipe(
                 .all, reason: "no contact for \(days) days of running time", by: self)

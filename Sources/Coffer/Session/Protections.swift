@@ -30,7 +30,9 @@ extension Session {
                 try Self.host(keybag), try Self.disk(StoragePlace.of(core.home.openVault())),
             ] + (remains.count > 0 ? [Self.unfinished(remains)] : []) + condition.protections
                 + Self.damagedTokens(try core.inbox.entries().count { $0.state == .damaged })
-                + Self.orders(try core.orderRecordDamage()) + Self.hostProtections(sessionBus: bus)
+                + Self.orders(try core.orderRecordDamage())
+                + Self.unfinishedOrders((try? core.readOrderBook())?.pending.count ?? 0)
+                + Self.hostProtections(sessionBus: bus)
         }
     }
 
@@ -98,6 +100,18 @@ extension Session {
                 "The record of orders cannot be read: no signed order is taken and the dead-man's switch is "
                     + "off. \(damage.message) Put back a copy of the vault's file orders, or remove it and "
                     + "pin the keys again.")
+        ]
+    }
+
+    /// Only where there are any: each opening tries to finish them.
+    private static func unfinishedOrders(_ count: Int) -> [Protection] {
+        guard count > 0 else { return [] }
+        return [
+            Protection(
+                "unfinished-orders", .missing,
+                "\(count) signed orders to erase were taken and cannot be finished: every command tries "
+                    + "again. To see what is still there, erase it yourself: coffer wipe --yes --user NAME, or "
+                    + "--tokens")
         ]
     }
 

@@ -120,6 +120,22 @@ struct WipeOrderTests {
         #expect(try scene.wipe(scene.home.file("g", good)).code == 0)
     }
 
+    @Test("An order for later has a later counter than what is made and taken meanwhile")
+    func later() throws {
+        let scene = try Scene(passcode: nil)
+        let issued = "2100-01-01T00:00:00Z"
+        let later = try ["1", "2"].map { try scene.order($0, "--issued", issued) }
+        let earlier = try scene.order("3", "--issued", "2001-01-01T00:00:00Z", "--valid-for", "3000000000")
+        let now = try scene.order("4", "--action", "contact")
+        let counters = try (later + [earlier, now]).map { file in
+            Array(try Data(contentsOf: URL(filePath: file))[32..<40]).reduce(UInt64(0)) {
+                $0 << 8 | UInt64($1)
+            }
+        }
+        for counter in counters[..<2] { #expect(counter / 1000 == 4_102_444_800) }
+        #expect(counters[2] <= counters[3] && counters[3] < counters[0])
+    }
+
     @Test("With the clock at 1970 and in 2038", .enabled(if: OtherClocks.areThere))
     func clocks() throws {
         let scene = try Scene(passcode: nil)

@@ -37,14 +37,21 @@ struct Attempts: Equatable {
     /// How long to wait now. After a reboot the full delay starts anew: the clock since boot says nothing of
     /// before.
     func remainingDelay(now: Duration, bootIdentifier: String) -> Duration {
-        let since = bootIdentifier == self.bootIdentifier ? now - lastFailure : now
+        let since = isSameBoot(bootIdentifier) ? now - lastFailure : now
         return max(.zero, Self.delay(after: failures) - since)
     }
 
     /// Whether the last failure lies ahead in this very boot: the clock was set back, and the delay starts
     /// anew.
     func isAhead(of now: Duration, bootIdentifier: String) -> Bool {
-        bootIdentifier == self.bootIdentifier && now < lastFailure
+        isSameBoot(bootIdentifier) && now < lastFailure
+    }
+
+    /// A boot that cannot be told from others is taken for the same one: a delay gets no shorter by that.
+    private func isSameBoot(_ identifier: String) -> Bool {
+        let unknown = TimeSource.unknownBoot
+        return [identifier, unknown].contains { $0.hasSameBytes(as: bootIdentifier) }
+            || identifier.hasSameBytes(as: unknown)
     }
 
     var left: Int { max(0, Self.limit - failures) }

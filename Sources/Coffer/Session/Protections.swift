@@ -143,6 +143,18 @@ extension Session {
         ]
     }
 
+    /// Only where there are any: each opening tries to finish them.
+    fileprivate static func unfinishedOrders(_ count: Int) -> [Protection] {
+        guard count > 0 else { return [] }
+        return [
+            Protection(
+                "unfinished-orders", .missing,
+                (count == 1 ? "A signed order to erase was" : "\(count) signed orders to erase were")
+                    + " taken and cannot be finished: every command tries again. To see what is still there, "
+                    + "erase it yourself: coffer wipe --yes --user NAME, or --tokens")
+        ]
+    }
+
     private static func host(_ keybag: Keybag) throws(CofferError) -> Protection {
         let now = try HostBinding.current()
         if keybag.hostBinding == HostBinding.unknown || now == HostBinding.unknown {
@@ -250,6 +262,9 @@ extension SessionCore {
             + Session.checked("damaged-tokens") { () throws(CofferError) in
                 Session.damagedTokens(try inbox.damaged(among: inbox.entries()))
             }
-            + Session.checked("orders") { () throws(CofferError) in Session.orders(try orderRecordDamage()) }
+            + Session.checked("orders") { () throws(CofferError) in
+                let pending = (try? readOrderBook())?.pending.count ?? 0
+                return Session.orders(try orderRecordDamage()) + Session.unfinishedOrders(pending)
+            }
     }
 }

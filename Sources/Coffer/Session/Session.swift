@@ -102,7 +102,16 @@ public final class Session: Sendable {
         at location: HomeLocation, time: TimeSource = .system, interaction: KeyringInteraction = .forbidden
     ) async throws(CofferError) -> Session {
         try await BlockingWork.run { _ throws(CofferError) in
-            let core = try openCore(at: location, time: time, interaction: interaction)
+            let core: SessionCore
+            do throws(CofferError) {
+                core = try openCore(at: location, time: time, interaction: interaction)
+            } catch {
+                // Orders and the dead-man's switch need no keybag.
+                let damaged = try? openCore(
+                    at: location, time: time, interaction: interaction, forOrders: true)
+                try damaged?.attendToOrders()
+                throw error
+            }
             try core.attendToOrders()
             _ = try? ViewRoots.reap(vault: core.home.openVault())
             return Session(core: core)
@@ -114,7 +123,12 @@ public final class Session: Sendable {
     static func openCore(
         at location: HomeLocation, time: TimeSource, interaction: KeyringInteraction, forOrders: Bool = false
     ) throws(CofferError) -> SessionCore {
-        try Wiper.finishInterrupted(at: location, time: time)
+        do throws(CofferError) {
+            try Wiper.finishInterrupted(at: location, time: time)
+        } catch {
+            // Tokens that cannot be erased yet stay out of reach, and keep nobody from the rest.
+            guard (try? Home.openDirectory(location).state())?.word == .wipingTokens else { throw error }
+        }
         let home = try Home.openDirectory(location, interaction: interaction)
         let vault = try home.openVault()
         let device = try home.checkingState { () throws(CofferError) in

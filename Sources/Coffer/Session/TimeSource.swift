@@ -7,7 +7,7 @@ public struct TimeSource: Sendable {
     public var sinceBoot: @Sendable () -> Duration
     /// Time since 1970, as the user set it: what dates of items go by.
     public var wall: @Sendable () -> Duration
-    /// The kernel's identifier of this boot.
+    /// The kernel's identifier of this boot; ``unknownBoot`` where it cannot be read, as without /proc.
     public var bootIdentifier: @Sendable () -> String
 
     /// A source made of three functions.
@@ -26,5 +26,11 @@ public struct TimeSource: Sendable {
         bootIdentifier: { boot })
 
     /// Read once: no process outlives a reboot.
-    private static let boot = (try? Clock.bootIdentifier()) ?? "unknown"
+    private static let boot = (try? Clock.bootIdentifier()) ?? unknownBoot
+
+    /// Stands for the identifier of a boot that cannot be told from others.
+    public static let unknownBoot = "unknown"
+
+    /// Whether it can be told which boot this is.
+    var knowsBoot: Bool { !bootIdentifier().hasSameBytes(as: Self.unknownBoot) }
 }

@@ -27,7 +27,10 @@ extension Wiper {
             } else {
                 opened = try DeviceRecord.read(in: vault, service: home.service)
             }
-            findings.removed["tokens"] = try eraseTokens(of: opened, in: vault)
+            let count = try eraseTokens(of: opened, in: vault)
+            // Before tokens are stored again: an order for them takes none of these.
+            try OrderBook.settleTokenOrders(of: opened, in: vault)
+            findings.removed["tokens"] = count
             report(WipeProgress(.keys))
         } catch {
             guard Self.isKeyringAway(error) else { throw error }

@@ -13,6 +13,10 @@ struct Wiper {
     var report: @Sendable (WipeProgress) -> Void = { _ in }
     /// The digest of the signed order that is carried out; `nil` without one.
     var orderDigest: String?
+    /// The vault that is meant where a user's namespace is to be wiped; another one in its place stays.
+    var namespaceID: VaultID?
+    /// Asked under the home's lock before tokens are erased by an order: whether that is still to be done.
+    var isDue: @Sendable () throws(CofferError) -> Bool = { () throws(CofferError) in true }
     /// How long the home's lock is waited for before the wipe goes on without.
     var lockDeadline = Home.lockDeadline
 
@@ -87,7 +91,9 @@ struct Wiper {
         case .tokens: return try wipeTokens(reason: reason, by: core)
         case .all: return try wipeHere(scope, reason: reason, by: core)
         case .user(let user):
-            var wiper = Wiper(home: try namespace(of: user), time: time, report: report)
+            var inside = try namespace(of: user)
+            if let namespaceID { inside = try inside.bound(to: namespaceID) }
+            var wiper = Wiper(home: inside, time: time, report: report)
             wiper.orderDigest = orderDigest
             return try wiper.wipeHere(scope, reason: reason, by: nil)
         }
@@ -100,6 +106,9 @@ struct Wiper {
             guard let state = try home.state() else { throw Home.missing(home.path) }
             guard state.isAlive, home.isOwn(state) else { throw CofferError.wiped }
             _ = try home.openVault()
+            guard try isDue() else {
+                throw CofferError(.orderReplayed, "The order was carried out before.")
+            }
             let isResumed = state.word == word
             if !isResumed { try markWiped(word, state.vaultID, reason: reason) }
             report(WipeProgress(.tombstone))

@@ -9,9 +9,9 @@ struct WipeOrderContact: AsyncParsableCommand {
         abstract: "The dead-man's switch: wipe or lock when no contact comes in. Off unless set.",
         discussion: """
             A contact is an order of the action contact. Days are days in which the machine ran or slept, \
-            across boots, whatever the clock on the wall says; each command on the home looks, and so does \
-            `coffer watch`. Setting it needs an unlocked vault, or the passcode, and starts the time again; \
-            without an option, prints how it stands.
+            across boots; each command on the home looks, and so does `coffer watch`. Setting it needs an \
+            unlocked vault, or the passcode, and starts the time again; without an option, prints how it \
+            stands.
             """)
 
     enum Action: String, CaseIterable, ExpressibleByArgument { case lock, wipe, off }

@@ -30,8 +30,9 @@ struct WipeOrderCreate: ParsableCommand {
         abstract: "Sign an order and write it to standard output.",
         discussion: """
             The private key is 32 bytes in hexadecimal, in a file of this user alone or on a descriptor, \
-            never an argument. The counter is the time in milliseconds unless told: a vault takes an order \
-            only with a greater one than before. With --json the order is Base64 in a document.
+            never an argument. The counter is the time of issue in milliseconds unless told, or now if that \
+            is later: a vault takes an order only with a greater one than before. With --json the order is \
+            Base64 in a document.
             """)
 
     enum Action: String, CaseIterable, ExpressibleByArgument { case wipe, contact, pin, unpin }
@@ -81,11 +82,19 @@ struct WipeOrderCreate: ParsableCommand {
         }
         let order = WipeOrder(
             try orderAction(), for: try target(),
-            counter: counter ?? UInt64(max(1, Date().timeIntervalSince1970 * 1000)), issued: issued,
+            counter: counter ?? Self.counter(issued, now: Date()), issued: issued,
             expires: issued + TimeInterval(validFor), reason: reason)
         let seed = try privateKey()
         let bytes = try order.signed(by: seed)
         try Output.content("order", bytes.span, asJSON: global.json)
+    }
+
+    /// Milliseconds of the time of issue, or of now if that is later: what is made for later is no replay of
+    /// what is taken meanwhile. Those of now, so that two orders for one second have two counters.
+    private static func counter(_ issued: Date, now: Date) -> UInt64 {
+        let now = UInt64(max(1, now.timeIntervalSince1970 * 1000))
+        let second = UInt64(max(0, issued.timeIntervalSince1970))
+        return max(now, second * 1000 + now % 1000)
     }
 
     private func privateKey() throws(CofferError) -> SymmetricKey {

@@ -124,6 +124,28 @@ import Testing
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
 
+    @Test func aBootThatCannotBeToldShortensNoDelay() async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        _ = try await home.create("correct horse", options: delaying, time: clock.source)
+        var session = try await home.open(time: clock.source)
+        for number in 1...8 {
+            #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
+            clock.advance(.seconds(60))
+        }
+        clock.advance(.seconds(-60))
+        for time in [clock.withoutBoot, clock.source, clock.withoutBoot] {
+            session = try await home.open(time: time)
+            #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(8))
+        }
+        clock.advance(.seconds(8))
+        #expect(await refusal(of: "wrong 9", by: session)?.attemptsLeft == 1)
+        session = try await home.open(time: clock.source)
+        #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(16))
+        clock.advance(.seconds(16))
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+    }
+
     @Test func settingTheClockBackDoesNotHelp() async throws {
         let home = try TestHome()
         let clock = TestClock()

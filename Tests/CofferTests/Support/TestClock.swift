@@ -28,6 +28,21 @@ final class TestClock: Sendable {
     /// Sets the wall clock alone.
     func setWall(_ time: Duration) { state.withLock { $0.wall = time } }
 
+    /// The clock as it is where the kernel's boot identifier cannot be read.
+    var withoutBoot: TimeSource {
+        let source = source
+        return TimeSource(
+            sinceBoot: source.sinceBoot, wall: source.wall, bootIdentifier: { TimeSource.unknownBoot })
+    }
+
+    /// The clock of another machine, which was started so much earlier.
+    func elsewhere(_ number: Int, earlier: Duration) -> TimeSource {
+        let source = source
+        return TimeSource(
+            sinceBoot: { source.sinceBoot() + earlier }, wall: source.wall,
+            bootIdentifier: { "10000000-0000-4000-8000-00000000000\(number)" })
+    }
+
     /// As after a reboot, so long ago.
     func reboot(running: Duration = .zero) { boot(2, running: running) }
 
@@ -36,6 +51,7 @@ final class TestClock: Sendable {
         let digits = String(number)
         state.withLock {
             $0.sinceBoot = running
+            $0.wall += running
             $0.boot = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
         }
     }

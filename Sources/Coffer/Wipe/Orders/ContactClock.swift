@@ -1,51 +1,120 @@
 import CofferBase
 
-/// How long the machine has run since the last contact, as far as anybody looked.
+/// How long the machine has run since the last contact, as far as anybody looked: never more than has really
+/// passed, whatever machines the home was on and in whatever order.
+///
+/// Each boot is compared with its own last look alone, so that two machines that look in turns count no time
+/// twice. A boot that nobody looked in before may have begun long before the last look, elsewhere: of its
+/// time counts what the wall clock says has passed since that look, at most. That is the only use of it.
 struct ContactClock: Equatable {
+    /// A boot, as of the last look in it.
+    private struct Boot: Equatable {
+        let identifier: [UInt8]
+        /// Time since boot.
+        let lastLook: Duration
+        /// The time since the contact, then.
+        let elapsed: Duration
+
+        /// Where the boot's identifier cannot be read, a look may be in any boot.
+        var isKnown: Bool { identifier != Array(TimeSource.unknownBoot.utf8) }
+    }
+
     private(set) var elapsed = Duration.zero
-    /// Time since boot at the last look.
-    private var lastLook: Duration
-    private var bootIdentifier: String
+    /// Never empty; the one of the last look first.
+    private var boots: [Boot]
+    /// The latest wall time of any look; `nil` in the record of an earlier release.
+    private var wall: Duration?
+
+    private static let mostBoots = 9
+    private static let longestIdentifier = 36
 
     /// Starts at zero.
     init(_ time: TimeSource) {
-        lastLook = time.sinceBoot()
-        bootIdentifier = Self.shortened(time.bootIdentifier())
+        boots = [Self.boot(time, elapsed: .zero)]
+        wall = time.wall()
     }
 
-    /// What passed since the last look. In another boot, all of that boot; of the rest of the old one nothing
-    /// is known. A clock set back in the same boot adds nothing, and takes nothing away.
-    func unnoted(_ time: TimeSource) -> Duration {
-        let now = time.sinceBoot()
-        guard Self.shortened(time.bootIdentifier()) == bootIdentifier else { return max(.zero, now) }
-        return max(.zero, now - lastLook)
+    /// Starts at zero again. A wall clock that was ahead once is not believed less for it.
+    mutating func restart(_ time: TimeSource) {
+        let wall = wall
+        self = ContactClock(time)
+        self.wall = max(wall ?? time.wall(), time.wall())
     }
 
-    /// Whether it is worth a write: the look was in another boot, the clock was set back, or a minute passed.
+    private static func boot(_ time: TimeSource, elapsed: Duration) -> Boot {
+        Boot(
+            identifier: Array(time.bootIdentifier().utf8.prefix(longestIdentifier)),
+            lastLook: time.sinceBoot(), elapsed: elapsed)
+    }
+
+    /// The time since the contact, with what passed since the last look. A clock set back in the same boot
+    /// adds nothing, and takes nothing away; of the end of an earlier boot nothing is known.
+    func passed(_ time: TimeSource) -> Duration {
+        let now = Self.boot(time, elapsed: elapsed)
+        if now.isKnown, let seen = boots.first(where: { $0.identifier == now.identifier }) {
+            return max(elapsed, seen.elapsed + max(.zero, now.lastLook - seen.lastLook))
+        }
+        guard let wall else { return elapsed }
+        let running = now.isKnown ? now.lastLook : now.lastLook - boots[0].lastLook
+        return elapsed + max(.zero, min(running, time.wall() - wall))
+    }
+
+    /// Whether it is worth a write: nobody looked in this boot before, the clock was set back, or a minute
+    /// passed.
     func isStale(_ time: TimeSource) -> Bool {
-        Self.shortened(time.bootIdentifier()) != bootIdentifier || time.sinceBoot() < lastLook
-            || unnoted(time) >= .seconds(60)
+        let now = Self.boot(time, elapsed: elapsed)
+        guard let seen = boots.first(where: { $0.identifier == now.identifier }) else { return true }
+        return now.lastLook < seen.lastLook || now.lastLook - seen.lastLook >= .seconds(60)
     }
 
     mutating func look(_ time: TimeSource) {
-        elapsed += unnoted(time)
-        lastLook = time.sinceBoot()
-        bootIdentifier = Self.shortened(time.bootIdentifier())
+        elapsed = passed(time)
+        let now = Self.boot(time, elapsed: elapsed)
+        boots.removeAll { $0.identifier == now.identifier }
+        boots = [now] + boots.prefix(Self.mostBoots - 1)
+        wall = max(wall ?? time.wall(), time.wall())
     }
-
-    private static func shortened(_ boot: String) -> String { String(boot.unicodeScalars.prefix(36)) }
 
     // MARK: In the record
 
     func encode(to writer: inout ByteWriter) {
         writer.append(UInt64(clamping: elapsed.nanoseconds))
-        writer.append(UInt64(clamping: lastLook.nanoseconds))
-        writer.appendText(bootIdentifier)
+        writer.append(UInt64(clamping: boots[0].lastLook.nanoseconds))
+        writer.appendCounted(boots[0].identifier)
     }
 
     init(from reader: inout ByteReader) throws(CofferError) {
-        elapsed = .nanoseconds(Int64(clamping: try reader.number(UInt64.self)))
-        lastLook = .nanoseconds(Int64(clamping: try reader.number(UInt64.self)))
-        bootIdentifier = try reader.text()
+        elapsed = try Self.duration(&reader)
+        let lastLook = try Self.duration(&reader)
+        boots = [Boot(identifier: try reader.counted(), lastLook: lastLook, elapsed: elapsed)]
+    }
+
+    /// What earlier releases do not have.
+    func encodeRest(to writer: inout ByteWriter) {
+        writer.append([wall == nil ? 0 : 1])
+        writer.append(UInt64(clamping: wall?.nanoseconds ?? 0))
+        writer.append([UInt8(clamping: boots.count - 1)])
+        for boot in boots.dropFirst() {
+            writer.append(UInt64(clamping: boot.elapsed.nanoseconds))
+            writer.append(UInt64(clamping: boot.lastLook.nanoseconds))
+            writer.appendCounted(boot.identifier)
+        }
+    }
+
+    mutating func decodeRest(from reader: inout ByteReader) throws(CofferError) {
+        let hasWall = try reader.take(1)[0]
+        let latest = try Self.duration(&reader)
+        guard hasWall == 1 || hasWall == 0 && latest == .zero else { throw reader.damaged }
+        wall = hasWall == 1 ? latest : nil
+        let count = Int(try reader.take(1)[0])
+        guard count < Self.mostBoots else { throw reader.damaged }
+        for _ in 0..<count {
+            let (elapsed, lastLook) = (try Self.duration(&reader), try Self.duration(&reader))
+            boots.append(Boot(identifier: try reader.counted(), lastLook: lastLook, elapsed: elapsed))
+        }
+    }
+
+    private static func duration(_ reader: inout ByteReader) throws(CofferError) -> Duration {
+        .nanoseconds(Int64(clamping: try reader.number(UInt64.self)))
     }
 }

@@ -2,9 +2,10 @@ public import CofferBase
 
 /// The dead-man's switch: what happens when no signed contact has come in for so long.
 ///
-/// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots; setting the wall clock
-/// changes nothing. The time that the machine was off does not count, nor does the end of a boot after the
-/// last look at the vault: see ``Session/checkContact()``.
+/// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots, and never more than has
+/// passed, also on machines that look in turns. The time that the machine was off does not count, nor does
+/// the end of a boot after the last look at the vault: see ``Session/checkContact()``. Where the boot cannot
+/// be told, as without /proc, nothing is erased: the keys are dropped.
 public struct ContactPolicy: Sendable, Hashable {
     /// What to do when the time is over.
     public enum Action: String, Sendable, CaseIterable {

@@ -1,9 +1,10 @@
 import CofferBase
 import CofferCrypto
+import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// What a vault knows of orders: pinned keys, counters seen, an order that is being carried out, and the
+/// What a vault knows of orders: pinned keys, counters seen, orders that are being carried out, and the
 /// dead-man's switch. Two slots updated in place, authenticated under the device key.
 ///
 /// A vault has it from the first pinned key on. Counters belong to the vault, not to a key: a key that is
@@ -12,21 +13,31 @@ import SystemPackage
 /// Payload: counter of the last order (8) and contact (8), newest time of issue seen (8, seconds), action of
 /// the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last contact
 /// (8, nanoseconds), time since boot at the last look (8), length (4) and boot identifier, number of keys
-/// (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order that is
-/// being carried out, or none.
+/// (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order that an
+/// earlier release was carrying out, or none. Then, what earlier releases do not have: whether there is a
+/// wall time (1), the latest of any look (8, nanoseconds since 1970), number of other boots (1), each:
+/// running time since the last contact (8) and time since boot (8) at its last look, length (4) and boot
+/// identifier; number of orders that are being carried out (1), and each: see ``PendingOrder``.
 struct OrderBook: Equatable {
     static let record = SlotRecord(
         name: "orders", magic: Magic.orderBook, slotSize: 4096, what: "record of orders")
     static let mostKeys = 16
     static let longestLabel = 64
+    /// What a slot has room for beside the rest: two orders of the longest names and reasons, or a dozen.
+    private static let mostPendingBytes = 1536
+    private static let mostPending = 64
+    /// What makes the record unreadable for good.
+    static let lastingDamage: Set<CofferError.Code> = [
+        .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
+    ]
 
     var lastOrder: UInt64 = 0
     var lastContact: UInt64 = 0
     /// Orders are judged by a clock that is at least here, whatever the machine's says.
     var newestIssue: UInt64 = 0
     var keys: [PinnedKey] = []
-    /// An order whose counter was taken and which is not carried out yet.
-    var pending: [UInt8]?
+    /// Orders to erase whose counters were taken and which are not carried out yet, the oldest first.
+    var pending: [PendingOrder] = []
     /// `nil`: off.
     var contact: ContactPolicy?
     var clock: ContactClock
@@ -60,19 +71,39 @@ struct OrderBook: Equatable {
             lastOrder: lastOrder, lastContact: lastContact, now: max(now, newestIssue))
     }
 
-    /// Notes that an order was taken; a wipe as pending, the rest done at once.
-    mutating func take(_ order: VerifiedWipeOrder, time: TimeSource) throws(CofferError) {
+    /// Throws `busy` where no more can be taken now. That is no refusal: the order is tried again. A contact
+    /// is always taken; beside an order to erase everything there is nothing else to do.
+    func requireRoom(for action: OrderAction, _ order: PendingOrder?) throws(CofferError) {
+        guard action == .contact || !pending.contains(where: { $0.scope == .all }) else {
+            throw CofferError(.busy, "Another order is being carried out: open the vault again.")
+        }
+        guard let order else { return }
+        var writer = ByteWriter()
+        for order in pending + [order] { order.encode(to: &writer) }
+        // What erases everything takes the part of all that erase less with it.
+        guard order.scope == .all || writer.bytes.count <= Self.mostPendingBytes else {
+            throw CofferError(
+                .busy, "Orders taken before cannot be finished, and there is no room for another.")
+        }
+    }
+
+    /// Notes that an order was taken; one to erase as `waiting` to be carried out, the rest done at once.
+    mutating func take(
+        _ order: VerifiedWipeOrder, _ waiting: PendingOrder?, time: TimeSource
+    ) throws(OrderRefusal) {
         let content = order.order
         let issued = OrderEncoding.seconds(content.issued) ?? 0
         switch content.action {
-        case .wipe: pending = order.unverified.bytes
-        case .contact: clock = ContactClock(time)
-        case .pin(let key): try pin(key, label: "", at: issued)
-        case .unpin(let key):
-            guard keys.count > 1 || keys.first?.key != key else {
-                throw CofferError(.refused, "The last key is not removed by order.")
+        case .wipe(let scope):
+            if scope == .all { pending = [] }
+            pending += [waiting].compactMap(\.self)
+        case .contact: clock.restart(time)
+        case .pin, .unpin:
+            do throws(CofferError) {
+                try change(content.action, at: issued)
+            } catch {
+                throw OrderRefusal(error)
             }
-            try unpin(key)
         }
         newestIssue = max(newestIssue, issued)
         if content.action == .contact {
@@ -82,16 +113,47 @@ struct OrderBook: Equatable {
         }
     }
 
-    /// The order that is being carried out; `nil` when there is none.
-    func pendingOrder() throws(CofferError) -> VerifiedWipeOrder? {
-        guard let pending else { return nil }
-        return VerifiedWipeOrder(try UnverifiedWipeOrder.read(pending))
+    private mutating func change(_ action: OrderAction, at issued: UInt64) throws(CofferError) {
+        switch action {
+        case .pin(let key): try pin(key, label: "", at: issued)
+        case .unpin(let key):
+            guard keys.count > 1 || keys.first?.key != key else {
+                throw CofferError(.refused, "The last key is not removed by order.")
+            }
+            try unpin(key)
+        case .wipe, .contact: break
+        }
+    }
+
+    /// The order of this digest that is being carried out.
+    func pending(_ digest: String) -> PendingOrder? { pending.first { $0.isOf(digest) } }
+
+    /// Notes in a vault whose tokens were erased that every order for them is carried out, under the home's
+    /// lock. A record that is damaged has none.
+    static func settleTokenOrders(
+        of device: DeviceRecord, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        guard try vault.status(of: record.name) != nil else { return }
+        let stored: SlotRecord.Contents
+        var book: OrderBook
+        do throws(CofferError) {
+            stored = try record.read(
+                vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault, repairing: true)
+            book = try OrderBook(decoding: stored.payload)
+        } catch {
+            guard lastingDamage.contains(error.code) else { throw error }
+            return
+        }
+        guard book.pending.contains(where: { $0.scope == .tokens }) else { return }
+        book.pending.removeAll { $0.scope == .tokens }
+        try record.update(
+            stored, to: book.encoded, vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault)
     }
 
     /// Whether the time without contact is over.
     func isOverdue(_ time: TimeSource) -> Bool {
         guard let contact else { return false }
-        return clock.elapsed + clock.unnoted(time) >= contact.limit
+        return clock.passed(time) >= contact.limit
     }
 
     // MARK: In the record
@@ -116,7 +178,10 @@ struct OrderBook: Equatable {
             writer.append(OrderEncoding.seconds(key.pinned) ?? 0)
             writer.appendText(key.label)
         }
-        writer.appendCounted(pending ?? [])
+        writer.appendCounted([])
+        clock.encodeRest(to: &writer)
+        writer.append([UInt8(clamping: pending.count)])
+        for order in pending { order.encode(to: &writer) }
         return writer.bytes
     }
 
@@ -143,7 +208,21 @@ struct OrderBook: Equatable {
             guard OrderEncoding.seconds(pinned) != nil else { throw reader.damaged }
             keys.append(PinnedKey(key: key, pinned: pinned, label: try reader.text()))
         }
+        try decodePending(from: &reader)
+    }
+
+    /// The last fields: an earlier release has one order whole, and nothing after it.
+    private mutating func decodePending(from reader: inout ByteReader) throws(CofferError) {
         let order = try reader.counted(limit: UnverifiedWipeOrder.longest)
-        pending = order.isEmpty ? nil : order
+        if !order.isEmpty {
+            let read = try? UnverifiedWipeOrder.read(order)
+            guard let read, case .wipe(let scope) = read.claimed.action else { throw reader.damaged }
+            pending = [PendingOrder(read, scope, for: nil)]
+        }
+        guard reader.remaining > 0 else { return }
+        try clock.decodeRest(from: &reader)
+        let waiting = Int(try reader.take(1)[0])
+        guard pending.count + waiting <= Self.mostPending else { throw reader.damaged }
+        for _ in 0..<waiting { pending.append(try PendingOrder(from: &reader)) }
     }
 }

@@ -102,7 +102,7 @@ extension Session {
                 throw CofferError(.refused, "Pin the key of somebody who makes contact first.")
             }
             book.contact = policy
-            book.clock = ContactClock(time)
+            book.clock.restart(time)
         }
     }
 
@@ -113,7 +113,7 @@ extension Session {
         let core = core
         return try await BlockingWork.run { _ throws(CofferError) in
             guard let book = try core.readOrderBook(), book.contact != nil else { return nil }
-            return book.clock.elapsed + book.clock.unnoted(core.time)
+            return book.clock.passed(core.time)
         }
     }
 

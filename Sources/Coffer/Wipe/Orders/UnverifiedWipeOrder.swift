@@ -48,6 +48,9 @@ public struct UnverifiedWipeOrder: Sendable, Hashable {
         }
     }
 
+    /// What bytes are refused with that are no order; whatever else ``read(_:)`` throws says nothing of them.
+    static let refusals: Set<CofferError.Code> = [.orderTooLong, .orderUnsupportedVersion, .orderMalformed]
+
     private static var malformed: CofferError {
         CofferError(.orderMalformed, "These bytes are no order, or it is damaged.")
     }

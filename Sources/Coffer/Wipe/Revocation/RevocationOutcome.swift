@@ -15,6 +15,13 @@ public enum RevocationOutcome: Sendable {
     /// An order that this vault does not take, and why; nothing was changed.
     case refused(CofferError)
 
+    init(_ result: Result<OrderOutcome, OrderRefusal>) {
+        switch result {
+        case .success(let outcome): self = .carriedOut(outcome)
+        case .failure(let refusal): self = .refused(refusal.reason)
+        }
+    }
+
     /// The word for it in the event that ends its handling; `nil` for a refused order, which has none.
     var result: RevocationResult? {
         switch self {

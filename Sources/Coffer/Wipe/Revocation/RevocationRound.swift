@@ -53,7 +53,10 @@ struct RevocationRound {
         let result = attempt(.order(order.bytes))
         switch result {
         case .success(.carriedOut): rules = nil
-        case .failure: isHeldUp = true
+        case .failure:
+            rules = nil
+            // One whose counter was taken waits in the vault: none of a higher counter makes a replay of it.
+            if let read = order.read, !core.isPending(read) { isHeldUp = true }
         default: break
         }
         return result
@@ -74,12 +77,13 @@ struct RevocationRound {
         let rules = self.rules ?? currentRules()
         self.rules = rules
         do throws(CofferError) {
-            _ = try rules.get().verify(order)
-            return nil
+            // A replay may be an order that is just being carried out.
+            guard case .failure(let refusal) = try rules.get().judge(order),
+                refusal.reason.code != .orderReplayed
+            else { return nil }
+            return .success(.refused(refusal.reason))
         } catch {
-            // A replay may be the order that is just being carried out.
-            let isSure = SessionCore.orderRefusals.contains(error.code) && error.code != .orderReplayed
-            return isSure ? .success(.refused(error)) : nil
+            return nil
         }
     }
 

@@ -140,19 +140,29 @@ extension SessionCore {
         _ revocation: Revocation, onRevocation policy: RevocationPolicy
     ) throws(CofferError) -> RevocationOutcome {
         switch revocation {
-        case .order(let bytes):
-            do throws(CofferError) {
-                let order = try verify(UnverifiedWipeOrder.read(bytes))
-                guard case .wipe = order.order.action else { return .carriedOut(try carryOut(order)) }
-                return try announcing { () throws(CofferError) in .carriedOut(try carryOut(order)) }
-            } catch {
-                guard Self.orderRefusals.contains(error.code) else { throw error }
-                return .refused(error)
-            }
+        case .order(let bytes): return try handle(bytes)
         case .grant(let reason, let account):
             return try announcing { () throws(CofferError) in
                 try end(reason.isEmpty ? "a grant was taken back" : reason, of: account, policy)
             }
+        }
+    }
+
+    /// Carries out an order, or says why not. Only what was judged is a refusal: a home that cannot be read
+    /// or changed now says nothing of the order.
+    private func handle(_ bytes: [UInt8]) throws(CofferError) -> RevocationOutcome {
+        let order: UnverifiedWipeOrder
+        do throws(CofferError) {
+            order = try UnverifiedWipeOrder.read(bytes)
+        } catch {
+            guard UnverifiedWipeOrder.refusals.contains(error.code) else { throw error }
+            return .refused(error)
+        }
+        switch try judge(order) {
+        case .failure(let refusal): return .refused(refusal.reason)
+        case .success(let order):
+            guard case .wipe = order.order.action else { return RevocationOutcome(try obey(order)) }
+            return try announcing { () throws(CofferError) in RevocationOutcome(try obey(order)) }
         }
     }
 
@@ -181,18 +191,11 @@ extension SessionCore {
         hub.post(SessionEvent(.revoked))
         do throws(CofferError) {
             let outcome = try body()
-            hub.post(SessionEvent(.revocationHandled, revocation: outcome.result))
+            hub.post(SessionEvent(.revocationHandled, revocation: outcome.result ?? .failed))
             return outcome
         } catch {
             hub.post(SessionEvent(.revocationHandled, revocation: .failed))
             throw error
         }
     }
-
-    /// What an order is refused with when nothing is wrong with the vault.
-    static let orderRefusals: Set<CofferError.Code> = [
-        .orderMalformed, .orderTooLong, .orderUnsupportedVersion, .orderUnknownKey, .orderBadSignature,
-        .orderForeign, .orderCounterOutOfRange, .orderReplayed, .orderNotYetValid, .orderExpired,
-        .alreadyExists, .absent, .refused, .unsupported,
-    ]
 }

@@ -48,13 +48,28 @@ import Testing
             #expect(error?.code == .invalidInput)
         }
         #expect(try await scene.session.administratorKeys().count == 16)
-        // The record holds the longest order beside all of them.
+        // The record holds two of the longest orders beside all of them, and every boot it remembers.
         let name = String(repeating: "n", count: 256)
         let reason = String(repeating: "r", count: 1024)
         let longest = try UnverifiedWipeOrder.read(
             scene.order(.wipe(.user(name)), counter: 2, reason: reason))
-        try scene.session.core.changeOrderBook { (book) throws(CofferError) in book.pending = longest.bytes }
-        #expect(try scene.session.core.readOrderBook()?.pendingOrder()?.digest == longest.digest)
+        for number in 0..<9 {
+            _ = try await scene.home.open(time: scene.clock.elsewhere(number, earlier: .seconds(9)))
+        }
+        let pending = PendingOrder(longest, .user(name), for: scene.session.vaultID)
+        try scene.session.core.changeOrderBook { (book) throws(CofferError) in
+            for _ in 0..<2 {
+                try book.requireRoom(for: longest.claimed.action, pending)
+                book.pending.append(pending)
+            }
+        }
+        #expect(try scene.session.core.readOrderBook()?.pending(longest.digest) == pending)
+        let more = await refusal {
+            try scene.session.core.changeOrderBook { (book) throws(CofferError) in
+                try book.requireRoom(for: longest.claimed.action, pending)
+            }
+        }
+        #expect(more?.code == .busy)
     }
 
     @Test("Keys rotate by order: an old key pins the new one, the new one removes the old")

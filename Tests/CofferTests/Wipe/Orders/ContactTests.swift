@@ -15,8 +15,8 @@ import Testing
         return scene
     }
 
-    private func open(_ scene: OrderScene) async -> CofferError.Code? {
-        await refusal { _ = try await scene.home.open(time: scene.clock.source) }?.code
+    private func open(_ scene: OrderScene, _ time: TimeSource? = nil) async -> CofferError.Code? {
+        await refusal { _ = try await scene.home.open(time: time ?? scene.clock.source) }?.code
     }
 
     @Test("Off by default, and off again when the owner says so")
@@ -112,6 +112,97 @@ import Testing
         scene.clock.boot(11, running: Self.day - .seconds(1))
         #expect(await open(scene) == nil)
         scene.clock.boot(12, running: .seconds(1))
+        #expect(await open(scene) == .wiped)
+    }
+
+    @Test(
+        "Where the boot cannot be told, now and then or always, time counts as it passes, and no look erases"
+    )
+    func unknownBoots() async throws {
+        let scene = try await scene(.wipe, days: 1)
+        scene.clock.advance(.seconds(80_000))
+        for _ in 0..<6 {
+            #expect(await open(scene, scene.clock.withoutBoot) == nil)
+            scene.clock.advance(.seconds(100))
+            #expect(await open(scene) == nil)
+            scene.clock.advance(.seconds(100))
+        }
+        #expect(try await scene.session.timeSinceContact() == .seconds(81_200))
+        // As in a service that never sees /proc: the keys go, and the vault stays.
+        let owner = try await scene.home.unlocked("correct horse", time: scene.clock.withoutBoot)
+        try await owner.setContactPolicy(ContactPolicy(.wipe, after: Self.day))
+        scene.clock.advance(Self.day / 2)
+        try await owner.unlock(with: Passcode(copying: "correct horse"))
+        try await owner.checkContact()
+        #expect(owner.holdsKeys)
+        scene.clock.advance(Self.day / 2)
+        try await owner.unlock(with: Passcode(copying: "correct horse"))
+        try await owner.checkContact()
+        #expect(!owner.holdsKeys)
+        #expect(await open(scene, scene.clock.withoutBoot) == nil)
+        #expect(await open(scene) == .wiped)
+    }
+
+    @Test("A reboot that cannot be told counts at most what passed, by every clock")
+    func unknownReboot() async throws {
+        let scene = try await scene(.wipe, days: 10)
+        scene.clock.boot(2, running: .seconds(60))
+        #expect(await open(scene, scene.clock.withoutBoot) == nil)
+        #expect(try await scene.session.timeSinceContact() == .zero)
+        scene.clock.boot(3, running: Self.day * 9)
+        scene.clock.setWall(scene.clock.source.wall() - Self.day * 9 + .seconds(30))
+        #expect(await open(scene, scene.clock.withoutBoot) == nil)
+        #expect(try await scene.session.timeSinceContact() == .seconds(30))
+    }
+
+    @Test("Machines that share a home in turns count what passes once, and no time of before")
+    func machines() async throws {
+        let scene = try await scene(.wipe, days: 30)
+        let others = (0...9).map { scene.clock.elsewhere($0, earlier: Self.day * (100 + $0)) }
+        for day in 0..<29 {
+            #expect(await open(scene) == nil)
+            #expect(await open(scene, others[0]) == nil)
+            if day % 7 == 6 { for other in others { #expect(await open(scene, other) == nil) } }
+            scene.clock.advance(Self.day)
+        }
+        #expect(await open(scene) == nil)
+        #expect(try await scene.session.timeSinceContact() == Self.day * 29)
+        // A contact starts it for all of them.
+        try await scene.take(scene.order(.contact))
+        for other in others { #expect(await open(scene, other) == nil) }
+        scene.clock.advance(Self.day * 30)
+        #expect(await open(scene, others[3]) == .wiped)
+    }
+
+    @Test("Another machine's clock on the wall, behind or once ahead, adds nothing")
+    func wallElsewhere() async throws {
+        let scene = try await scene(.wipe, days: 30)
+        let wall = scene.clock.source.wall()
+        let others = (1...3).map { scene.clock.elsewhere($0, earlier: Self.day * 100) }
+        scene.clock.setWall(.zero)
+        #expect(await open(scene) == nil)
+        #expect(await open(scene, others[0]) == nil)
+        scene.clock.advance(.seconds(61))
+        #expect(await open(scene) == nil)
+        scene.clock.setWall(wall + .seconds(90))
+        #expect(await open(scene, others[1]) == nil)
+        #expect(try await scene.session.timeSinceContact() == .seconds(151))
+    }
+
+    @Test("A record of an earlier release is read, and its boot goes on")
+    func oldRecord() async throws {
+        let scene = try await scene(.wipe, days: 10)
+        scene.clock.advance(Self.day)
+        #expect(await open(scene) == nil)
+        let old = scene.oldRecord(switchedTo: 2, days: 10, elapsed: Self.day)
+        try scene.session.core.rewriteOrderBook { _ in old }
+        #expect(try await scene.session.timeSinceContact() == Self.day)
+        #expect(try await scene.session.administratorKeys().map(\.key) == [scene.administrator.key])
+        // It does not say when the last look was: another boot counts from its first look on.
+        #expect(await open(scene, scene.clock.elsewhere(1, earlier: Self.day * 100)) == nil)
+        scene.clock.advance(Self.day * 9 - .seconds(1))
+        #expect(await open(scene) == nil)
+        scene.clock.advance(.seconds(1))
         #expect(await open(scene) == .wiped)
     }
 

@@ -9,9 +9,7 @@ import Testing
     /// As a process leaves it that dies between the counter and the tombstone.
     private func interrupted(_ scene: OrderScene, _ bytes: [UInt8]) throws {
         let order = try scene.session.core.verify(UnverifiedWipeOrder.read(bytes))
-        try scene.session.core.changeOrderBook { (book) throws(CofferError) in
-            try book.take(order, time: scene.clock.source)
-        }
+        _ = try scene.session.core.take(order).get()
     }
 
     @Test("Killed between counter and wipe, the order is carried out by the next opening")

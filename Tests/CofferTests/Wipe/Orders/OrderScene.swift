@@ -57,6 +57,36 @@ struct OrderScene: Sendable {
     }
 }
 
+extension SessionCore {
+    /// Writes the record of orders with other bytes, as another release does.
+    func rewriteOrderBook(_ change: ([UInt8]) throws -> [UInt8]) throws {
+        let vault = try home.openVault()
+        let old = try OrderBook.record.read(
+            vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault)
+        try OrderBook.record.update(
+            old, to: change(old.payload), vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault
+        )
+    }
+}
+
+extension OrderScene {
+    /// The record of orders as the release before wrote it, of a look now: bytes by its own description.
+    func oldRecord(
+        switchedTo action: UInt8 = 0, days: Int = 0, elapsed: Duration = .zero, lastOrder: UInt64 = 0,
+        pending: [UInt8] = []
+    ) -> [UInt8] {
+        func number(_ value: Int) -> [UInt8] { UInt64(value).bigEndianBytes }
+        func counted(_ bytes: [UInt8]) -> [UInt8] { UInt32(bytes.count).bigEndianBytes + bytes }
+        let (time, now) = (clock.source, Int(now.timeIntervalSince1970))
+        var bytes = lastOrder.bigEndianBytes + number(0) + number(now)
+        bytes += [action, 0, 0, 0, 0, 0, 0, 0] + number(days * 86_400)
+        bytes += number(Int(elapsed.nanoseconds)) + number(Int(time.sinceBoot().nanoseconds))
+        bytes += counted(Array(time.bootIdentifier().utf8)) + UInt16(1).bigEndianBytes
+        bytes += administrator.key.bytes + number(now) + counted(Array("the office".utf8))
+        return bytes + counted(pending)
+    }
+}
+
 /// Somebody with a private key.
 struct Administrator: Sendable {
     private let seed: [UInt8]

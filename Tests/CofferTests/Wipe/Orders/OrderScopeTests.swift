@@ -23,9 +23,7 @@ import Testing
     /// As a process leaves it that dies between the counter and the mark of the wipe.
     private func interrupt(_ scene: OrderScene, _ bytes: [UInt8]) throws {
         let order = try scene.session.core.verify(UnverifiedWipeOrder.read(bytes))
-        try scene.session.core.changeOrderBook { (book) throws(CofferError) in
-            try book.take(order, time: scene.clock.source)
-        }
+        _ = try scene.session.core.take(order).get()
     }
 
     @Test("An order for the tokens takes these alone, and once")
@@ -44,7 +42,7 @@ import Testing
         #expect(await isAlive(scene.home.location, scene))
         #expect(await isAlive(namespace, scene))
         #expect(await scene.refusal(of: bytes) == .orderReplayed)
-        #expect(try scene.session.core.readOrderBook()?.pending == nil)
+        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         try await scene.session.unlock()
         try await scene.session.tokens.put(
             Token(copying: "another"), for: TokenID(service: "api.example.org", account: "ada"))
@@ -78,7 +76,7 @@ import Testing
             #expect(await isAlive(scene.home.location, scene))
             #expect(await isAlive(namespace, scene) == (action == .wipe(.tokens)))
             #expect(try await scene.token() == (action != .wipe(.tokens)))
-            #expect(try scene.session.core.readOrderBook()?.pending == nil)
+            #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
             #expect(await isAlive(scene.home.location, scene))
         }
     }
@@ -89,6 +87,6 @@ import Testing
         try interrupt(scene, scene.order(.wipe(.user("ada"))))
         _ = try await Session.wipe(at: namespace)
         #expect(await isAlive(scene.home.location, scene))
-        #expect(try scene.session.core.readOrderBook()?.pending == nil)
+        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
     }
 }

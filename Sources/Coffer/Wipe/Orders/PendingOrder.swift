@@ -1,0 +1,68 @@
+import CofferBase
+import CofferCrypto
+import FoundationEssentials
+
+/// An order to erase that was taken and is not carried out yet, with what it was taken for: it erases that
+/// and nothing that was made since.
+struct PendingOrder: Equatable {
+    /// SHA-256 of all its bytes, in hexadecimal.
+    let digest: String
+    let scope: WipeScope
+    /// For the receipt; at most 255 bytes, as a tombstone keeps it.
+    let reason: String
+    /// Seconds since 1970.
+    let expires: UInt64
+    /// The vault that it was taken for. `nil` where nothing told its id, and for an order that an earlier
+    /// release took.
+    let vaultID: VaultID?
+
+    private static let digestSize = 32
+
+    init(_ order: UnverifiedWipeOrder, _ scope: WipeScope, for vaultID: VaultID?) {
+        digest = order.digest
+        self.scope = scope
+        reason = WipeCause(reason: order.claimed.reason, orderDigest: nil).reason
+        expires = OrderEncoding.seconds(order.claimed.expires) ?? 0
+        self.vaultID = vaultID == .unknown ? nil : vaultID
+    }
+
+    /// Whether it is this order.
+    func isOf(_ digest: String) -> Bool { self.digest.hasSameBytes(as: digest) }
+
+    // MARK: In the record
+
+    private var word: UInt8 {
+        switch scope {
+        case .all: 1
+        case .user: 2
+        case .tokens: 3
+        }
+    }
+
+    func encode(to writer: inout ByteWriter) {
+        writer.append([word])
+        writer.append(HexText.decode(digest) ?? [])
+        writer.append((vaultID ?? .unknown).bytes)
+        writer.append(expires)
+        if case .user(let name) = scope { writer.appendText(name) }
+        writer.appendText(reason)
+    }
+
+    init(from reader: inout ByteReader) throws(CofferError) {
+        let word = try reader.take(1)[0]
+        digest = HexText.encode(try reader.take(Self.digestSize))
+        guard let id = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }
+        vaultID = id == .unknown ? nil : id
+        expires = try reader.number()
+        switch word {
+        case 1: scope = .all
+        case 2:
+            let name = try reader.text()
+            guard OrderEncoding.isName(name) else { throw reader.damaged }
+            scope = .user(name)
+        case 3: scope = .tokens
+        default: throw reader.damaged
+        }
+        reason = try reader.text()
+    }
+}

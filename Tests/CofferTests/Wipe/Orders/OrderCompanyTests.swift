@@ -1,0 +1,144 @@
+@testable import Coffer
+import CofferBase
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// An order that cannot be finished, and a home that cannot be changed, stop nothing else.
+@Suite("Orders that cannot be finished") struct OrderCompanyTests {
+    private let manager = FileManager.default
+
+    /// A scene with namespaces of ada and bob; ada's vault was moved elsewhere and linked, so that a wipe
+    /// leaves something.
+    private func scene(_ passcode: String? = nil) async throws -> (OrderScene, link: String) {
+        let scene = try await OrderScene.make(passcode)
+        for user in ["ada", "bob"] {
+            _ = try await Session.create(
+                at: scene.home.location.namespace(of: user), options: TestHome.options(), passcode: nil,
+                time: scene.clock.source)
+        }
+        let link = try scene.home.location.namespace(of: "ada").path.appending("vault").string
+        try manager.moveItem(atPath: link, toPath: link + "-elsewhere")
+        try manager.createSymbolicLink(atPath: link, withDestinationPath: link + "-elsewhere")
+        return (scene, link)
+    }
+
+    @Test("Later orders, contacts and openings go on beside one, and it is finished when it can be")
+    func others() async throws {
+        let (scene, link) = try await scene()
+        let stuck = try scene.order(.wipe(.user("ada")), counter: 1)
+        #expect(await scene.refusal(of: stuck) == .refused)
+        let key = try Administrator().key
+        for (counter, action) in [
+            (UInt64(2), OrderAction.wipe(.user("bob"))), (3, .wipe(.tokens)), (4, .pin(key)), (1, .contact),
+        ] {
+            let bytes = try scene.order(action, counter: counter)
+            #expect(await scene.refusal(of: bytes) == nil, "\(action)")
+            #expect(await scene.refusal(of: bytes) == .orderReplayed, "\(action)")
+        }
+        let session = try await scene.home.open(time: scene.clock.source)
+        try await session.checkContact()
+        #expect(try await session.protections().contains { $0.name == "unfinished-orders" })
+        #expect(await scene.refusal(of: stuck) == .refused)
+        #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
+        try manager.removeItem(atPath: link)
+        let again = try await scene.home.open(time: scene.clock.source)
+        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try await !again.protections().contains { $0.name == "unfinished-orders" })
+        #expect(await scene.refusal(of: stuck) == .orderReplayed)
+    }
+
+    @Test("In one mailbox with it, the others are carried out")
+    func mailbox() async throws {
+        let (scene, _) = try await scene()
+        let box = try ScratchDirectory.make()
+        for (counter, user) in [(UInt64(1), "ada"), (2, "bob")] {
+            try box.write(FilePath("\(user).order"), scene.order(.wipe(.user(user)), counter: counter))
+        }
+        let source = MailboxRevocationSource(box.path)
+        for _ in 0..<2 {
+            let error = await refusal { try await scene.session.handleRevocations(from: source) }
+            #expect(error?.code == .refused)
+        }
+        let bob = try scene.home.location.namespace(of: "bob")
+        #expect(await refusal { _ = try await Session.open(at: bob) }?.code == .wiped)
+        try box.write("all.order", scene.order(counter: 3))
+        _ = await refusal { try await scene.session.handleRevocations(from: source) }
+        #expect(try scene.session.core.home.state()?.isAlive == false)
+    }
+
+    @Test("The dead-man's switch works beside one", arguments: ContactPolicy.Action.allCases)
+    func contact(_ action: ContactPolicy.Action) async throws {
+        let (scene, _) = try await scene("correct horse")
+        try await scene.session.setContactPolicy(ContactPolicy(action, after: .seconds(86_400)))
+        #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")))) == .refused)
+        let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
+        scene.clock.advance(.seconds(86_400))
+        let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
+        #expect((error == nil) == (action == .lock))
+        if action == .lock {
+            try await owner.checkContact()
+            #expect(!owner.holdsKeys)
+        } else {
+            #expect(try scene.session.core.home.state()?.isAlive == false)
+            #expect(owner.core.keys.isWiped)
+        }
+    }
+
+    @Test("The dead-man's switch drops the keys where nothing in the home can be changed")
+    func unchangeable() async throws {
+        let scene = try await OrderScene.make()
+        try await scene.session.setContactPolicy(ContactPolicy(.lock, after: .seconds(86_400)))
+        let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
+        scene.clock.advance(.seconds(86_400))
+        try await owner.unlock(with: Passcode(copying: "correct horse"))
+        let lock = scene.home.homePath("lock").string
+        try manager.removeItem(atPath: lock)
+        try manager.createDirectory(atPath: lock, withIntermediateDirectories: false)
+        #expect(owner.holdsKeys)
+        try await owner.checkContact()
+        #expect(!owner.holdsKeys)
+        _ = try await scene.home.open(time: scene.clock.source)
+    }
+
+    @Test("The dead-man's switch and orders taken before need no keybag")
+    func withoutKeybag() async throws {
+        for isContact in [true, false] {
+            let scene = try await OrderScene.make()
+            if isContact {
+                try await scene.session.setContactPolicy(ContactPolicy(.wipe, after: .seconds(86_400)))
+                scene.clock.advance(.seconds(86_400))
+            } else {
+                let core = scene.session.core
+                _ = try core.take(core.verify(UnverifiedWipeOrder.read(scene.order()))).get()
+            }
+            try scene.home.write("keybag", [1, 2, 3])
+            let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
+            #expect(error?.code == .wiped)
+            #expect(try await Session.status(at: scene.home.location).state == .wiped)
+        }
+    }
+
+    @Test("Orders that wait are refused when there is no room, and taken when there is")
+    func room() async throws {
+        let (scene, link) = try await scene()
+        let reason = String(repeating: "r", count: 255)
+        var counter: UInt64 = 0
+        var code: CofferError.Code? = .refused
+        while code == .refused, counter < 99 {
+            counter += 1
+            code = await scene.refusal(
+                of: try scene.order(.wipe(.user("ada")), counter: counter, reason: reason))
+        }
+        #expect(code == .busy && counter > 3)
+        #expect(await scene.refusal(of: try scene.order(.contact)) == nil)
+        try manager.removeItem(atPath: link)
+        _ = try await scene.home.open(time: scene.clock.source)
+        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        guard case .wiped = try await scene.take(scene.order(counter: counter)) else {
+            Issue.record("no receipt")
+            return
+        }
+    }
+}

@@ -1,0 +1,174 @@
+@testable import Coffer
+import CofferBase
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What an order was taken for is erased, and nothing that is made afterwards.
+@Suite("Orders are carried out once") struct OrderOnceTests {
+    private func take(_ scene: OrderScene, _ bytes: [UInt8]) throws -> PendingOrder {
+        let core = scene.session.core
+        return try #require(try core.take(core.verify(UnverifiedWipeOrder.read(bytes))).get())
+    }
+
+    private func makeNamespace(_ location: HomeLocation, _ scene: OrderScene) async throws -> Session {
+        let session = try await Session.create(
+            at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
+        try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
+        return session
+    }
+
+    /// A namespace of ada's, with a token.
+    private func scene() async throws -> (OrderScene, HomeLocation) {
+        let scene = try await OrderScene.make(nil)
+        let location = try scene.home.location.namespace(of: "ada")
+        _ = try await makeNamespace(location, scene)
+        return (scene, location)
+    }
+
+    private func holdsToken(_ location: HomeLocation, _ scene: OrderScene) async throws -> Bool {
+        let session = try await Session.open(at: location, time: scene.clock.source)
+        return try await session.tokens.count() == 1
+    }
+
+    @Test("Killed before it was settled, an order takes no vault that its user made since")
+    func newVault() async throws {
+        let (scene, namespace) = try await scene()
+        let bytes = try scene.order(.wipe(.user("ada")))
+        let order = try take(scene, bytes)
+        _ = try Wiper(home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest)
+            .wipe(.user("ada"), reason: "as ordered", by: nil)
+        _ = try await makeNamespace(namespace, scene)
+        // Whoever has the order again, the next opening, and one more.
+        #expect(await scene.refusal(of: bytes) == .orderReplayed)
+        for _ in 0..<2 {
+            _ = try await scene.home.open(time: scene.clock.source)
+            #expect(try await holdsToken(namespace, scene))
+            #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        }
+        #expect(await scene.refusal(of: bytes) == .orderReplayed)
+    }
+
+    @Test("Wiped by its owner before the order was resumed, and made again: the new vault stays")
+    func ownersWipe() async throws {
+        let (scene, namespace) = try await scene()
+        _ = try take(scene, scene.order(.wipe(.user("ada"))))
+        _ = try await Session.wipe(at: namespace, time: scene.clock.source)
+        _ = try await makeNamespace(namespace, scene)
+        _ = try await scene.home.open(time: scene.clock.source)
+        #expect(try await holdsToken(namespace, scene))
+        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+    }
+
+    @Test("Of two who have taken one order for a user, the second finds it done and ends no watching")
+    func twoForUser() async throws {
+        let (scene, _) = try await scene()
+        let bytes = try scene.order(.wipe(.user("ada")))
+        let order = try take(scene, bytes)
+        #expect(try take(scene, bytes) == order)
+        guard case .success(.wiped(let receipt)) = try scene.session.core.finish(order, reason: "") else {
+            Issue.record("no receipt")
+            return
+        }
+        #expect(receipt.orderDigest == order.digest)
+        guard case .failure(let refusal) = try scene.session.core.finish(order, reason: "") else {
+            Issue.record("twice")
+            return
+        }
+        #expect(refusal.reason.code == .orderReplayed)
+    }
+
+    @Test("Of two who have taken one order for the tokens, the second erases nothing that was stored since")
+    func twoForTokens() async throws {
+        let scene = try await OrderScene.make(nil)
+        let bytes = try scene.order(.wipe(.tokens))
+        let (first, second) = (try take(scene, bytes), try take(scene, bytes))
+        guard case .success(.wiped) = try scene.session.core.finish(first, reason: "") else {
+            Issue.record("no receipt")
+            return
+        }
+        try await put(scene)
+        guard case .failure(let refusal) = try scene.session.core.finish(second, reason: "") else {
+            Issue.record("twice")
+            return
+        }
+        #expect(refusal.reason.code == .orderReplayed)
+        #expect(try await scene.token())
+    }
+
+    private func put(_ scene: OrderScene) async throws {
+        try await scene.session.tokens.put(
+            Token(copying: "another"), for: TokenID(service: "api.example.org", account: "ada"))
+    }
+
+    @Test("An order for the tokens is settled before one is stored again, also by who finishes the wipe")
+    func interruptedTokens() async throws {
+        let scene = try await OrderScene.make(nil)
+        let order = try take(scene, scene.order(.wipe(.tokens)))
+        let wiper = Wiper(
+            home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest)
+        try wiper.markWiped(.wipingTokens, scene.session.vaultID, reason: "as ordered")
+        try Wiper.finishInterrupted(at: scene.home.location, time: scene.clock.source)
+        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try await !scene.token())
+        try await put(scene)
+        _ = try await scene.home.open(time: scene.clock.source)
+        #expect(try await scene.token())
+    }
+
+    @Test("An older record of orders, put back after the wipe, erases no tokens again and no new vault")
+    func putBack() async throws {
+        let (scene, namespace) = try await scene()
+        for (counter, action) in [(UInt64(1), OrderAction.wipe(.tokens)), (2, .wipe(.user("ada")))] {
+            let order = try take(scene, scene.order(action, counter: counter))
+            let old = try scene.home.read("orders")
+            guard case .success(.wiped) = try scene.session.core.finish(order, reason: "") else {
+                Issue.record("no receipt")
+                return
+            }
+            try await put(scene)
+            if counter == 2 { _ = try await makeNamespace(namespace, scene) }
+            try scene.home.write("orders", old)
+            _ = try await scene.home.open(time: scene.clock.source)
+            #expect(try await scene.token())
+            #expect(try await holdsToken(namespace, scene))
+            #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        }
+    }
+
+    @Test(
+        "An order that an earlier release took is carried out while it is valid, and not when it was already")
+    func earlierRelease() async throws {
+        for (action, isExpired, isWiped) in [
+            (OrderAction.wipe(.user("ada")), false, true), (.wipe(.user("ada")), true, false),
+            (.wipe(.tokens), false, true), (.wipe(.tokens), true, false),
+        ] {
+            let (scene, namespace) = try await scene()
+            let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(action))
+            try scene.session.core.rewriteOrderBook { _ in bytes }
+            if isExpired { scene.clock.advance(.seconds(3601)) }
+            _ = try await scene.home.open(time: scene.clock.source)
+            #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+            if action == .wipe(.tokens) {
+                #expect(try await scene.token() == !isWiped)
+            } else {
+                let error = await refusal { _ = try await Session.open(at: namespace) }
+                #expect((error == nil) == !isWiped)
+                guard isWiped else { continue }
+                // The same record once more: the receipt of the first time tells.
+                _ = try await makeNamespace(namespace, scene)
+            }
+            try await put(scene)
+            try scene.session.core.rewriteOrderBook { _ in bytes }
+            _ = try await scene.home.open(time: scene.clock.source)
+            #expect(try await scene.token())
+        }
+        // One for all of it has nothing to be confused with.
+        let scene = try await OrderScene.make(nil)
+        let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order())
+        try scene.session.core.rewriteOrderBook { _ in bytes }
+        scene.clock.advance(.seconds(3601))
+        #expect(await refusal { _ = try await scene.home.open(time: scene.clock.source) }?.code == .wiped)
+    }
+}

@@ -105,7 +105,7 @@ struct VolatileCommandTests {
     }
 
     @Test(
-        "A volatile token is locked, not absent, without the passcode; what is planted beside it is not listed"
+        "A volatile token is locked, not absent, without the passcode; what is planted is not listed"
     )
     func lockedNotAbsent() throws {
         let home = try CommandHome()

@@ -225,7 +225,8 @@ final class FileIndex: Sendable {
         return (snapshot.lastTag, snapshot.end, snapshot.version, snapshot.place)
     }
 
-    /// An index of an older version becomes one of the newest, with one more frame: its frames stay as they are.
+    /// An index of an older version becomes one of the newest, with one more frame: its frames stay as they
+    /// are.
     private func convert(
         adding frame: [UInt8], _ tag: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {

@@ -8,8 +8,8 @@ import CofferEngine
 /// Layout: length of the index (8), HMAC of its last frame, or 32 zeros (32), HMAC-SHA256 under a key of the
 /// device over the head of the file, both and, from version 3 on, the number of its place (1) (32). There are
 /// two places for it, each in a sector of its own, written in turn: of two that are authentic the longer
-/// counts. Bound to its place, the older one cannot be put over the newer to hide a file. It is written after the frame is flushed, so
-/// it never claims what a power cut could take.
+/// counts. Bound to its place, the older one cannot be put over the newer to hide a file. It is written after
+/// the frame is flushed, so it never claims what a power cut could take.
 struct FileIndexCommit: Equatable {
     static let size = 72
     /// Where the two are in the file.

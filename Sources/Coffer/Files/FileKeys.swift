@@ -6,10 +6,10 @@ import SystemPackage
 /// The keys under which the keys of files are wrapped, in a record of their own: destroying one of them there
 /// makes noise of every container that was wrapped under it, wherever its copies are.
 ///
-/// Payload: flags (4; bit 0: the store has an index,
-/// bit 1: keys are being replaced, bit 2: the index has bound commits), number of keys (2), and for each: purpose (2; 0 the
-/// outer layer, else the protection class), id of the key that protects it (16; the vault id, or the id of
-/// the class key), wrapped key (96). See Formats.
+/// Payload: flags (4; bit 0: the store has an index, bit 1: keys are being replaced, bit 2: the index has
+/// bound commits), number of keys (2), and for each: purpose (2; 0 the outer layer, else the protection
+/// class), id of the key that protects it (16; the vault id, or the id of the class key), wrapped key (96).
+/// See Formats.
 struct FileKeys: Sendable {
     static let record = SlotRecord(
         name: "filekeys", magic: Magic.fileKeys, slotSize: 8192, what: "record of file keys",

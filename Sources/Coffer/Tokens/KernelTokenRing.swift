@@ -6,8 +6,8 @@ import CofferEngine
 /// like stored ones, never on a disk, gone with the session's timeout, a lock or a reboot.
 ///
 /// Every process of this user can put something there, such as an older envelope of a stored token. So each
-/// entry ends with a tag under the key of its class, and what has no right tag is not there. While the class is
-/// locked nobody can tell: see ``TokenVault/located(_:orLocked:)``.
+/// entry ends with a tag under the key of its class, and what has no right tag is not there. While the class
+/// is locked nobody can tell: see ``TokenVault/located(_:orLocked:)``.
 struct KernelTokenRing: Keyring {
     private static let tagSize = 32
 

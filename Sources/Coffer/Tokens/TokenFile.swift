@@ -73,9 +73,9 @@ struct TokenFile {
         try vault.replace(Self.fileName, with: sealed.span)
     }
 
-    /// Replaces the file by one with the items of these names alone and overwrites the old one in place: a file
-    /// that is only replaced stays readable on the disk. May be repeated after a crash anywhere. Gives how many
-    /// items went, as far as they could be read.
+    /// Replaces the file by one with the items of these names alone and overwrites the old one in place: a
+    /// file that is only replaced stays readable on the disk. May be repeated after a crash anywhere. Returns
+    /// how many items went, as far as they could be read.
     func erase(sparing names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int {
         // What cannot be read is no reason to let it lie. Where a crash cut it off while it was overwritten,
         // what was spared is in the file beside it.

@@ -121,8 +121,8 @@ extension TokenVault {
     ///   - path: What ``export(to:passphrase:only:cost:)`` wrote.
     ///   - passphrase: That of the export.
     ///   - replacing: Whether the export's value goes over another one.
-    ///   - allowingExpensive: Whether the file may ask for more than 1 GiB of memory, up to 4 GiB, or for passes
-    ///     over more than 4 GiB in all: it does so before anything in it can be authenticated.
+    ///   - allowingExpensive: Whether the file may ask for more than 1 GiB of memory, up to 4 GiB, or for
+    ///     passes over more than 4 GiB in all: it does so before anything in it can be authenticated.
     /// - Returns: What became of each.
     /// - Throws: `refused` for a file that asks for more than is allowed; `wrongPasscode` for another
     ///   passphrase, `corrupt` for what is not whole, `unsupportedVersion`, `locked`, `wiped`, `busy`,

@@ -24,7 +24,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Take a file whose passphrase costs more than 1 GiB of memory, or passes over more than 4 GiB, to try."
+            "Take a file whose passphrase costs more than 1 GiB, or passes over more than 4 GiB, to try."
     )
     var allowExpensive = false
 

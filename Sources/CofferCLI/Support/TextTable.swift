@@ -1,8 +1,8 @@
 import CofferBase
 
 extension String {
-    /// The text with what would disturb a terminal or a line, or is not seen, replaced: a name on the screen is
-    /// not to look like another.
+    /// The text with what would disturb a terminal or a line, or is not seen, replaced: a name on the screen
+    /// is not to look like another.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "?" }))
     }

@@ -80,6 +80,7 @@ public final class Session: Sendable {
     ) async throws(CofferError) -> Session {
         try await BlockingWork.run { _ throws(CofferError) in
             try Wiper.finishInterrupted(at: location, time: time)
+            try attendToEnclosing(location, time, interaction)
             let made = try Home.create(
                 at: location, options: options, passcode: passcode, interaction: interaction)
             let core = try SessionCore(home: made.home, device: made.device, time: time)
@@ -106,15 +107,44 @@ public final class Session: Sendable {
             do throws(CofferError) {
                 core = try openCore(at: location, time: time, interaction: interaction)
             } catch {
-                // Orders and the dead-man's switch need no keybag.
-                let damaged = try? openCore(
-                    at: location, time: time, interaction: interaction, forOrders: true)
-                try damaged?.attendToOrders()
+                try attendWithoutKeybag(after: error, at: location, time, interaction)
                 throw error
             }
             try core.attendToOrders()
             _ = try? ViewRoots.reap(vault: core.home.openVault())
             return Session(core: core)
+        }
+    }
+
+    /// Has the home around a namespace carry out the orders that it took, so that they find the vault that
+    /// they were taken for. What keeps them keeps no namespace from being made.
+    private static func attendToEnclosing(
+        _ location: HomeLocation, _ time: TimeSource, _ interaction: KeyringInteraction
+    ) throws(CofferError) {
+        guard let enclosing = location.enclosing, let home = try? Home.openDirectory(enclosing),
+            (try? home.openVault().status(of: OrderBook.record.name)) != nil,
+            let core = try? openCore(at: enclosing, time: time, interaction: interaction, forOrders: true)
+        else { return }
+        do throws(CofferError) {
+            try core.attendToOrders()
+        } catch {
+            guard error.code != .wiped else { throw error }
+        }
+    }
+
+    /// Orders and the dead-man's switch need no keybag: what a damaged home keeps from opening, they still
+    /// lock and erase.
+    private static func attendWithoutKeybag(
+        after error: CofferError, at location: HomeLocation, _ time: TimeSource,
+        _ interaction: KeyringInteraction
+    ) throws(CofferError) {
+        guard OrderBook.lastingDamage.contains(error.code),
+            let core = try? openCore(at: location, time: time, interaction: interaction, forOrders: true)
+        else { return }
+        do throws(CofferError) {
+            try core.attendToOrders()
+        } catch {
+            guard error.code != .wiped else { throw error }
         }
     }
 

@@ -117,6 +117,18 @@ import Testing
         #expect(try await scene.token())
     }
 
+    @Test("An order that does not say for which vault it was taken is finished before a new one is made")
+    func beforeNewVault() async throws {
+        let (scene, namespace) = try await scene()
+        let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(.wipe(.user("ada"))))
+        try scene.session.core.rewriteOrderBook { _ in bytes }
+        _ = try await Session.wipe(at: namespace, time: scene.clock.source)
+        _ = try await makeNamespace(namespace, scene)
+        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        _ = try await scene.home.open(time: scene.clock.source)
+        #expect(try await holdsToken(namespace, scene))
+    }
+
     @Test("An older record of orders, put back after the wipe, erases no tokens again and no new vault")
     func putBack() async throws {
         let (scene, namespace) = try await scene()

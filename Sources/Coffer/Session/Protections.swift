@@ -109,9 +109,9 @@ extension Session {
         return [
             Protection(
                 "unfinished-orders", .missing,
-                "\(count) signed orders to erase were taken and cannot be finished: every command "
-                    + "tries again. To see what is still there, erase it yourself: coffer wipe --yes --user NAME, or "
-                    + "--tokens")
+                "\(count) signed orders to erase were taken and cannot be finished: every command tries "
+                    + "again. To see what is still there, erase it yourself: coffer wipe --yes "
+                    + "--user NAME, or --tokens")
         ]
     }
 

@@ -17,13 +17,13 @@ extension Session {
     /// Carries out an order, locked or unlocked. It is judged again first: of several who have the same
     /// order, one carries it out.
     ///
-    /// Its counter is stored before anything is erased. A crash after that does not save the vault: whoever
-    /// opens it next carries the order out.
+    /// Its counter is stored before anything is erased, and the vault that it is for. A crash after that does
+    /// not save that vault: whoever opens it next carries the order out. What is made in its place stays.
     ///
     /// - Parameter order: What ``verify(_:)`` made.
     /// - Returns: What was done.
     /// - Throws: As ``verify(_:)`` and ``wipe(_:reason:)``; `refused`, `alreadyExists`, `absent` for keys;
-    ///   `absent` for a user.
+    ///   `absent` for a user; `busy` while an order to erase everything, or too many others, wait.
     @discardableResult
     public func carryOut(_ order: VerifiedWipeOrder) async throws(CofferError) -> OrderOutcome {
         let core = core

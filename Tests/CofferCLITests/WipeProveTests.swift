@@ -50,7 +50,7 @@ struct WipeProveTests {
             let arguments = ["wipe", "--yes", "--prove", "--json"]
             let run = try home.run(arguments, passcode: "", environment: environment)
             #expect(run.errorText.contains("the vault is locked"))
-            #expect(try found(run) == [])
+            #expect(try found(run) == [], "\(run.text)")
         }
     }
 

@@ -157,7 +157,9 @@ public final class Session: Sendable {
             try Wiper.finishInterrupted(at: location, time: time)
         } catch {
             // Tokens that cannot be erased yet stay out of reach, and keep nobody from the rest.
-            guard (try? Home.openDirectory(location).state())?.word == .wipingTokens else { throw error }
+            guard error.code != .foreign,
+                (try? Home.openDirectory(location).state())?.word == .wipingTokens
+            else { throw error }
         }
         let home = try Home.openDirectory(location, interaction: interaction)
         let vault = try home.openVault()

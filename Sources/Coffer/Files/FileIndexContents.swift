@@ -57,9 +57,11 @@ struct FileIndexContents: Sendable {
             guard let newest else { continue }
             self.version = version
             place = 1 - newest.place
-            // A crash leaves both: where one is not whole, it may be the one that counted.
-            isDamaged = head != own || version > 2 && !newest.isOtherWhole
+            isDamaged = head != own
             try read(bytes, upTo: newest.commit, mayBeTorn: newest.isOtherWhole, key: key)
+            // A crash that cuts a commit leaves the frame that it was written for. Without both, the commit
+            // that is not whole may be the one that counted.
+            if version > 2, !newest.isOtherWhole, end <= newest.commit.end { isDamaged = true }
             return
         }
         if head == Self.head(1, device) {

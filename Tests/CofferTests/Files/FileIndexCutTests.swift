@@ -91,6 +91,30 @@ struct FileIndexCutTests {
         #expect(try home.read("fileindex") == index)
     }
 
+    @Test(
+        "A commit that a crash cut hides nothing, and the next change makes it whole", arguments: [0, 36, 71])
+    func tornCommit(_ written: Int) async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        var ids = [try await add(session, home, "a"), try await add(session, home, "b")]
+        let before = try home.read("fileindex")
+        ids.append(try await add(session, home, "c"))
+        var index = try home.read("fileindex")
+        let place = try #require([512, 1024].first { before[$0..<$0 + 72] != index[$0..<$0 + 72] })
+        index.replaceSubrange(place + written..<place + 72, with: before[place + written..<place + 72])
+        if written == 0 {
+            // Nothing of it came to the disk, and what was there is not whole either.
+            index[place + 40] ^= 1
+        }
+        try home.write("fileindex", index)
+        for session in [session, try await home.unlocked()] {
+            #expect(Set(try await session.files.list().map(\.id)) == Set(ids))
+        }
+        ids.append(try await add(session, home, "d"))
+        let listing = try await session.files.listing()
+        #expect(!listing.isIndexDamaged && Set(listing.files.map(\.id)) == Set(ids))
+    }
+
     /// The index as an earlier release wrote it.
     private func older(_ version: UInt16, _ home: TestHome, _ session: Session) throws -> [UInt8] {
         let frames = Array(try home.read("fileindex")[framesStart...])

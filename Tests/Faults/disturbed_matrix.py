@@ -505,8 +505,10 @@ class Trial:
         world, after = self.world, self.after
         vaults = ["home"] if self.cell.command == "lock" else list(world.vaults)
         nameless = (self.cell.file, self.cell.damage) == ("HOME", "nameless")
-        # Where a home does not say for certain which vault it has, all may be locked: that loses nothing.
-        may_lock = list(world.vaults) if nameless or self.cell.file in TELLING else vaults
+        # Where a home does not say for certain which vault it has, or its files name several, all may be locked:
+        # that loses nothing.
+        is_doubtful = nameless or self.cell.file in TELLING or self.cell.damage == "changed-id"
+        may_lock = list(world.vaults) if is_doubtful else vaults
         reached = self.cell.command == "lock-all" or self.named["home"] and not nameless
         left = set().union(*(after.keys_of(world, vault, dropping=True) for vault in vaults))
         allowed = self.allowed_codes()

@@ -71,7 +71,7 @@ final class FileIndex: Sendable {
         return again
     }
 
-    /// What its bytes say.
+    /// The contents by the file's bytes alone.
     private func load(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let file: Descriptor
         do throws(CofferError) {

@@ -6,7 +6,7 @@ import SystemPackage
 struct FileRemains: Equatable {
     var count = 0
     var bytes: Int64 = 0
-    /// What has such a name without being an unfinished file: somebody else put it there.
+    /// Entries with such a name that are no unfinished files: somebody else put them there.
     var others: [FilePath] = []
 }
 

@@ -7,8 +7,9 @@ enum Remedy: String {
     case backup = "Put back a copy of the home from a backup."
     case newerRelease = "Use that release, or put back a copy of the home from a backup."
     case tokenFile = """
-        Put back a copy of the vault's file tokens from a backup; or erase the tokens alone, which keeps the \
-        files, and import an export: coffer wipe --yes --tokens
+        Put back a copy of the vault's file tokens from a backup. Without one, erase the tokens alone and \
+        import an export; the files stay, the vault's databases are lost with their keys: coffer wipe --yes \
+        --tokens
         """
     case token =
         "Put back a copy of the home from a backup, or remove it with coffer token remove and store it again."

@@ -39,7 +39,7 @@ public struct Protection: Sendable, Equatable {
         return Protection(name, .missing, message)
     }
 
-    /// What could not be checked because of this error.
+    /// A check that could not be made because of this error.
     package static func notChecked(_ name: String, _ error: CofferError) -> Protection {
         Protection(name, .unknown, "This could not be checked. \(error.message)")
     }

@@ -15,7 +15,7 @@ extension Session {
         ]
     }
 
-    /// What protects this vault on this host: the host's protections and the vault's own. A check that cannot
+    /// The protections of this vault on this host: the host's and the vault's own. A check that cannot
     /// be made says so and stops none of the others.
     ///
     /// - Throws: `wiped`, `corrupt`: nothing can be said of a vault without its keybag.
@@ -42,7 +42,7 @@ extension Session {
         }
     }
 
-    /// What a check finds, or why it could not be made.
+    /// The findings of a check, or why it could not be made.
     static func checked(
         _ name: String, _ check: () throws(CofferError) -> [Protection]
     ) -> [Protection] {

@@ -32,7 +32,9 @@ struct WipeCommand: AsyncParsableCommand {
     @Flag(help: "Yes, erase it.")
     var yes = false
 
-    @Flag(help: "The tokens alone; files, databases and the passcode stay.")
+    @Flag(
+        help: "The tokens alone; files and the passcode stay, and databases unless the token file is damaged."
+    )
     var tokens = false
 
     @Option(help: ArgumentHelp("The namespace of one user alone.", valueName: "name"))

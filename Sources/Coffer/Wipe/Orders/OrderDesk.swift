@@ -5,8 +5,8 @@ import SystemPackage
 
 /// Where orders arrive: what is believed, and noted.
 ///
-/// The counter of an order is on the disk before anything is erased, and with it what the order asks for: a
-/// crash between the two is made good by whoever opens the vault next.
+/// The counter of an order is on the disk before anything is erased, and with it what the order asks for:
+/// the next opening of the vault makes up for a crash between the two.
 extension SessionCore {
     /// The record of orders; `nil` while the vault has none. Without the home's lock: one slot is always
     /// whole.

@@ -127,8 +127,8 @@ import Testing
         #expect(reports.contains("done") && reports.last == "wiped")
     }
 
-    @Test("An order whose handling fails is tried again, and none of a higher counter overtakes it")
-    func busy() async throws {
+    /// Two users' namespaces, and an order to erase each.
+    private func twoUsers() async throws -> (scene: OrderScene, orders: [Revocation]) {
         let scene = try await OrderScene.make(nil)
         for user in ["ada", "bob"] {
             _ = try await Session.create(
@@ -138,11 +138,22 @@ import Testing
         let orders = try [("ada", UInt64(1)), ("bob", 2)].map { user, counter in
             Revocation.order(try scene.order(.wipe(.user(user)), counter: counter))
         }
-        // A record that cannot be changed, as on a disk that is full.
+        return (scene, orders)
+    }
+
+    /// Makes the record of orders one that cannot be changed, as on a disk that is full; returns what it was.
+    private func obstruct(_ scene: OrderScene) throws -> [UInt8] {
         let sound = try scene.home.read("orders")
         try scene.home.remove("orders")
         try manager.createDirectory(
             atPath: scene.home.path("orders").string, withIntermediateDirectories: false)
+        return sound
+    }
+
+    @Test("An order whose handling fails is tried again, and none of a higher counter overtakes it")
+    func busy() async throws {
+        let (scene, orders) = try await twoUsers()
+        let sound = try obstruct(scene)
         let source = ClosureRevocationSource { () throws(CofferError) in orders.reversed() }
         #expect(await refusal { try await scene.session.handleRevocations(from: source) } != nil)
         try scene.home.remove("orders")
@@ -190,19 +201,8 @@ import Testing
 
     @Test("An order that failed holds up those of a higher counter, even when they would succeed by then")
     func heldUp() async throws {
-        let scene = try await OrderScene.make(nil)
-        for user in ["ada", "bob"] {
-            _ = try await Session.create(
-                at: scene.home.location.namespace(of: user), options: TestHome.options { _ in },
-                passcode: nil)
-        }
-        let orders = try [("ada", UInt64(1)), ("bob", 2)].map { user, counter in
-            Revocation.order(try scene.order(.wipe(.user(user)), counter: counter))
-        }
-        let sound = try scene.home.read("orders")
-        try scene.home.remove("orders")
-        try manager.createDirectory(
-            atPath: scene.home.path("orders").string, withIntermediateDirectories: false)
+        let (scene, orders) = try await twoUsers()
+        let sound = try obstruct(scene)
         // The disk is well again when the second order's turn comes.
         var asked = 0
         func repair() throws {

@@ -24,6 +24,10 @@ package enum SQLiteFailure {
                 .readOnly,
                 "A crash interrupted the last transaction of the database, and it cannot be written to take "
                     + "that back: open it for writing once, or convert it, which works on a copy.")
+        case SQLITE_READONLY_DBMOVED_CODE:
+            return CofferError(
+                .conflict,
+                "Another file has taken the name of the database since it was opened: open it again.")
         case SQLITE_READONLY_GEOMETRY_CODE:
             return CofferError(
                 .refused,

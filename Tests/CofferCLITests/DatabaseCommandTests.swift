@@ -56,6 +56,25 @@ import Testing
         #expect(try run(["SELECT ?"]).code == 64)
     }
 
+    @Test("A transaction that the statements leave open is rolled back, and the first error is said")
+    func openTransaction() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "CREATE TABLE t (a INTEGER PRIMARY KEY, b)", "--create").code == 0)
+        for mode in ["delete", "memory"] {
+            let begin = "PRAGMA journal_mode = \(mode); PRAGMA cache_size = 5; "
+            let open = try query(path, begin + "BEGIN; INSERT INTO t VALUES (1, 1)")
+            #expect(open.code == 64 && open.errorText.contains("COMMIT"), "\(open.errorText)")
+            let series = "WITH c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 300) "
+            let fill = series + "INSERT INTO t SELECT i, hex(randomblob(500)) FROM c; "
+            let failed = try query(
+                path, begin + "BEGIN; " + fill + "INSERT INTO t VALUES (7, 7); COMMIT")
+            #expect(failed.code == 64 && failed.errorText.contains("UNIQUE"), "\(failed.errorText)")
+            let left = try query(path, "SELECT count(*) FROM t; PRAGMA integrity_check")
+            #expect(left.text.hasSuffix("0\nok\n"), "\(left.text)")
+        }
+    }
+
     @Test("More or fewer values than question marks run nothing")
     func countsBeforeItRuns() throws {
         let scratch = try ScratchDirectory.make()

@@ -66,6 +66,8 @@ struct DatabaseQuery: ParsableCommand {
             let queue = try EncryptedDatabase.queue(at: path, key: key)
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in
+                // GRDB ends the process where a transaction is left open.
+                defer { if db.isInsideTransaction { try? db.rollback() } }
                 let statements = try db.allStatements(sql: sql, arguments: arguments)
                 while let statement = try statements.next() {
                     let cursor = try Row.fetchCursor(statement)
@@ -76,6 +78,11 @@ struct DatabaseQuery: ParsableCommand {
                             try Output.line(row.map { Self.text($1) }.joined(separator: "\t"))
                         }
                     }
+                }
+                guard !db.isInsideTransaction else {
+                    throw CofferError(
+                        .invalidInput,
+                        "The statements leave a transaction open, which was rolled back: end it with COMMIT.")
                 }
             }
             try queue.close()

@@ -80,8 +80,15 @@ extension EncryptedDatabase {
         let unfinished = try suffixed(name)
         let copy = try DatabaseCopy.open(place, key.lease())
         try copy.excludeOthers()
-        // What a crash left is under a key that nobody kept.
-        try folder.removeTree(unfinished)
+        // What a crash left is under a key that nobody kept. Anything else of that name is somebody's.
+        if let status = try folder.status(of: unfinished) {
+            guard status.kind == .regular else {
+                throw CofferError(
+                    .alreadyExists,
+                    "\(unfinished) is in the way of the new database: move it, then try again.")
+            }
+            try folder.remove(unfinished)
+        }
         try write(copy, to: place.removingLastComponent().pushing(unfinished), newKey)
         try folder.rename(unfinished, to: FilePath(root: nil, [name]))
         try folder.sync()

@@ -9,6 +9,8 @@ struct FileEnd {
     /// Where the file ends, with room for page 1 at least; `nil` when it has to be asked: another connection
     /// may have changed it before this one took the lock.
     private var end: Int64?
+    /// Whether the file ends within a page, which `end` leaves out.
+    private var isTorn = false
     /// As many pages there were before: one of them that is missing is damage, and stays unreadable.
     private var former: Int64 = 0
 
@@ -27,9 +29,14 @@ struct FileEnd {
         zeros: (_ number: UInt32, _ page: Region) -> Bool
     ) -> Int32 {
         let size = Int64(page.count)
-        if end == nil { end = file.size.map { max($0 / size, 1) * size } }
+        if end == nil, let bytes = file.size {
+            end = max(bytes / size, 1) * size
+            isTorn = bytes > size && bytes % size != 0
+        }
         guard let start = end else { return SQLITE_IOERR_FSTAT_CODE }
         if start < offset, former < offset / size {
+            // Zeros would take the place of what is left of a page.
+            guard !isTorn else { return SQLITE_IOERR_DATA_CODE }
             let sealed = Scratch(count: page.count)
             for number in max(start / size, former)..<(offset / size) {
                 guard zeros(UInt32(number) + 1, sealed.region) else { return SQLITE_IOERR }
@@ -42,6 +49,7 @@ struct FileEnd {
 
     private mutating func write(_ page: Region, at offset: Int64, to file: LowerFile) -> Int32 {
         let result = file.write(page, at: offset)
+        if end.map({ offset >= $0 }) != false { isTorn = false }
         end = result == SQLITE_OK ? end.map { max($0, offset + Int64(page.count)) } : nil
         return result
     }

@@ -36,6 +36,8 @@ struct JournalCheck {
     private var record: JournalRecord
     private var size: Int64 = 0
     private var isSealed = false
+    /// The pages that the database had and has no more, as far as no record of them was found.
+    private var lacking: Set<UInt32> = []
     /// Whether anything in the journal is authentic.
     private var isProven: Bool { main.isProven }
 
@@ -49,20 +51,36 @@ struct JournalCheck {
     mutating func run() -> Verdict {
         guard let size = lower.size else { return .unreadable(SQLITE_IOERR) }
         self.size = size
+        // The journal of what took this file's name.
+        guard !main.hasMoved else { return .unreadable(SQLITE_READONLY_DBMOVED_CODE) }
         if let refusal = refusedEnding() { return refusal }
         // Without a whole header nothing of the database was changed yet.
-        guard size >= Int64(sector.region.count) else { return .plays(end: 0) }
+        guard size >= Int64(sector.region.count) else { return ifOwn(.plays(end: 0)) }
         let result = lower.read(sector.region, at: 0)
         guard result == SQLITE_OK else { return .unreadable(result) }
         // A journal that is done with has zeros there, and one whose records were never flushed.
-        guard sector.region.setBits(in: 0..<JournalRecord.magic.count) > 1 else { return .plays(end: 0) }
+        guard sector.region.setBits(in: 0..<JournalRecord.magic.count) > 1 else {
+            return ifOwn(.plays(end: 0))
+        }
         guard var segment = firstSegment() else { return withoutHeader() }
-        // The first transaction of a new database, whose salt never came to the disk: nobody can read it.
-        if segment.databaseSize == 0, main.hasNoFirstPage { return .plays(end: size) }
+        // The first transaction of a new database, of which nothing came to the disk. Where something did and
+        // the salt did not, nobody can tell it from a database whose first page is damaged.
+        if segment.databaseSize == 0 {
+            guard let isBlank = main.isBlank else { return .unreadable(SQLITE_IOERR_READ_CODE) }
+            if isBlank { return .plays(end: size) }
+        }
         // Somebody who takes the seals away could change the headers unseen.
         guard isSealed || !main.codec.sealsEveryJournal else { return damage }
         if isSealed, !isAuthentic(at: 0) { return ifOwn(.damaged) }
         if isSealed { main.prove() }
+        guard let count = main.pageCount else { return .unreadable(SQLITE_IOERR_FSTAT_CODE) }
+        let former = Int64(segment.databaseSize)
+        // SQLite cuts a database only when its transaction is over. Of pages that are gone a record is left,
+        // or they are lost: SQLite would make pages of zeros in their place.
+        if count < former {
+            guard former - count <= size / record.size else { return damage }
+            lacking = Set((UInt32(count) + 1)...segment.databaseSize)
+        }
         while true {
             switch check(segment) {
             case .end(let end): return finished(end)
@@ -94,7 +112,8 @@ struct JournalCheck {
     }
 
     private func finished(_ end: Int64) -> Verdict {
-        isProven ? .plays(end: end) : ifOwn(.plays(end: end))
+        guard lacking.isEmpty else { return damage }
+        return isProven ? .plays(end: end) : ifOwn(.plays(end: end))
     }
 
     /// The verdict without a first header. A power cut may garble the header's sector while the journal is
@@ -198,7 +217,9 @@ struct JournalCheck {
         let count = segment.isOpen ? (size - segment.start) / record.size : Int64(segment.count)
         for _ in 0..<count {
             switch record.read(lower, at: offset, start: segment.sumStart) {
-            case .whole where record.number <= segment.databaseSize: main.prove()
+            case .whole where record.number <= segment.databaseSize:
+                main.prove()
+                lacking.remove(record.number)
             case .whole, .altered, .flipped: return .stop(damage)
             case .unreadable(let code): return .stop(.unreadable(code))
             case .torn: return torn(at: offset, segment)

@@ -87,6 +87,8 @@ final class JournalFile: ShimFile {
                 var check = JournalCheck(lower: lower, main: main)
                 return check.run()
             }
+            // What is played back stood in the database before: a page that is missing there is damage.
+            if case .plays = verdict { main.end.leave() }
         }
         return switch verdict {
         case .plays, nil: SQLITE_OK

@@ -68,6 +68,7 @@ import CSQLite
 
 /// Extended result codes, which SQLite's header writes as expressions that Swift does not see.
 let SQLITE_IOERR_SHORT_READ_CODE = SQLITE_IOERR | 2 << 8
+let SQLITE_IOERR_READ_CODE = SQLITE_IOERR | 1 << 8
 let SQLITE_IOERR_FSTAT_CODE = SQLITE_IOERR | 7 << 8
 let SQLITE_IOERR_DELETE_CODE = SQLITE_IOERR | 10 << 8
 let SQLITE_IOERR_ACCESS_CODE = SQLITE_IOERR | 13 << 8
@@ -75,6 +76,8 @@ let SQLITE_IOERR_SHMMAP_CODE = SQLITE_IOERR | 21 << 8
 let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
 /// A crash left a transaction that only somebody who may write can take back.
 let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8
+/// Another file has taken the name of the one that is open.
+let SQLITE_READONLY_DBMOVED_CODE = SQLITE_READONLY | 4 << 8
 /// The VFS's own: a first page of another geometry, such as a plain database's in a backup.
 let SQLITE_READONLY_GEOMETRY_CODE = SQLITE_READONLY | 0x43 << 8
 /// The error with which a connection without its key refuses. SQLite's text for it is “authorization denied”.

@@ -100,11 +100,14 @@ final class MainFile: ShimFile {
 
     /// Reads a page into `page`, which has its size.
     private func readPage(_ page: Region, _ number: UInt32) -> Int32 {
-        let result = lower.read(page, at: Int64(number - 1) * Int64(codec.pageSize))
+        let offset = Int64(number - 1) * Int64(codec.pageSize)
+        let result = lower.read(page, at: offset)
         guard result == SQLITE_OK else {
-            // Of a part of a page nothing can be said.
             page.zero()
-            return result
+            // A page behind the end is none. Of a part of one nothing can be said, and SQLite would take the
+            // zeros for its content.
+            let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && number > 1
+            return isPart && lower.size.map { $0 > offset } != false ? SQLITE_IOERR_DATA_CODE : result
         }
         if number == 1 { return openFirst(page) ? SQLITE_OK : SQLITE_NOTADB }
         guard codec.open(page, number: number) else { return SQLITE_IOERR_DATA_CODE }
@@ -165,9 +168,6 @@ final class MainFile: ShimFile {
         case let code: return .unreadable(code)
         }
     }
-
-    /// Whether page 1, and with it the salt, never came to the disk.
-    var hasNoFirstPage: Bool { Self.clearBytes(lower)?.allSatisfy { $0 == 0 } ?? true }
 
     /// Whether the page of this number has these contents.
     func has(_ page: Region, as number: UInt32) -> Bool {

@@ -18,6 +18,7 @@ import Glibc
             let entry = if let token = opening.token { DatabaseLease.entry(token) } else { target?.entry }
             guard let entry else { return SQLITE_CANTOPEN }
             guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
+            if case .noFile = unsafe SuperJournal.place(name) { return SQLITE_CANTOPEN }
             main = (entry, opening)
         } else if let name = unsafe name, unsafe !isSound(name, flags) {
             return SQLITE_IOERR

@@ -79,6 +79,13 @@ final class JournalFile: ShimFile {
         return SQLITE_OK
     }
 
+    /// SQLite drops a journal shorter than a header without reading any of it: the size alone tells it so.
+    override func fileSize(_ size: UnsafeMutablePointer<Int64>?) -> Int32 {
+        let refusal = look()
+        guard refusal == SQLITE_OK else { return refusal }
+        return unsafe lower.fileSize(size)
+    }
+
     /// Looks over a journal that a crash left; returns the code that keeps SQLite from touching it.
     private func look() -> Int32 {
         guard !hasWritten else { return SQLITE_OK }

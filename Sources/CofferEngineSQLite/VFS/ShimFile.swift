@@ -16,6 +16,8 @@ class ShimFile {
 
     func sync(_ flags: Int32) -> Int32 { lower.sync(flags) }
 
+    func fileSize(_ size: UnsafeMutablePointer<Int64>?) -> Int32 { unsafe lower.fileSize(size) }
+
     func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
         unsafe lower.control(operation, argument)
     }

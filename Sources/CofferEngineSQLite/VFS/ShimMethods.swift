@@ -82,7 +82,7 @@ import CSQLite
         unsafe methods.xTruncate = { file, size in unsafe ShimMethods.with(file) { $0.truncate(to: size) } }
         unsafe methods.xSync = { file, flags in unsafe ShimMethods.with(file) { $0.sync(flags) } }
         unsafe methods.xFileSize = { file, size in
-            unsafe ShimMethods.with(file) { unsafe $0.lower.fileSize(size) }
+            unsafe ShimMethods.with(file) { unsafe $0.fileSize(size) }
         }
         addLocks(to: &methods)
         unsafe methods.xFileControl = { file, operation, argument in

@@ -27,9 +27,8 @@ package struct DatabaseCopy: ~Copyable {
     package static func open(
         _ path: FilePath, _ lease: DatabaseLease?, workingIn folder: FilePath? = nil
     ) throws(CofferError) -> DatabaseCopy {
-        let uri = lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
         let flags = lease?.format.isReadOnly == true ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
-        let source = try Connection.open(uri, flags, lease)
+        let source = try Connection.open(path, flags, lease)
         let result = source.status(of: probe)
         guard result == SQLITE_READONLY_ROLLBACK_CODE, let lease, let folder, let main = source.mainFile
         else {
@@ -38,7 +37,7 @@ package struct DatabaseCopy: ~Copyable {
                 source: source, lease: lease, recovery: nil, reserve: try source.reserve(-1))
         }
         let recovery = try RecoveryCopy.make(of: CopySource(main), in: folder)
-        let copy = try Connection.open(lease.uri(for: recovery.path), SQLITE_OPEN_READWRITE, lease)
+        let copy = try Connection.open(recovery.path, SQLITE_OPEN_READWRITE, lease)
         try copy.run(probe)
         return DatabaseCopy(source: copy, lease: lease, recovery: recovery, reserve: try copy.reserve(-1))
     }
@@ -66,6 +65,7 @@ package struct DatabaseCopy: ~Copyable {
         guard try folder.status(of: name) == nil else {
             throw CofferError(.alreadyExists, "\(path) exists already.")
         }
+        guard !FileBeside.isName(path) else { throw FileBeside.refusal(path) }
         // For its owner alone from the start: SQLite would make a plain one by the umask.
         _ = try folder.open(name, [.readWrite, .exclusive])
         do throws(CofferError) {
@@ -79,7 +79,6 @@ package struct DatabaseCopy: ~Copyable {
     }
 
     private func vacuum(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
-        let uri = target?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
         if let target {
             // The geometry of an empty database is pinned for everybody but this statement.
             target.entry.isUnpinned = true
@@ -92,8 +91,8 @@ package struct DatabaseCopy: ~Copyable {
             target?.entry.isUnpinned = false
             lease?.entry.isUnpinned = false
         }
-        try source.run("VACUUM main INTO '\(uri)'")
-        let copy = try Connection.open(uri, SQLITE_OPEN_READWRITE, target)
+        try source.run("VACUUM main INTO '\(Connection.uri(for: path, target))'")
+        let copy = try Connection.open(path, SQLITE_OPEN_READWRITE, target)
         guard try copy.firstText("PRAGMA quick_check(1)") == "ok" else {
             throw CofferError(.internalFailure, "The copy of the database does not hold.")
         }
@@ -103,21 +102,30 @@ package struct DatabaseCopy: ~Copyable {
 /// A bare connection, for copying only.
 @safe private final class Connection {
     private let handle: OpaquePointer
+    private let path: FilePath
     private let lease: DatabaseLease?
 
-    private init(_ handle: OpaquePointer, _ lease: DatabaseLease?) {
+    private init(_ handle: OpaquePointer, _ path: FilePath, _ lease: DatabaseLease?) {
         unsafe self.handle = handle
+        self.path = path
         self.lease = lease
     }
 
     deinit { unsafe sqlite3_close_v2(handle) }
 
-    static func open(_ uri: String, _ flags: Int32, _ lease: DatabaseLease?) throws(CofferError) -> Connection
-    {
+    /// Where SQLite opens a database: under its key, or in clear.
+    static func uri(for path: FilePath, _ lease: DatabaseLease?) -> String {
+        lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
+    }
+
+    static func open(
+        _ path: FilePath, _ flags: Int32, _ lease: DatabaseLease?
+    ) throws(CofferError) -> Connection {
         var handle: OpaquePointer?
-        let result = unsafe sqlite3_open_v2(uri, &handle, flags | SQLITE_OPEN_URI, nil)
+        let result = unsafe sqlite3_open_v2(
+            uri(for: path, lease), &handle, flags | SQLITE_OPEN_URI, nil)
         guard let handle = unsafe handle else { throw SQLiteFailure.error(result, "no memory") }
-        let connection = unsafe Connection(handle, lease)
+        let connection = unsafe Connection(handle, path, lease)
         unsafe sqlite3_extended_result_codes(handle, 1)
         unsafe sqlite3_busy_timeout(handle, 10_000)
         guard result == SQLITE_OK else { throw connection.failure(result) }
@@ -126,8 +134,9 @@ package struct DatabaseCopy: ~Copyable {
 
     func failure(_ result: Int32) -> CofferError {
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
-        if result & 0xff == SQLITE_CANTOPEN, unsafe sqlite3_system_errno(handle) == 2 {
-            return CofferError(.absent, "There is no such database.")
+        if result & 0xff == SQLITE_CANTOPEN, let reason = UnopenedFile.error(at: path) { return reason }
+        if result == SQLITE_NOTADB, lease == nil {
+            return CofferError(.foreign, "\(path) is no plain database: it is encrypted, or no database.")
         }
         return SQLiteFailure.error(result, message, opening: lease)
     }

@@ -28,6 +28,7 @@ package enum SQLiteFailure {
             return CofferError(
                 .conflict,
                 "Another file has taken the name of the database since it was opened: open it again.")
+        case SQLITE_READONLY_CANTINIT_CODE, SQLITE_READONLY_DIRECTORY_CODE: return UnopenedFile.readOnlyFolder
         case SQLITE_READONLY_GEOMETRY_CODE:
             return CofferError(
                 .refused,

@@ -15,6 +15,8 @@ struct DatabaseQuery: ParsableCommand {
 
             Every user of the machine sees a command's arguments: put statements with secrets into a file or \
             on standard input, or write ? for the secret and name a descriptor with --bind-fd.
+
+            Write -- before statements that begin with a comment, or put them into a file.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -46,6 +48,8 @@ struct DatabaseQuery: ParsableCommand {
 
     /// The longest statements that are read.
     private static let longest = 16 << 20
+    /// How long another connection may hold the database, in seconds.
+    private static let busyDeadline = 10.0
 
     func run() throws(CofferError) {
         let path = try FilePathArgument.path(path)
@@ -63,7 +67,9 @@ struct DatabaseQuery: ParsableCommand {
                     + "Nothing was run.")
         }
         do {
-            let queue = try EncryptedDatabase.queue(at: path, key: key)
+            var configuration = Configuration()
+            configuration.busyMode = .timeout(Self.busyDeadline)
+            let queue = try EncryptedDatabase.queue(at: path, key: key, configuration: configuration)
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in
                 // GRDB ends the process where a transaction is left open.
@@ -72,6 +78,8 @@ struct DatabaseQuery: ParsableCommand {
                 while let statement = try statements.next() {
                     let cursor = try Row.fetchCursor(statement)
                     while let row = try cursor.next() {
+                        // PRAGMA incremental_vacuum has rows without a column.
+                        guard !row.isEmpty else { continue }
                         if global.json {
                             rows.append(.object(row.map { ($0, Self.document($1)) }))
                         } else {

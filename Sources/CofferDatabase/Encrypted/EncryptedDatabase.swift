@@ -165,17 +165,10 @@ public enum EncryptedDatabase {
         guard let error = error as? DatabaseError else {
             return CofferError(.inputOutput, "The database cannot be used: \(error).")
         }
-        if error.resultCode == .SQLITE_CANTOPEN, let path, isAbsent(path) {
-            return CofferError(.absent, "There is no database at \(path).")
+        if error.resultCode == .SQLITE_CANTOPEN, let path, let reason = UnopenedFile.error(at: path) {
+            return reason
         }
         return SQLiteFailure.error(
             error.extendedResultCode.rawValue, error.message ?? "no message", opening: lease)
-    }
-
-    private static func isAbsent(_ path: FilePath) -> Bool {
-        guard let name = path.lastComponent,
-            let folder = try? Descriptor.open(path.removingLastComponent(), [.read, .directory])
-        else { return true }
-        return (try? folder.status(of: FilePath(root: nil, [name]))) == nil
     }
 }

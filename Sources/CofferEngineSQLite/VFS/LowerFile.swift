@@ -78,6 +78,9 @@ let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
 let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8
 /// Another file has taken the name of the one that is open.
 let SQLITE_READONLY_DBMOVED_CODE = SQLITE_READONLY | 4 << 8
+/// A WAL without its index, where neither may be made.
+let SQLITE_READONLY_CANTINIT_CODE = SQLITE_READONLY | 5 << 8
+let SQLITE_READONLY_DIRECTORY_CODE = SQLITE_READONLY | 6 << 8
 /// The VFS's own: a first page of another geometry, such as a plain database's in a backup.
 let SQLITE_READONLY_GEOMETRY_CODE = SQLITE_READONLY | 0x43 << 8
 /// The error with which a connection without its key refuses. SQLite's text for it is “authorization denied”.

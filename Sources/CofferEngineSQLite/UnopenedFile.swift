@@ -1,0 +1,55 @@
+package import CofferBase
+import CofferEngine
+import Glibc
+package import SystemPackage
+
+/// Why SQLite could not open a database file, which it does not say itself.
+package enum UnopenedFile {
+    /// The error for a file that SQLite could not open; `nil` where nothing about the file explains it.
+    ///
+    /// It looks at names and modes only: closing a descriptor of the file would drop SQLite's locks on it.
+    ///
+    /// - Parameter path: The database, from the root.
+    /// - Returns: `absent`, `permissionDenied`, `readOnly` or `inputOutput`.
+    package static func error(at path: FilePath) -> CofferError? {
+        let folder = path.removingLastComponent()
+        guard FileNameBytes.of(path).count < longestPath else {
+            return CofferError(
+                .invalidInput,
+                "SQLite takes paths of fewer than \(longestPath) bytes, the names of the files beside the "
+                    + "database included: \(path).")
+        }
+        guard mayUse(folder, F_OK) else {
+            return CofferError(.absent, "There is no directory \(folder): make it first.")
+        }
+        guard mayUse(folder, X_OK) else {
+            return CofferError(.permissionDenied, "The directory \(folder) may not be entered.")
+        }
+        guard mayUse(path, F_OK) else {
+            if FileBeside.isName(path) { return FileBeside.refusal(path) }
+            let more = mayUse(folder, W_OK) ? "" : ", and none can be made in its directory"
+            return CofferError(.absent, "There is no database at \(path)\(more).")
+        }
+        if case .noFile = SuperJournal.place(FileNameBytes.of(path)) {
+            return CofferError(.inputOutput, "\(path) is no regular file.")
+        }
+        guard mayUse(path, R_OK) else {
+            return CofferError(.permissionDenied, "The database \(path) may not be read.")
+        }
+        guard mayUse(folder, W_OK) else { return readOnlyFolder }
+        return nil
+    }
+
+    /// SQLite makes files beside a database to write to it, and in WAL mode even to read it.
+    static let readOnlyFolder = CofferError(
+        .readOnly,
+        "SQLite needs files beside the database, and its directory cannot be written: copy the database, "
+            + "with the file -wal beside it if there is one, to where you may write.")
+
+    /// SQLite's own limit on Unix, less the longest ending that it puts behind a name.
+    private static let longestPath = 512 - 8
+
+    private static func mayUse(_ path: FilePath, _ mode: Int32) -> Bool {
+        unsafe path.withPlatformString { unsafe access($0, mode) } == 0
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Why a database cannot be opened, in words that say what to do; each by its exit code.
+@Suite struct DatabaseOpeningTests {
+    private let key = Array(String(repeating: "0a", count: 32).utf8)
+
+    /// Root passes by the modes of files as long as it has these capabilities.
+    private static let ordinarily =
+        getuid() == 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []
+
+    private func database(_ arguments: [String], ordinarily: Bool = false) throws -> CommandRun {
+        let prefix = ordinarily ? Self.ordinarily : []
+        let line = prefix + [CommandRun.cofferPath, "database"] + arguments + ["--key-hex-fd", "3"]
+        return try CommandRun.run(line[0], Array(line[1...]), descriptors: [3: key])
+    }
+
+    private func query(
+        _ path: String, _ sql: String, _ more: String..., ordinarily: Bool = false
+    ) throws -> CommandRun {
+        try database(["query", "--codec", "gcm1"] + more + [path, sql], ordinarily: ordinarily)
+    }
+
+    private func makeDatabase(_ path: String, journal: String = "delete") throws {
+        let made = try query(
+            path, "PRAGMA journal_mode = \(journal); CREATE TABLE t (x); INSERT INTO t VALUES (1)",
+            "--create")
+        #expect(made.code == 0, "\(made.errorText)")
+    }
+
+    private func expect(
+        _ run: CommandRun, _ code: Int32, _ words: String, at location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(run.code == code, "\(run.errorText)", sourceLocation: location)
+        #expect(run.errorText.contains(words), "\(run.errorText)", sourceLocation: location)
+    }
+
+    @Test("Where a name on the way is missing, the answer names it")
+    func missing() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "no") + "/a.db"
+        expect(try query(path, "SELECT 1", "--create"), 3, "There is no directory \(scratch.path(of: "no"))")
+        #expect(!FileManager.default.fileExists(atPath: scratch.path(of: "no")))
+        let convert = ["convert", "--from", "gcm1", "--to", "gcm1", path, scratch.path(of: "b.db")]
+        expect(try database(convert), 3, "There is no directory")
+        let long = scratch.path(of: String(repeating: "a", count: 200))
+        var folder = long
+        for _ in 0..<2 { folder += "/" + String(repeating: "a", count: 200) }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        expect(try query(folder + "/a.db", "SELECT 1", "--create"), 64, "bytes")
+    }
+
+    @Test("What may not be read or written is said, and the database stays as it was")
+    func modes() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try makeDatabase(path)
+        #expect(try CommandRun.run("chmod", ["000", path]).code == 0)
+        expect(try query(path, "SELECT x FROM t", ordinarily: true), 1, "may not be read")
+        let convert = ["convert", "--from", "gcm1", "--to", "gcm1", path, scratch.path(of: "b.db")]
+        expect(try database(convert, ordinarily: true), 1, "may not be read")
+        #expect(try CommandRun.run("chmod", ["600", path]).code == 0)
+        #expect(try query(path, "SELECT x FROM t").text == "1\n")
+        let folder = scratch.path(of: "archive")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try makeDatabase(folder + "/wal.db", journal: "wal")
+        let before = try Data(contentsOf: URL(filePath: folder + "/wal.db"))
+        #expect(try CommandRun.run("chmod", ["500", folder]).code == 0)
+        defer { _ = try? CommandRun.run("chmod", ["700", folder]) }
+        expect(
+            try query(folder + "/wal.db", "SELECT x FROM t", ordinarily: true), 1, "copy the database")
+        let other = ["convert", "--from", "gcm1", "--to", "gcm1", folder + "/wal.db"]
+        expect(
+            try database(other + [scratch.path(of: "c.db")], ordinarily: true), 1, "copy the database")
+        expect(
+            try query(folder + "/new.db", "SELECT 1", "--create", ordinarily: true), 3, "none can be made")
+        #expect(try Data(contentsOf: URL(filePath: folder + "/wal.db")) == before)
+        // The advice holds.
+        let copy = scratch.path(of: "copy.db")
+        try before.write(to: URL(filePath: copy))
+        #expect(try query(copy, "SELECT x FROM t", ordinarily: true).text == "1\n")
+    }
+
+    @Test("An encrypted database is no plain one, and the answer does not blame the key")
+    func plainOfEncrypted() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try makeDatabase(path)
+        let target = scratch.path(of: "b.db")
+        let run = try database(["convert", "--from", "plain", "--to", "gcm1", path, target])
+        expect(run, 7, "no plain database")
+        #expect(!FileManager.default.fileExists(atPath: target))
+    }
+
+    @Test("No new database takes the name of a file beside another", arguments: ["-journal", "-wal", "-shm"])
+    func namesBeside(suffix: String) throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try makeDatabase(path)
+        let beside = path + suffix
+        for target in ["gcm1", "plain"] {
+            let convert = ["convert", "--from", "gcm1", "--to", target, path, beside]
+            expect(try database(convert), 64, "file beside another database")
+        }
+        #expect(try query(path, "VACUUM INTO '\(beside)'").code != 0)
+        expect(try query(beside, "SELECT 1", "--create"), 64, "file beside another database")
+        #expect(!FileManager.default.fileExists(atPath: beside))
+        #expect(try query(path, "SELECT x FROM t").text == "1\n")
+        // A name is not refused for its ending, nor a database that has it.
+        let lone = scratch.path(of: "b.db") + suffix
+        try makeDatabase(lone)
+        try Data("notes".utf8).write(to: URL(filePath: scratch.path(of: "b.db")))
+        #expect(try query(lone, "SELECT x FROM t").text == "1\n")
+    }
+
+    @Test("Rows without a column print nothing")
+    func emptyRows() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        let sql = """
+            PRAGMA auto_vacuum = incremental; CREATE TABLE t (x);
+            INSERT INTO t VALUES (hex(zeroblob(30000))); DELETE FROM t; PRAGMA incremental_vacuum
+            """
+        let run = try query(path, sql, "--create")
+        #expect(run.code == 0 && run.output.isEmpty, "\(run.text)")
+        #expect(try query(path, "PRAGMA incremental_vacuum", "--json").text == "[]\n")
+    }
+}

@@ -158,7 +158,11 @@ class Vault:
         """One step, at whose opening or write of that number the program forks."""
         arguments, content, secret = self.steps()[step]
         environment, clone = self.world.shimmed(self.home, fork)
-        self.run(arguments, content, environment, secret)
+        # An export goes outside of the home: of the program and its clone, one has the name.
+        exports = arguments[0] == "export"
+        self.run(arguments, content, environment, secret, may_fail=exports)
+        if exports and not os.path.exists(arguments[1]):
+            sys.exit(f"{' '.join(arguments)}: neither the program nor its clone made it")
         self.look()
         if os.path.isdir(clone):
             self.world.forks += 1

@@ -151,11 +151,15 @@ extension FileStore {
         _ name: FilePath, in directory: borrowing Descriptor
     ) throws(CofferError) {
         guard try directory.status(of: name) != nil else { return }
+        let file = try directory.open(name, .readWrite)
         do throws(CofferError) {
-            try destroyHeader(of: directory.open(name, .readWrite))
+            try destroyHeader(of: file)
         } catch {
-            // On a full copy-on-write file system, overwriting takes room that only removing makes.
             guard error.code == .noSpace else { throw error }
+            // On a full copy-on-write file system, overwriting takes room: that of the content. Where that is
+            // not enough, only removing makes any.
+            try? file.truncate(to: ContainerLayout.headerSize)
+            try? destroyHeader(of: file)
         }
         try directory.remove(name)
     }

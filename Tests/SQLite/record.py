@@ -5,8 +5,9 @@ Usage: record.py LIST WORK
   WORK   the directory with the tests, and the runs' directories: gcm1-gcm1, gcm1-stock, gcm1-pinned48, sqlcipher4-…
 
 What fails on SQLite itself, too, is `stock`; what fails with pages of the codec's geometry that are not encrypted
-is `geometry`; what is in a file that SQLite's authors mark with do_not_use_codec is `raw`. For the rest the list's own rules say the reason; what no rule knows is `unexplained`, and the list
-is not taken by suite.py until somebody has explained it.
+is `geometry`; what is in a file that SQLite's authors mark with do_not_use_codec is `raw`. For the rest the list's own
+rules say the reason; what no rule knows is `unexplained`, and the list is not taken by suite.py until somebody has
+explained it.
 """
 
 import fnmatch

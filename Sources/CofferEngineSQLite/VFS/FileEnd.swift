@@ -29,12 +29,15 @@ struct FileEnd {
         zeros: (_ number: UInt32, _ page: Region) -> Bool
     ) -> Int32 {
         let size = Int64(page.count)
-        if end == nil, let bytes = file.size {
+        if end == nil {
+            var bytes: Int64 = 0
+            // SQLite tells a lack of memory from other failures.
+            let result = unsafe file.fileSize(&bytes)
+            guard result == SQLITE_OK else { return result }
             end = max(bytes / size, 1) * size
             isTorn = bytes > size && bytes % size != 0
         }
-        guard let start = end else { return SQLITE_IOERR_FSTAT_CODE }
-        if start < offset, former < offset / size {
+        if let start = end, start < offset, former < offset / size {
             // Zeros would take the place of what is left of a page.
             guard !isTorn else { return SQLITE_IOERR_DATA_CODE }
             let sealed = Scratch(count: page.count)

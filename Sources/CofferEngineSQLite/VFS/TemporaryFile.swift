@@ -17,7 +17,9 @@ final class TemporaryFile: ShimFile {
         let result = lower.read(region, at: offset)
         var count = region.count
         if result == SQLITE_IOERR_SHORT_READ_CODE {
-            guard let size = lower.size else { return SQLITE_IOERR }
+            var size: Int64 = 0
+            let sized = unsafe lower.fileSize(&size)
+            guard sized == SQLITE_OK else { return sized }
             count = Int(max(0, min(Int64(count), size - offset)))
         } else if result != SQLITE_OK {
             return result

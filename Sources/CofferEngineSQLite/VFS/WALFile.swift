@@ -18,6 +18,8 @@ final class WALFile: ShimFile {
     private let small = Scratch(count: 32)
     /// Where the header in ``frame`` belongs that waits for its page.
     private var pending: Int64?
+    /// Where a header was dropped whose page did not come next, because memory ran out between the two.
+    private var abandoned: Int64?
     /// Where a whole frame was read in the access before this one.
     private var rawFrame: Int64?
     /// The checksum of the frame that ends at ``end``, which was written here last: the next one continues
@@ -51,6 +53,14 @@ final class WALFile: ShimFile {
         return SQLITE_IOERR
     }
 
+    /// Drops a header without its page: the frame stays as it was on the disk, as before a crash.
+    private func abandonPending() {
+        guard let pending else { return }
+        note("abandoned 24")
+        abandoned = pending
+        self.pending = nil
+    }
+
     /// Whether `offset` is where a frame begins.
     private func isFrame(_ offset: Int64) -> Bool {
         offset >= Int64(Self.headerSize)
@@ -61,7 +71,7 @@ final class WALFile: ShimFile {
 
     override func read(_ region: Region, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
-        guard pending == nil else { return refused("read before a page") }
+        abandonPending()
         rawFrame = nil
         let refusal = look()
         guard refusal == SQLITE_OK else { return refusal }
@@ -164,13 +174,15 @@ final class WALFile: ShimFile {
         let raw = rawFrame
         rawFrame = nil
         let header = Int64(Self.frameHeader)
+        if region.count != page || pending != offset - header { abandonPending() }
         switch region.count {
-        case Self.headerSize where offset == 0 && pending == nil:
+        case Self.headerSize where offset == 0:
             note("write 32 @0")
             isBigEndian = region[3] & 1 == 1
             link = nil
+            abandoned = nil
             return lower.write(region, at: offset)
-        case Self.frameHeader where isFrame(offset) && pending == nil:
+        case Self.frameHeader where isFrame(offset):
             if raw == offset, main.hasOverwrittenFrames {
                 note("rewrite 24")
                 link = nil
@@ -179,11 +191,12 @@ final class WALFile: ShimFile {
             note("write 24")
             frame.region.copy(region)
             pending = offset
+            if abandoned == offset { abandoned = nil }
             return SQLITE_OK
         case page where pending == offset - header:
             note("write page")
             return append(region, at: offset - header)
-        case page where pending == nil && isFrame(offset - header):
+        case page where isFrame(offset - header) && abandoned != offset - header:
             note("overwrite page")
             return overwrite(region, at: offset - header)
         default: return refused("write \(region.count)")
@@ -278,12 +291,13 @@ final class WALFile: ShimFile {
     // MARK: The rest
 
     override func sync(_ flags: Int32) -> Int32 {
-        guard pending == nil else { return refused("sync before a page") }
+        abandonPending()
         return lower.sync(flags)
     }
 
     override func truncate(to size: Int64) -> Int32 {
         pending = nil
+        abandoned = nil
         rawFrame = nil
         link = nil
         return lower.truncate(to: size)

@@ -70,6 +70,33 @@ private enum SQLiteCode {
         #expect(lease.format == .gcm1)
     }
 
+    @Test(
+        "A frame's header whose page does not come is dropped; a page goes behind its own header only",
+        arguments: [CodecFormat.gcm1, .sqlcipher4])
+    func headerWithoutPage(format: CodecFormat) throws {
+        let scene = try DatabaseScene()
+        let (file, lease) = try probe(
+            scene, .journal, format, after: "PRAGMA journal_mode = WAL; " + Self.tables)
+        let log = try scene.bytes("-wal")
+        let end = Int64(log.count)
+        // Page 2, of a transaction that is not complete; SQLite leaves the checksum for later.
+        let header: [UInt8] = [0, 0, 0, 2, 0, 0, 0, 0] + log[16..<24] + [UInt8](repeating: 0, count: 8)
+        let page = [UInt8](repeating: 0, count: pageSize)
+        let accesses: [(ShapeProbe) -> Int32] = [
+            { $0.read(32, at: 0).code }, { $0.write(header, at: end + 24 + Int64(pageSize)) },
+            { $0.write(header, at: end) },
+        ]
+        for (index, access) in accesses.enumerated() {
+            #expect(file.write(header, at: end) == SQLiteCode.ok)
+            #expect(access(file) == SQLiteCode.ok, "\(index)")
+            let isSame = index == 2
+            #expect((file.write(page, at: end + 24) == SQLiteCode.ok) == isSame, "\(index)")
+            #expect(try scene.bytes("-wal").count == log.count + (isSame ? 24 + pageSize : 0), "\(index)")
+        }
+        #expect(try Array(scene.bytes("-wal").prefix(log.count)) == log)
+        #expect(lease.format == format)
+    }
+
     @Test("11 and 12: sectors of 512 bytes, powersafe overwrite and no more, no memory mapping")
     func characteristics() throws {
         let scene = try DatabaseScene()

@@ -260,6 +260,7 @@ def database_round(world, format, journal, reduced):
         copies.append(world.copy(place))
     process.kill()
     process.communicate()
+    nonces.cut(world.log)
     for copy in copies:
         # A copy of what is being written may be torn; what can be written in it is.
         work(world, format, copy, journal, may_fail=True)

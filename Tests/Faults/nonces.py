@@ -210,6 +210,20 @@ def records(log):
         position += 4 + size
 
 
+def cut(log):
+    """Takes away the record that a killed program left unfinished at the end: others would be appended to it."""
+    with open(log, "r+b") as file:
+        data, whole = file.read(), 0
+        while True:
+            end = whole
+            for _ in range(2):
+                end += 4 + int.from_bytes(data[end : end + 4], sys.byteorder)
+            if end > len(data) or whole == len(data):
+                break
+            whole = end
+        file.truncate(whole)
+
+
 def pages(log, format, ledger):
     """The pages that were written to a database, its journal and its WAL; returns how many clones sealed some.
 

@@ -65,7 +65,7 @@ package struct DatabaseCopy: ~Copyable {
         guard try folder.status(of: name) == nil else {
             throw CofferError(.alreadyExists, "\(path) exists already.")
         }
-        guard !FileBeside.isName(path) else { throw FileBeside.refusal(path) }
+        if let refusal = FileBeside.refusal(path) { throw refusal }
         // For its owner alone from the start: SQLite would make a plain one by the umask.
         _ = try folder.open(name, [.readWrite, .exclusive])
         do throws(CofferError) {

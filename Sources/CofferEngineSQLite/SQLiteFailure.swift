@@ -27,7 +27,7 @@ package enum SQLiteFailure {
         case SQLITE_READONLY_DBMOVED_CODE:
             return CofferError(
                 .conflict,
-                "Another file has taken the name of the database since it was opened: open it again.")
+                "The file of the database was moved, removed or replaced since it was opened: open it again.")
         case SQLITE_READONLY_CANTINIT_CODE, SQLITE_READONLY_DIRECTORY_CODE: return UnopenedFile.readOnlyFolder
         case SQLITE_READONLY_GEOMETRY_CODE:
             return CofferError(
@@ -90,6 +90,12 @@ package enum SQLiteFailure {
                     + "or a later release wrote it.")
         case .noMemory: CofferError(.outOfMemory, "No memory to derive the database's key: free some.")
         case .damaged: CofferError(.corrupt, "The first page of the database is damaged.")
+        case .unwritten:
+            CofferError(
+                .corrupt,
+                "The database begins with zeros: its first transaction was interrupted, and nothing was ever "
+                    + "stored in it, or somebody overwrote its beginning. Remove it with the journal beside "
+                    + "it, or put a copy of it back.")
         case .emptied:
             CofferError(
                 .corrupt,

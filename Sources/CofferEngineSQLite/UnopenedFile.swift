@@ -13,10 +13,10 @@ package enum UnopenedFile {
     /// - Returns: `absent`, `permissionDenied`, `readOnly` or `inputOutput`.
     package static func error(at path: FilePath) -> CofferError? {
         let folder = path.removingLastComponent()
-        guard FileNameBytes.of(path).count < longestPath else {
+        guard FileNameBytes.of(path).count <= longestPath else {
             return CofferError(
                 .invalidInput,
-                "SQLite takes paths of fewer than \(longestPath) bytes, the names of the files beside the "
+                "SQLite takes paths of up to \(longestPath) bytes, the names of the files beside the "
                     + "database included: \(path).")
         }
         guard mayUse(folder, F_OK) else {
@@ -25,8 +25,12 @@ package enum UnopenedFile {
         guard mayUse(folder, X_OK) else {
             return CofferError(.permissionDenied, "The directory \(folder) may not be entered.")
         }
+        if case .vacant = SuperJournal.place(FileNameBytes.of(path)),
+            let refusal = FileBeside.refusal(path)
+        {
+            return refusal
+        }
         guard mayUse(path, F_OK) else {
-            if FileBeside.isName(path) { return FileBeside.refusal(path) }
             let more = mayUse(folder, W_OK) ? "" : ", and none can be made in its directory"
             return CofferError(.absent, "There is no database at \(path)\(more).")
         }

@@ -114,6 +114,30 @@ import Testing
         #expect(try query(lone, "SELECT x FROM t").text == "1\n")
     }
 
+    @Test("A new database removes no file that has the name of its journal or WAL and is none")
+    func strangersBeside() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try makeDatabase(path)
+        for suffix in ["-journal", "-wal"] {
+            let new = scratch.path(of: "new\(suffix).db")
+            try makeDatabase(new + suffix)
+            let convert = ["convert", "--from", "gcm1", "--to", "gcm1", path, new]
+            expect(try query(new, "CREATE TABLE t (x)", "--create"), 13, "move it")
+            expect(try database(convert), 13, "move it")
+            #expect(try query(path, "VACUUM INTO '\(new)'").code != 0)
+            #expect(!FileManager.default.fileExists(atPath: new))
+            // An empty file becomes a database, too.
+            try Data().write(to: URL(filePath: new))
+            expect(try query(new, "CREATE TABLE t (x)", "--create"), 13, "move it")
+            #expect(try query(new + suffix, "SELECT x FROM t").text == "1\n")
+            // Nor is an empty file beside a database taken for a new one.
+            try Data().write(to: URL(filePath: path + suffix))
+            expect(try query(path + suffix, "CREATE TABLE t (x)", "--create"), 64, "file beside")
+            #expect(try query(path, "SELECT x FROM t").text == "1\n")
+        }
+    }
+
     @Test("Rows without a column print nothing")
     func emptyRows() throws {
         let scratch = try ScratchDirectory.make()

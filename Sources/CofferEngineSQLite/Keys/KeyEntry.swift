@@ -151,6 +151,7 @@ final class KeyEntry: Sendable {
 
     /// What the first bytes of a file say of it when its first page cannot be opened.
     func diagnose(first: [UInt8], opensAnother: Bool) -> OpenDiagnosis {
+        if first.allSatisfy({ $0 == 0 }) { return .unwritten }
         let isGCM = GCMHeader.isGCM(first)
         if isGCM, !GCMHeader.versions.contains(first[8]) { return .otherVersion }
         if isGCM != (format == .gcm1) { return .otherFormat }
@@ -178,6 +179,8 @@ package enum OpenDiagnosis: Sendable, Equatable {
     case noMemory
     /// Another page opens under the key: the first is damaged.
     case damaged
+    /// Its beginning was never written, or was overwritten with zeros.
+    case unwritten
     /// Nothing is left of it but a journal.
     case emptied
     /// The key is not the database's, or there is no other page to tell.

@@ -4,10 +4,11 @@ import CSQLite
 ///
 /// SQLite does not write a page that holds nothing. Of a database that vacuums itself it reads such a page
 /// all the same, and takes the zeros of the hole in the file for its content. So a hole gets pages of zeros,
-/// sealed like any other.
+/// sealed like any other. So does page 1, where the first transaction of a new database writes others before
+/// it: its clear bytes have the salt, without which nobody could tell whose the journal of a crash is.
 struct FileEnd {
-    /// Where the file ends, with room for page 1 at least; `nil` when it has to be asked: another connection
-    /// may have changed it before this one took the lock.
+    /// Where the file ends, with room for page 1 once anything is there; `nil` when it has to be asked:
+    /// another connection may have changed it before this one took the lock.
     private var end: Int64?
     /// Whether the file ends within a page, which `end` leaves out.
     private var isTorn = false
@@ -34,7 +35,7 @@ struct FileEnd {
             // SQLite tells a lack of memory from other failures.
             let result = unsafe file.fileSize(&bytes)
             guard result == SQLITE_OK else { return result }
-            end = max(bytes / size, 1) * size
+            end = bytes > 0 ? max(bytes / size, 1) * size : 0
             isTorn = bytes > size && bytes % size != 0
         }
         if let start = end, start < offset, former < offset / size {

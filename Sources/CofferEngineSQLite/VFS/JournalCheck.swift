@@ -63,8 +63,9 @@ struct JournalCheck {
             return ifOwn(.plays(end: 0))
         }
         guard var segment = firstSegment() else { return withoutHeader() }
-        // The first transaction of a new database, of which nothing came to the disk. Where something did and
-        // the salt did not, nobody can tell it from a database whose first page is damaged.
+        // The first transaction of a new database, of which nothing came to the disk. Where something did, so
+        // did the salt, and the journal is sealed under the key: anything else may be a database whose first
+        // page is damaged.
         if segment.databaseSize == 0 {
             guard let isBlank = main.isBlank else { return .unreadable(SQLITE_IOERR_READ_CODE) }
             if isBlank { return .plays(end: size) }

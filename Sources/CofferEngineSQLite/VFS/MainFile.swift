@@ -183,7 +183,8 @@ final class MainFile: ShimFile {
         let page = scratch.region
         let result = lower.read(page, at: 0)
         guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE else { return result }
-        if result == SQLITE_OK, openFirst(page) {
+        // Zeros stand there until the first transaction is complete.
+        if result == SQLITE_OK, openFirst(page), !page.part(16, 8).isZero {
             region.copy(page.part(0, region.count))
         } else if entry.isUnpinned || opening.vacuumTarget != nil {
             region.zero()

@@ -28,7 +28,10 @@ import Glibc
         var fresh: UnsafePointer<CChar>?
         if let name = unsafe name, main != nil, flags & SQLITE_OPEN_CREATE != 0 {
             unsafe fresh = unsafe access(name, F_OK) == 0 ? nil : name
-            if unsafe fresh != nil, unsafe FileBeside.isName(CText.bytes(name)) { return SQLITE_CANTOPEN }
+            // An empty file becomes a database, too.
+            if case .vacant = unsafe SuperJournal.place(name), unsafe !FileBeside.allows(CText.bytes(name)) {
+                return SQLITE_CANTOPEN
+            }
         }
         let result = unsafe base.pointee.xOpen(base, name, lower, flags, outFlags)
         // For its owner alone, while it is still empty; SQLite gives the files beside it the same mode. By

@@ -10,7 +10,7 @@ final class WALFile: ShimFile {
     private static let headerSize = 32
     private static let frameHeader = 24
     /// The first word of a WAL, whose last bit says the order of bytes in its checksums.
-    private static let magic: UInt32 = 0x377f_0682
+    static let magic: UInt32 = 0x377f_0682
 
     private let main: MainFile
     /// A frame: its header, then the page.

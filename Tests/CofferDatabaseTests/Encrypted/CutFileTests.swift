@@ -93,6 +93,54 @@ struct CutFileTests {
         #expect(try hot.read() == HotScene.right)
     }
 
+    @Test(
+        "A new database whose first transaction was interrupted is a new database again", arguments: writable,
+        ["delete", "truncate", "persist"])
+    func firstTransaction(format: DatabaseFormat, journal: String) throws {
+        let scene = try DatabaseScene(format)
+        let writer = try scene.queue()
+        var (main, log) = ([UInt8](), [UInt8]())
+        try writer.writeWithoutTransaction { db in
+            try db.execute(
+                sql: "PRAGMA journal_mode = \(journal); PRAGMA cache_size = 5; BEGIN; CREATE TABLE t (x)")
+            for _ in 0..<200 { try db.execute(sql: "INSERT INTO t VALUES (hex(randomblob(900)))") }
+            (main, log) = (try scene.bytes(), try scene.bytes("-journal"))
+            try db.execute(sql: "ROLLBACK")
+        }
+        try writer.close()
+        #expect(main.count > 20 * Self.pageSize && log.count >= 512)
+        func restore(_ changed: [UInt8]? = nil) throws {
+            try scene.write(changed ?? main)
+            try scene.write(log, "-journal")
+        }
+        try restore()
+        let other = try SecretBytes.copying([UInt8].counting(32, from: 99).span)
+        let wrong = try DatabaseKey.raw(other, format: format)
+        #expect(
+            code {
+                let queue = try EncryptedDatabase.queue(at: scene.path, key: wrong)
+                _ = try queue.read { try Row.fetchAll($0, sql: "SELECT * FROM sqlite_schema") }
+            } == .notAuthentic)
+        #expect(try scene.bytes() == main && scene.bytes("-journal") == log)
+        // Whose it is says the salt in page 1.
+        try restore([UInt8](repeating: 0, count: Self.pageSize) + main.dropFirst(Self.pageSize))
+        let unwritten = code {
+            _ = try scene.queue().read { try Row.fetchAll($0, sql: "SELECT * FROM sqlite_schema") }
+        }
+        #expect(unwritten == .corrupt)
+        #expect(try scene.bytes("-journal") == log)
+        for length in [main.count, main.count - 1, 2 * Self.pageSize, Self.pageSize] {
+            try restore(Array(main.prefix(length)))
+            let queue = try scene.queue()
+            let tables = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") }
+            #expect(tables == 0, "\(length)")
+            try queue.write { try $0.execute(sql: "CREATE TABLE u (x); INSERT INTO u VALUES (7)") }
+            try queue.close()
+            let rows = try scene.queue().read { try Int.fetchAll($0, sql: "SELECT x FROM u") }
+            #expect(rows == [7], "\(length)")
+        }
+    }
+
     /// A header as SQLite writes it, without a seal: anybody can.
     private var journalOfNewDatabase: [UInt8] {
         let fields: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 16, 0]

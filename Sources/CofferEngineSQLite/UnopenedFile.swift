@@ -47,7 +47,7 @@ package enum UnopenedFile {
             + "with the file -wal beside it if there is one, to where you may write.")
 
     /// SQLite's own limit on Unix, less the longest ending that it puts behind a name.
-    private static let longestPath = 512 - 8
+    static let longestPath = 512 - 8
 
     private static func mayUse(_ path: FilePath, _ mode: Int32) -> Bool {
         unsafe path.withPlatformString { unsafe access($0, mode) } == 0

@@ -50,7 +50,25 @@ struct DatabaseConvert: ParsableCommand {
         static var allValueStrings: [String] { ["plain"] + DatabaseFormat.allCases.map(\.rawValue) }
     }
 
+    /// A signal that asks this process to end removes the unfinished target first.
     func run() throws(CofferError) {
+        let signals = EndSignals.hold(cancellingWork: true)
+        let result: Result<Void, CofferError>
+        do throws(CofferError) {
+            result = .success(try convert())
+        } catch {
+            result = .failure(error)
+        }
+        let received = EndSignals.received
+        signals.release()
+        if case .failure(let error) = result, error.code == .cancelled, let received {
+            Output.message("coffer: \(error.message)")
+            EndSignals.end(by: received)
+        }
+        try result.get()
+    }
+
+    private func convert() throws(CofferError) {
         let source = try FilePathArgument.path(source)
         let target = try FilePathArgument.path(target)
         switch (from, to) {

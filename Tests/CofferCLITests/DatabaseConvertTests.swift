@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `coffer database convert`: what stays where it does not reach its end, and which keys it takes.
+@Suite struct DatabaseConvertTests {
+    private let key = Array(String(repeating: "0a", count: 32).utf8)
+    private let other = Array(String(repeating: "0b", count: 32).utf8)
+
+    private func query(
+        _ path: String, _ sql: String, _ more: String..., secret: [UInt8]? = nil,
+        by option: String = "--key-hex-fd"
+    ) throws -> CommandRun {
+        try CommandRun.run(
+            CommandRun.cofferPath,
+            ["database", "query", "--codec", "gcm1", option, "3"] + more + [path, sql],
+            descriptors: [3: secret ?? key])
+    }
+
+    private func convert(
+        _ source: String, _ target: String, from: String = "gcm1", to: String, _ more: String...,
+        descriptors: [Int: [UInt8]] = [:], environment: [String: String] = [:]
+    ) throws -> CommandRun {
+        let line = ["database", "convert", source, target, "--from", from, "--to", to, "--key-hex-fd", "3"]
+        return try CommandRun.run(
+            CommandRun.cofferPath, line + more, descriptors: descriptors.merging([3: key]) { $1 },
+            environment: environment)
+    }
+
+    private func makeDatabase(_ path: String) throws {
+        let rows = "WITH c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 3000) "
+        let made = try query(
+            path, "CREATE TABLE t (x); " + rows + "INSERT INTO t SELECT 'canary ' || i FROM c", "--create")
+        #expect(made.code == 0, "\(made.errorText)")
+    }
+
+    private func isTarget(_ path: String, _ format: String) throws -> Bool {
+        let count = "SELECT count(*) FROM t"
+        guard format == "plain" else { return try query(path, count).text == "3000\n" }
+        let code =
+            "import sqlite3, sys\nprint(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone()[0])"
+        return try CommandRun.run("python3", ["-c", code, path, count]).text == "3000\n"
+    }
+
+    @Test(
+        "A killed conversion makes no target and is in nobody's way; the next one removes what it left",
+        .enabled(if: PreloadedLibrary.endAt != nil), arguments: ["plain", "gcm1"])
+    func killed(to format: String) throws {
+        let scratch = try ScratchDirectory.make()
+        let (path, target) = (scratch.path(of: "a.db"), scratch.path(of: "b.db"))
+        try makeDatabase(path)
+        let environment = [
+            "LD_PRELOAD": try #require(PreloadedLibrary.endAt), "ENDAT": "sync", "ENDAT_SIGNAL": "9",
+        ]
+        let killed = try convert(path, target, to: format, environment: environment)
+        #expect(killed.code == 137, "\(killed.errorText)")
+        let left = try scratch.names()
+        #expect(left.count == 2 && left.contains { $0.hasPrefix(".coffer-unfinished-") }, "\(left)")
+        let again = try convert(path, target, to: format)
+        #expect(again.code == 0, "\(again.errorText)")
+        #expect(try scratch.names() == ["a.db", "b.db"])
+        #expect(try isTarget(target, format))
+    }
+
+    @Test(
+        "A signal that ends a conversion leaves nothing", .enabled(if: PreloadedLibrary.endAt != nil),
+        arguments: [("plain", Int32(2)), ("gcm1", 15), ("plain", 1)])
+    func ended(to format: String, by signal: Int32) throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try makeDatabase(path)
+        let environment = [
+            "LD_PRELOAD": try #require(PreloadedLibrary.endAt), "ENDAT": "mkdir", "ENDAT_SIGNAL": "\(signal)",
+        ]
+        let run = try convert(path, scratch.path(of: "b.db"), to: format, environment: environment)
+        #expect(run.code == 128 + signal, "\(run.errorText)")
+        #expect(try scratch.names() == ["a.db"])
+        #expect(try isTarget(path, "gcm1"))
+    }
+}

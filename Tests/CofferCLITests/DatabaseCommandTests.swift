@@ -99,6 +99,25 @@ import Testing
         #expect(try run(["SELECT a, \"b?\" FROM t"]).text.hasPrefix("v\t"))
     }
 
+    @Test("A value or statements with a NUL, where SQLite's text would end, are refused")
+    func nulInAValue() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "CREATE TABLE t (a)", "--create").code == 0)
+        func run(_ more: [String], input: [UInt8] = [], _ value: [UInt8] = []) throws -> CommandRun {
+            try CommandRun.run(
+                CommandRun.cofferPath,
+                ["database", "query", path, "--codec", "gcm1", "--key-hex-fd", "3"] + more,
+                input: input, descriptors: [3: key, 4: value])
+        }
+        let insert = "INSERT INTO t VALUES (?)"
+        let bound = try run(["--bind-fd", "4", insert], Array("nul\u{0}x\n".utf8))
+        #expect(bound.code == 64 && bound.errorText.contains("NUL"), "\(bound.errorText)")
+        let piped = try run(["-"], input: Array("INSERT INTO t VALUES (1);\u{0} SELECT".utf8))
+        #expect(piped.code == 64 && piped.errorText.contains("NUL"), "\(piped.errorText)")
+        #expect(try query(path, "SELECT count(*) FROM t").text == "0\n")
+    }
+
     @Test func failuresHaveTheirCodes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

@@ -109,14 +109,16 @@ struct DatabaseQuery: ParsableCommand {
         case (nil, let file?): source = try .open(ProgramArguments.path(file), .read)
         default: throw CofferError(.invalidInput, "Give the statements, or --sql-file, and not both.")
         }
-        return try Self.text(of: SecretInput.all(from: source, limit: Self.longest), "The statements are")
+        return try Self.text(
+            of: SecretInput.all(from: source, limit: Self.longest), "The text of the statements")
     }
 
     /// The values for the question marks.
     private func boundValues() throws(CofferError) -> StatementArguments {
         var values: [String] = []
         for number in bindFd {
-            values.append(try Self.text(of: PasscodeInput.line(of: number), "The value is"))
+            values.append(
+                try Self.text(of: PasscodeInput.line(of: number), "The value on descriptor \(number)"))
         }
         return StatementArguments(values)
     }
@@ -125,8 +127,12 @@ struct DatabaseQuery: ParsableCommand {
         -> String
     {
         let copy = bytes.span.copied()
+        guard !copy.contains(0) else {
+            throw CofferError(
+                .invalidInput, "\(subject) has a NUL byte in it, and SQLite would take what is before it.")
+        }
         guard let text = String(validating: copy, as: UTF8.self) else {
-            throw CofferError(.invalidInput, "\(subject) not UTF-8.")
+            throw CofferError(.invalidInput, "\(subject) is not UTF-8.")
         }
         return text
     }

@@ -8,6 +8,7 @@ package import SystemPackage
 /// The backup interface copies pages as they are, so it cannot make room at their ends for what another
 /// format keeps there. `VACUUM INTO` builds the pages anew.
 package struct DatabaseCopy: ~Copyable {
+    private let path: FilePath
     private let source: Connection
     private let lease: DatabaseLease?
     /// The copy that is read in the place of a source which cannot be recovered where it is.
@@ -34,12 +35,13 @@ package struct DatabaseCopy: ~Copyable {
         else {
             guard result == SQLITE_OK else { throw source.failure(result) }
             return DatabaseCopy(
-                source: source, lease: lease, recovery: nil, reserve: try source.reserve(-1))
+                path: path, source: source, lease: lease, recovery: nil, reserve: try source.reserve(-1))
         }
         let recovery = try RecoveryCopy.make(of: CopySource(main), in: folder)
         let copy = try Connection.open(recovery.path, SQLITE_OPEN_READWRITE, lease)
         try copy.run(probe)
-        return DatabaseCopy(source: copy, lease: lease, recovery: recovery, reserve: try copy.reserve(-1))
+        return DatabaseCopy(
+            path: path, source: copy, lease: lease, recovery: recovery, reserve: try copy.reserve(-1))
     }
 
     private static let probe = "SELECT count(*) FROM sqlite_schema"
@@ -59,12 +61,14 @@ package struct DatabaseCopy: ~Copyable {
     /// Until it is complete, the file is in a directory of its own: what a killed process leaves is no
     /// database to anybody and is in nobody's way.
     ///
-    /// - Throws: `alreadyExists` when there is a file; `cancelled` for a signal that ends work; `noSpace`.
+    /// - Throws: `absent` for an empty source; `alreadyExists` when there is a file; `noSpace`; `cancelled`
+    ///   for a signal that ends work.
     package func write(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
         let folder = try Self.openFolder(path.removingLastComponent())
         guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
             throw CofferError(.invalidInput, "\(path) names no file.")
         }
+        guard try source.firstText("PRAGMA page_count") != "0" else { throw UnopenedFile.empty(self.path) }
         guard try folder.status(of: name) == nil else { throw Self.exists(path) }
         guard !FileBeside.isName(path) else { throw FileBeside.refusal(path) }
         let place = try WorkFolder.make(.unfinished, in: folder)

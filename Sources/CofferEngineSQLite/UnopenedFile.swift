@@ -40,6 +40,28 @@ package enum UnopenedFile {
         return nil
     }
 
+    /// Makes sure that there is a database at a path, where opening would make one: behind a link that leads
+    /// nowhere, and of an empty file, unless a journal or a WAL beside it tells more.
+    ///
+    /// - Parameter path: The database, from the root.
+    /// - Throws: `absent`, and as ``error(at:)``.
+    package static func requireDatabase(at path: FilePath) throws(CofferError) {
+        let bytes = FileNameBytes.of(path)
+        guard case .vacant = SuperJournal.place(bytes) else { return }
+        guard mayUse(path, F_OK) else {
+            throw error(at: path) ?? CofferError(.absent, "There is no database at \(path).")
+        }
+        for suffix in ["-journal", "-wal"] {
+            guard case .vacant = SuperJournal.place(bytes + suffix.utf8) else { return }
+        }
+        throw empty(path)
+    }
+
+    /// The error for an empty file.
+    static func empty(_ path: FilePath) -> CofferError {
+        CofferError(.absent, "There is no database at \(path): the file is empty.")
+    }
+
     /// SQLite makes files beside a database to write to it, and in WAL mode even to read it.
     static let readOnlyFolder = CofferError(
         .readOnly,

@@ -77,4 +77,16 @@ import Testing
         #expect(try scratch.names() == ["a.db"])
         #expect(try isTarget(path, "gcm1"))
     }
+
+    @Test("An empty source is none")
+    func emptySource() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try Data().write(to: URL(filePath: path))
+        for (from, to) in [("gcm1", "plain"), ("plain", "gcm1"), ("sqlcipher4", "gcm1")] {
+            let run = try convert(path, scratch.path(of: "b.db"), from: from, to: to)
+            #expect(run.code == 3 && run.errorText.contains("is empty"), "\(run.errorText)")
+        }
+        #expect(try scratch.names() == ["a.db"])
+    }
 }

@@ -114,6 +114,23 @@ import Testing
         #expect(try query(lone, "SELECT x FROM t").text == "1\n")
     }
 
+    @Test("Without --create nothing is made, not behind a link nor in an empty file")
+    func noCreation() throws {
+        let scratch = try ScratchDirectory.make()
+        let link = scratch.path(of: "link.db")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "nowhere")
+        expect(try query(link, "CREATE TABLE t (x)"), 3, "There is no database")
+        let empty = scratch.path(of: "empty.db")
+        try Data().write(to: URL(filePath: empty))
+        expect(try query(empty, "CREATE TABLE t (x)"), 3, "is empty")
+        #expect(try scratch.names() == ["empty.db", "link.db"])
+        #expect(try Data(contentsOf: URL(filePath: empty)).isEmpty)
+        try makeDatabase(empty)
+        #expect(try query(empty, "SELECT x FROM t").text == "1\n")
+        try makeDatabase(link)
+        #expect(try query(link, "SELECT x FROM t").text == "1\n")
+    }
+
     @Test("Rows without a column print nothing")
     func emptyRows() throws {
         let scratch = try ScratchDirectory.make()

@@ -53,9 +53,7 @@ struct DatabaseQuery: ParsableCommand {
 
     func run() throws(CofferError) {
         let path = try FilePathArgument.path(path)
-        guard create || DatabaseKeyOptions.exists(path) else {
-            throw CofferError(.absent, "There is no database at \(path).")
-        }
+        if !create { try EncryptedDatabase.requireDatabase(at: path) }
         let key = try keys.key(codec)
         let arguments = try boundValues()
         let sql = try statements()

@@ -3,7 +3,6 @@ import CofferBase
 import CofferCrypto
 import CofferDatabase
 import CofferEngine
-import SystemPackage
 
 /// Where a database's key comes from.
 struct DatabaseKeyOptions: ParsableArguments {
@@ -43,16 +42,6 @@ struct DatabaseKeyOptions: ParsableArguments {
     static func rawKey(on number: Int32, _ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
         let digits = try PasscodeInput.line(of: number)
         return try .raw(SecretBytes(Encoding.decodeHex(digits.span)), format: format)
-    }
-
-    /// Whether there is something at `path`.
-    static func exists(_ path: FilePath) -> Bool {
-        guard let name = path.lastComponent else { return false }
-        let parent = path.removingLastComponent()
-        guard let folder = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]) else {
-            return false
-        }
-        return (try? folder.status(of: FilePath(root: nil, [name]))) != nil
     }
 
     private func secret() throws(CofferError) -> GuardedBytes {

@@ -127,6 +127,20 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.scratch.read(FilePath(prefix + "used/database")) == [1])
     }
 
+    @Test("An empty file is no database to convert or to encrypt")
+    func emptySource() throws {
+        let scene = try DatabaseScene()
+        try scene.write([])
+        let target = scene.scratch.path.appending("new.db")
+        #expect(
+            failure {
+                try EncryptedDatabase.convert(scene.path, key: scene.key(), to: target, newKey: scene.key())
+            } == .absent)
+        #expect(
+            failure { try EncryptedDatabase.encrypt(scene.path, to: target, key: scene.key()) } == .absent)
+        #expect(try scene.scratch.names() == ["test.db"])
+    }
+
     @Test(arguments: writable)
     func rekeyReplacesTheKey(format: DatabaseFormat) throws {
         let scene = try DatabaseScene(format)

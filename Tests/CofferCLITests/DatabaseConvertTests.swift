@@ -89,4 +89,15 @@ import Testing
         }
         #expect(try scratch.names() == ["a.db"])
     }
+
+    @Test("A plain target takes no key", arguments: ["--new-key-hex-fd"])
+    func plainTargetsKey(option: String) throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try makeDatabase(path)
+        let run = try convert(
+            path, scratch.path(of: "b.db"), to: "plain", option, "4", descriptors: [4: other])
+        #expect(run.code == 64 && run.errorText.contains("A plain target has no key"), "\(run.errorText)")
+        #expect(try scratch.names() == ["a.db"])
+    }
 }

@@ -77,6 +77,7 @@ struct DatabaseConvert: ParsableCommand {
         case (.plain, .encrypted(let format)):
             try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
         case (.encrypted(let format), .plain):
+            guard newKeyHexFd == nil else { throw CofferError(.invalidInput, "A plain target has no key.") }
             try EncryptedDatabase.exportPlain(
                 source, key: keys.key(format), to: target)
         case (.encrypted(let old), .encrypted(let new)):

@@ -118,6 +118,28 @@ import Testing
         #expect(try query(path, "SELECT count(*) FROM t").text == "0\n")
     }
 
+    @Test("Text is printed whole and in one line, or not at all")
+    func textIsWhole() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "CREATE TABLE t (a)", "--create").code == 0)
+        #expect(try query(path, "SELECT 'a' || char(0) || 'b', 1").text == "a\\u0000b\t1\n")
+        #expect(
+            try query(path, "SELECT 'a' || char(9, 10, 13, 27, 155, 92, 8238, 228)").text
+                == "a\\t\\n\\r\\u001b\\u009b\\\\\\u202eä\n")
+        let json = try query(path, "SELECT 'a' || char(0) || 'b' AS x, '\t' AS y", "--json")
+        #expect(json.text == "[{\"x\":\"a\\u0000b\",\"y\":\"\\u0009\"}]\n")
+        for more in ["--json", "--allow-expensive"] {
+            let broken = try query(path, "SELECT CAST(x'61ff62' AS TEXT) AS odd", more)
+            #expect(broken.code == 64 && broken.errorText.contains("odd"), "\(broken.errorText)")
+            #expect(broken.errorText.contains("CAST") && !broken.text.contains("a\u{fffd}"), "\(broken.text)")
+        }
+        #expect(try query(path, "SELECT CAST('ä' AS BLOB), NULL, ''").text == "c3a4\t\t\n")
+        let wide = "PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a); INSERT INTO t VALUES ('wide ü')"
+        #expect(try query(scratch.path(of: "b.db"), wide, "--create").code == 0)
+        #expect(try query(scratch.path(of: "b.db"), "SELECT a FROM t").text == "wide ü\n")
+    }
+
     @Test func failuresHaveTheirCodes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

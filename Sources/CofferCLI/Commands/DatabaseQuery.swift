@@ -10,8 +10,10 @@ struct DatabaseQuery: ParsableCommand {
         commandName: "query",
         abstract: "Run SQL on an encrypted database.",
         discussion: """
-            Rows are printed with tabs between the columns, blobs in hexadecimal; with --json as a list of \
-            objects. A wrong key ends with 7.
+            Rows are printed with tabs between the columns and no headers; with --json as a list of objects. \
+            Blobs print in hexadecimal, and NULL prints as nothing. In a row, \\t stands for a tab in a \
+            text, \\n and \\r for the ends of lines, \\\\ for a backslash, and \\u with four digits \
+            for another control character. A wrong key ends with 7.
 
             Every user of the machine sees a command's arguments: put statements with secrets into a file or \
             on standard input, or write ? for the secret and name a descriptor with --bind-fd.
@@ -79,9 +81,9 @@ struct DatabaseQuery: ParsableCommand {
                         // PRAGMA incremental_vacuum has rows without a column.
                         guard !row.isEmpty else { continue }
                         if global.json {
-                            rows.append(.object(row.map { ($0, Self.document($1)) }))
+                            rows.append(try PrintedRow.document(row))
                         } else {
-                            try Output.line(row.map { Self.text($1) }.joined(separator: "\t"))
+                            try Output.line(PrintedRow.line(row))
                         }
                     }
                 }
@@ -133,30 +135,6 @@ struct DatabaseQuery: ParsableCommand {
             throw CofferError(.invalidInput, "\(subject) is not UTF-8.")
         }
         return text
-    }
-
-    private static func text(_ value: DatabaseValue) -> String {
-        switch value.storage {
-        case .null: ""
-        case .int64(let number): String(number)
-        case .double(let number): String(number)
-        case .string(let text): text
-        case .blob(let bytes): hex(bytes)
-        }
-    }
-
-    private static func document(_ value: DatabaseValue) -> JSONDocument {
-        switch value.storage {
-        case .null: .none
-        case .int64(let number): .number(Int(number))
-        case .double(let number): number.isFinite ? .decimal(number) : .text(String(number))
-        case .string(let text): .text(text)
-        case .blob(let bytes): .text(hex(bytes))
-        }
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }
 

@@ -140,6 +140,22 @@ import Testing
         #expect(try query(scratch.path(of: "b.db"), "SELECT a FROM t").text == "wide ü\n")
     }
 
+    @Test("SQLCipher's pragmas for keys, which would do nothing, are refused")
+    func keyPragmas() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "CREATE TABLE t (a)", "--create").code == 0)
+        for pragma in [
+            "key = 'x'", "REKEY = 'x'", "rekey('x')", "main.rekey = 'x'", "hexrekey = '00'", "rekey",
+        ] {
+            let run = try query(path, "PRAGMA \(pragma)")
+            #expect(
+                run.code == 64 && run.errorText.contains("does nothing here"), "\(pragma): \(run.errorText)")
+            #expect(run.errorText.contains("coffer database convert"), "\(run.errorText)")
+        }
+        #expect(try query(path, "PRAGMA foreign_keys").code == 0)
+    }
+
     @Test func failuresHaveTheirCodes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

@@ -90,7 +90,7 @@ import Testing
         #expect(try scratch.names() == ["a.db"])
     }
 
-    @Test("A plain target takes no key", arguments: ["--new-key-hex-fd"])
+    @Test("A plain target takes no key", arguments: ["--new-key-hex-fd", "--new-passphrase-fd"])
     func plainTargetsKey(option: String) throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")
@@ -99,5 +99,24 @@ import Testing
             path, scratch.path(of: "b.db"), to: "plain", option, "4", descriptors: [4: other])
         #expect(run.code == 64 && run.errorText.contains("A plain target has no key"), "\(run.errorText)")
         #expect(try scratch.names() == ["a.db"])
+    }
+
+    @Test("The target's own passphrase opens it, and the source's key does not")
+    func newPassphrase() throws {
+        let scratch = try ScratchDirectory.make()
+        let paths = ["a.db", "b.db", "c.db"].map { scratch.path(of: $0) }
+        try makeDatabase(paths[0])
+        let horse = Array("correct horse\n".utf8)
+        let run = try convert(
+            paths[0], paths[1], to: "gcm1", "--new-passphrase-fd", "4", descriptors: [4: horse])
+        #expect(run.code == 0, "\(run.errorText)")
+        let count = "SELECT count(*) FROM t"
+        #expect(try query(paths[1], count, secret: horse, by: "--passphrase-fd").text == "3000\n")
+        #expect(try query(paths[1], count).code == 7)
+        let both = try convert(
+            paths[0], paths[2], to: "gcm1", "--new-passphrase-fd", "4", "--new-key-hex-fd", "5",
+            descriptors: [4: horse, 5: other])
+        #expect(both.code == 64, "\(both.errorText)")
+        #expect(!FileManager.default.fileExists(atPath: paths[2]))
     }
 }

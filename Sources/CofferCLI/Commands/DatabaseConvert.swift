@@ -32,6 +32,9 @@ struct DatabaseConvert: ParsableCommand {
     @Option(help: ArgumentHelp("The target's key, in hexadecimal, on this descriptor.", valueName: "n"))
     var newKeyHexFd: Int32?
 
+    @Option(help: ArgumentHelp("The target's passphrase, on this descriptor.", valueName: "n"))
+    var newPassphraseFd: Int32?
+
     /// A format, or none.
     enum Format: ExpressibleByArgument {
         case plain
@@ -77,7 +80,9 @@ struct DatabaseConvert: ParsableCommand {
         case (.plain, .encrypted(let format)):
             try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
         case (.encrypted(let format), .plain):
-            guard newKeyHexFd == nil else { throw CofferError(.invalidInput, "A plain target has no key.") }
+            guard newKeyHexFd == nil, newPassphraseFd == nil else {
+                throw CofferError(.invalidInput, "A plain target has no key.")
+            }
             try EncryptedDatabase.exportPlain(
                 source, key: keys.key(format), to: target)
         case (.encrypted(let old), .encrypted(let new)):
@@ -99,7 +104,12 @@ struct DatabaseConvert: ParsableCommand {
     }
 
     private func newKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey? {
-        guard let newKeyHexFd else { return nil }
-        return try DatabaseKeyOptions.rawKey(on: newKeyHexFd, format)
+        switch (newKeyHexFd, newPassphraseFd) {
+        case (nil, nil): return nil
+        case (let number?, nil): return try DatabaseKeyOptions.rawKey(on: number, format)
+        case (nil, let number?): return try DatabaseKeyOptions.passphrase(on: number, format)
+        default:
+            throw CofferError(.invalidInput, "Give one of --new-key-hex-fd and --new-passphrase-fd.")
+        }
     }
 }

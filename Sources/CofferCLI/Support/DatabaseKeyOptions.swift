@@ -44,6 +44,12 @@ struct DatabaseKeyOptions: ParsableArguments {
         return try .raw(SecretBytes(Encoding.decodeHex(digits.span)), format: format)
     }
 
+    static func passphrase(
+        on number: Int32, _ format: DatabaseFormat
+    ) throws(CofferError) -> DatabaseKey {
+        try .passphrase(SecretBytes(PasscodeInput.line(of: number)), format: format)
+    }
+
     private func secret() throws(CofferError) -> GuardedBytes {
         switch (keyHexFd, passphraseFd) {
         case (let number?, nil):

@@ -10,7 +10,7 @@ package enum UnopenedFile {
     /// It looks at names and modes only: closing a descriptor of the file would drop SQLite's locks on it.
     ///
     /// - Parameter path: The database, from the root.
-    /// - Returns: `absent`, `permissionDenied`, `readOnly` or `inputOutput`.
+    /// - Returns: `absent`, `permissionDenied`, `readOnly`, `invalidInput` or `inputOutput`.
     package static func error(at path: FilePath) -> CofferError? {
         let folder = path.removingLastComponent()
         guard FileNameBytes.of(path).count < longestPath else {
@@ -26,6 +26,10 @@ package enum UnopenedFile {
             return CofferError(.permissionDenied, "The directory \(folder) may not be entered.")
         }
         guard mayUse(path, F_OK) else {
+            if errno == ENAMETOOLONG {
+                return CofferError(
+                    .invalidInput, "The name of the database is too long for its directory: \(path).")
+            }
             if FileBeside.isName(path) { return FileBeside.refusal(path) }
             let more = mayUse(folder, W_OK) ? "" : ", and none can be made in its directory"
             return CofferError(.absent, "There is no database at \(path)\(more).")

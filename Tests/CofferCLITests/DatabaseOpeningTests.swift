@@ -131,6 +131,25 @@ import Testing
         #expect(try query(link, "SELECT x FROM t").text == "1\n")
     }
 
+    @Test("A query says the reason why there is no database for it")
+    func reasons() throws {
+        let scratch = try ScratchDirectory.make()
+        let folder = scratch.path(of: "closed")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try makeDatabase(folder + "/a.db")
+        #expect(try CommandRun.run("chmod", ["000", folder]).code == 0)
+        defer { _ = try? CommandRun.run("chmod", ["700", folder]) }
+        expect(try query(folder + "/a.db", "SELECT 1", ordinarily: true), 1, "may not be entered")
+        let missing = scratch.path(of: "no")
+        expect(try query(missing + "/a.db", "SELECT 1"), 3, "There is no directory \(missing)")
+        let long = scratch.path(of: String(repeating: "a", count: 260))
+        expect(try query(long, "SELECT 1"), 64, "name")
+        expect(try query(long, "SELECT 1", "--create"), 64, "name")
+        let old = try database(
+            ["query", "--codec", "sqlcipher3", "--create", scratch.path(of: "old.db"), "SELECT 1"])
+        expect(old, 11, "sqlcipher3 is read-only")
+    }
+
     @Test("Rows without a column print nothing")
     func emptyRows() throws {
         let scratch = try ScratchDirectory.make()

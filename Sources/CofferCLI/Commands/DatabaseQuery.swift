@@ -3,6 +3,7 @@ import CofferBase
 public import CofferDatabase
 import CofferEngine
 import GRDB
+import SystemPackage
 
 /// `coffer database query`
 struct DatabaseQuery: ParsableCommand {
@@ -55,7 +56,7 @@ struct DatabaseQuery: ParsableCommand {
 
     func run() throws(CofferError) {
         let path = try FilePathArgument.path(path)
-        if !create { try EncryptedDatabase.requireDatabase(at: path) }
+        try requireDatabase(at: path)
         let key = try keys.key(codec)
         let arguments = try boundValues()
         let sql = try statements()
@@ -97,6 +98,19 @@ struct DatabaseQuery: ParsableCommand {
             if global.json { try Output.json(.list(rows)) }
         } catch {
             throw EncryptedDatabase.failure(error)
+        }
+    }
+
+    /// Makes sure that there is a database, or that one may be made.
+    private func requireDatabase(at path: FilePath) throws(CofferError) {
+        let isReadOnly = codec == .sqlcipher3
+        guard !create || isReadOnly else { return }
+        do throws(CofferError) {
+            try EncryptedDatabase.requireDatabase(at: path)
+        } catch {
+            guard create, isReadOnly, error.code == .absent else { throw error }
+            throw CofferError(
+                .refused, "\(codec.rawValue) is read-only: make the database in gcm1 or sqlcipher4.")
         }
     }
 

@@ -156,6 +156,21 @@ import Testing
         #expect(try query(path, "PRAGMA foreign_keys").code == 0)
     }
 
+    @Test("The help says what the rows show, what stays, and how long it waits")
+    func help() throws {
+        let query = try CommandRun.coffer("help", "database", "query").text
+        let words = query.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        for sentence in ["NULL prints as nothing", "no headers", "ten seconds", "stay", "vault"] {
+            #expect(words.contains(sentence), "\(sentence)")
+        }
+        let convert = try CommandRun.coffer("help", "database", "convert").text
+        let more = convert.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(more.contains("The source's rows stay as they are"))
+        for text in [query, convert] {
+            #expect(!text.contains("--home") && !text.contains("--allow-prompt"))
+        }
+    }
+
     @Test func failuresHaveTheirCodes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

@@ -9,11 +9,14 @@ struct DatabaseConvert: ParsableCommand {
         commandName: "convert",
         abstract: "Copy a database into another format.",
         discussion: """
-            The source stays as it is, and the target must not exist. The key is for whichever of the two is \
+            The source's rows stay as they are; what a crash left beside it is settled first. The target \
+            must not exist: it appears when it is complete. The key is for whichever of the two is \
             encrypted, and for both, unless the target is given its own.
+
+            The databases of a vault are not opened, and no passcode is asked for.
             """)
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
 
     @Argument(help: "The database to read.", completion: .file())
     var source: String

@@ -20,9 +20,15 @@ struct DatabaseQuery: ParsableCommand {
             on standard input, or write ? for the secret and name a descriptor with --bind-fd.
 
             Write -- before statements that begin with a comment, or put them into a file.
+
+            The statements run one after the other: the effects of those before one that fails stay, unless \
+            they are in a transaction. Where another connection holds the database, the command waits up to \
+            ten seconds.
+
+            The databases of a vault are not opened, and no passcode is asked for.
             """)
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
 
     @Argument(help: "The database.", completion: .file())
     var path: String

@@ -168,6 +168,12 @@ package struct DatabaseCopy: ~Copyable {
         if result == SQLITE_NOTADB, lease == nil {
             return CofferError(.foreign, "\(path) is no plain database: it is encrypted, or no database.")
         }
+        if result == SQLITE_NOTADB, lease?.diagnosis == .plain {
+            return CofferError(
+                .refused,
+                "\(path) is a plain database: use --from plain on the command line, "
+                    + "EncryptedDatabase.encrypt in a program.")
+        }
         return SQLiteFailure.error(result, message, opening: lease)
     }
 

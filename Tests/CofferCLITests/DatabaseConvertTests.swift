@@ -34,6 +34,13 @@ import Testing
         #expect(made.code == 0, "\(made.errorText)")
     }
 
+    private func makePlain(_ path: String) throws {
+        let code =
+            "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\n"
+            + "c.execute('CREATE TABLE t (x)')\nc.commit()\n"
+        #expect(try CommandRun.run("python3", ["-c", code, path]).code == 0)
+    }
+
     private func isTarget(_ path: String, _ format: String) throws -> Bool {
         let count = "SELECT count(*) FROM t"
         guard format == "plain" else { return try query(path, count).text == "3000\n" }
@@ -118,5 +125,41 @@ import Testing
             descriptors: [4: horse, 5: other])
         #expect(both.code == 64, "\(both.errorText)")
         #expect(!FileManager.default.fileExists(atPath: paths[2]))
+    }
+
+    @Test("With --json there is one document, the target's path and format")
+    func document() throws {
+        let scratch = try ScratchDirectory.make()
+        let (path, target) = (scratch.path(of: "a.db"), scratch.path(of: "b.db"))
+        try makeDatabase(path)
+        let run = try convert(path, target, to: "sqlcipher4", "--json")
+        #expect(run.json as? [String: String] == ["target": target, "format": "sqlcipher4"], "\(run.text)")
+        let failed = try convert(path, target, to: "sqlcipher4", "--json")
+        #expect(failed.code == 13 && failed.json["error"] != nil, "\(failed.text)")
+    }
+
+    @Test("A plain source, a missing directory and a key that is none: the answer says what to do")
+    func advice() throws {
+        let scratch = try ScratchDirectory.make()
+        let (path, target) = (scratch.path(of: "a.db"), scratch.path(of: "b.db"))
+        try makePlain(path)
+        let plain = try convert(path, target, to: "sqlcipher4")
+        #expect(plain.code == 11 && plain.errorText.contains("--from plain"), "\(plain.errorText)")
+        let folder = scratch.path(of: "no")
+        let missing = try convert(path, folder + "/b.db", from: "plain", to: "gcm1")
+        #expect(
+            missing.code == 3
+                && missing.errorText.contains("There is no directory \(folder): make it first."),
+            "\(missing.errorText)")
+        let digits = String(decoding: key, as: UTF8.self)
+        for text in [digits + "\r\n", digits + " \n", " " + digits, String(digits.dropLast()) + "g", "0a0a"] {
+            let run = try query(path, "SELECT 1", secret: Array(text.utf8))
+            #expect(
+                run.code == 64 && run.errorText.contains("64 hexadecimal digits, nothing else"),
+                "\(run.errorText)")
+        }
+        let empty = try query(path, "SELECT 1", secret: [])
+        #expect(empty.code == 64 && empty.errorText.contains("Descriptor 3 is empty"), "\(empty.errorText)")
+        #expect(try scratch.names() == ["a.db"])
     }
 }

@@ -150,6 +150,23 @@ import Testing
         expect(old, 11, "sqlcipher3 is read-only")
     }
 
+    private static let hasSQLCipher3: Bool = {
+        let run = try? CommandRun.run("sqlcipher", [":memory:", "PRAGMA cipher_version"])
+        return run?.code == 0 && run?.text.hasPrefix("3.") == true
+    }()
+
+    @Test(
+        "Writing to a SQLCipher 3 database: the answer says that the format is read-only",
+        .enabled(if: hasSQLCipher3, "the command sqlcipher 3 is not here"))
+    func readOnlyFormat() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        let sql = "PRAGMA key = \"x'\(String(decoding: key, as: UTF8.self))'\"; CREATE TABLE t (x);"
+        #expect(try CommandRun.run("sqlcipher", [path, sql]).code == 0)
+        let insert = ["query", "--codec", "sqlcipher3", path, "INSERT INTO t VALUES (1)"]
+        expect(try database(insert), 1, "The format sqlcipher3 is read-only: convert the database")
+    }
+
     @Test("Rows without a column print nothing")
     func emptyRows() throws {
         let scratch = try ScratchDirectory.make()

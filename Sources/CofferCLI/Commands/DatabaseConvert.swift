@@ -53,6 +53,13 @@ struct DatabaseConvert: ParsableCommand {
             }
         }
 
+        var name: String {
+            switch self {
+            case .plain: "plain"
+            case .encrypted(let format): format.rawValue
+            }
+        }
+
         static var allValueStrings: [String] { ["plain"] + DatabaseFormat.allCases.map(\.rawValue) }
     }
 
@@ -72,6 +79,8 @@ struct DatabaseConvert: ParsableCommand {
             EndSignals.end(by: received)
         }
         try result.get()
+        guard global.json else { return }
+        try Output.json(.object([("target", .text(target)), ("format", .text(to.name))]))
     }
 
     private func convert() throws(CofferError) {

@@ -103,8 +103,14 @@ struct DatabaseQuery: ParsableCommand {
             try queue.close()
             if global.json { try Output.json(.list(rows)) }
         } catch {
-            throw EncryptedDatabase.failure(error)
+            throw explained(EncryptedDatabase.failure(error))
         }
+    }
+
+    private func explained(_ error: CofferError) -> CofferError {
+        guard error.code == .readOnly, codec == .sqlcipher3 else { return error }
+        return CofferError(
+            .readOnly, "\(error.message) The format \(codec.rawValue) is read-only: convert the database.")
     }
 
     /// Makes sure that there is a database, or that one may be made.

@@ -40,8 +40,7 @@ struct DatabaseKeyOptions: ParsableArguments {
     }
 
     static func rawKey(on number: Int32, _ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
-        let digits = try PasscodeInput.line(of: number)
-        return try .raw(SecretBytes(Encoding.decodeHex(digits.span)), format: format)
+        try .raw(SecretBytes(hexKey(on: number)), format: format)
     }
 
     static func passphrase(
@@ -50,11 +49,24 @@ struct DatabaseKeyOptions: ParsableArguments {
         try .passphrase(SecretBytes(PasscodeInput.line(of: number)), format: format)
     }
 
+    private static func hexKey(on number: Int32) throws(CofferError) -> GuardedBytes {
+        let digits = try PasscodeInput.line(of: number)
+        guard digits.count > 0 else {
+            throw CofferError(
+                .invalidInput, "Descriptor \(number) is empty, or its first line: the key is to be there.")
+        }
+        let refusal = CofferError(.invalidInput, "The key must be 64 hexadecimal digits, nothing else.")
+        guard digits.count == 64 else { throw refusal }
+        do throws(CofferError) {
+            return try Encoding.decodeHex(digits.span)
+        } catch {
+            throw error.code == .invalidInput ? refusal : error
+        }
+    }
+
     private func secret() throws(CofferError) -> GuardedBytes {
         switch (keyHexFd, passphraseFd) {
-        case (let number?, nil):
-            let digits = try PasscodeInput.line(of: number)
-            return try Encoding.decodeHex(digits.span)
+        case (let number?, nil): return try Self.hexKey(on: number)
         case (nil, let number?): return try PasscodeInput.line(of: number)
         default:
             throw CofferError(.invalidInput, "Give one of --key-hex-fd and --passphrase-fd.")

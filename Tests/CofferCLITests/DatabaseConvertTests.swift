@@ -85,6 +85,34 @@ import Testing
         #expect(try isTarget(path, "gcm1"))
     }
 
+    @Test(
+        "A conversion where the file system cannot rename without replacing",
+        .enabled(if: PreloadedLibrary.noExchange != nil))
+    func noFlags() throws {
+        let scratch = try ScratchDirectory.make()
+        let (path, target) = (scratch.path(of: "a.db"), scratch.path(of: "b.db"))
+        try makeDatabase(path)
+        let environment = ["LD_PRELOAD": try #require(PreloadedLibrary.noExchange), "NORENAMEFLAGS": "1"]
+        let run = try convert(path, target, to: "gcm1", environment: environment)
+        #expect(run.code == 0, "\(run.errorText)")
+        #expect(try convert(path, target, to: "gcm1", environment: environment).code == 13)
+        #expect(try scratch.names() == ["a.db", "b.db"])
+        #expect(try isTarget(target, "gcm1"))
+    }
+
+    @Test("A path that leaves no room for the unfinished copy is refused, and nothing stays")
+    func longPath() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try makeDatabase(path)
+        var folder = scratch.path(of: String(repeating: "a", count: 200))
+        folder += "/" + String(repeating: "b", count: 480 - folder.utf8.count)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let run = try convert(path, folder + "/b.db", to: "gcm1")
+        #expect(run.code == 64 && run.errorText.contains("choose a shorter path"), "\(run.errorText)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+    }
+
     @Test("An empty source is none")
     func emptySource() throws {
         let scratch = try ScratchDirectory.make()

@@ -8,6 +8,7 @@ package import SystemPackage
 /// The backup interface copies pages as they are, so it cannot make room at their ends for what another
 /// format keeps there. `VACUUM INTO` builds the pages anew.
 package struct DatabaseCopy: ~Copyable {
+    private let path: FilePath
     private let source: Connection
     private let lease: DatabaseLease?
     /// The copy that is read in the place of a source which cannot be recovered where it is.
@@ -34,12 +35,13 @@ package struct DatabaseCopy: ~Copyable {
         else {
             guard result == SQLITE_OK else { throw source.failure(result) }
             return DatabaseCopy(
-                source: source, lease: lease, recovery: nil, reserve: try source.reserve(-1))
+                path: path, source: source, lease: lease, recovery: nil, reserve: try source.reserve(-1))
         }
         let recovery = try RecoveryCopy.make(of: CopySource(main), in: folder)
         let copy = try Connection.open(recovery.path, SQLITE_OPEN_READWRITE, lease)
         try copy.run(probe)
-        return DatabaseCopy(source: copy, lease: lease, recovery: recovery, reserve: try copy.reserve(-1))
+        return DatabaseCopy(
+            path: path, source: copy, lease: lease, recovery: recovery, reserve: try copy.reserve(-1))
     }
 
     private static let probe = "SELECT count(*) FROM sqlite_schema"
@@ -56,26 +58,53 @@ package struct DatabaseCopy: ~Copyable {
 
     /// Writes all of it to a new file, checked and flushed; without a lease, in clear.
     ///
-    /// - Throws: `alreadyExists` when there is a file; `noSpace`.
+    /// Until it is complete, the file is in a directory of its own: what a killed process leaves is no
+    /// database to anybody and is in nobody's way.
+    ///
+    /// - Throws: `absent` for an empty source; `alreadyExists` when there is a file; `noSpace`; `cancelled`
+    ///   for a signal that ends work.
     package func write(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
-        let folder = try Descriptor.open(path.removingLastComponent(), [.read, .directory])
+        let folder = try Self.openFolder(path.removingLastComponent())
         guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
             throw CofferError(.invalidInput, "\(path) names no file.")
         }
-        guard try folder.status(of: name) == nil else {
-            throw CofferError(.alreadyExists, "\(path) exists already.")
-        }
+        guard try source.firstText("PRAGMA page_count") != "0" else { throw UnopenedFile.empty(self.path) }
+        guard try folder.status(of: name) == nil else { throw Self.exists(path) }
         if let refusal = FileBeside.refusal(path) { throw refusal }
-        // For its owner alone from the start: SQLite would make a plain one by the umask.
-        _ = try folder.open(name, [.readWrite, .exclusive])
-        do throws(CofferError) {
-            try vacuum(to: path, target)
-        } catch {
-            try? folder.removeTree(name)
-            throw error
+        let place = try WorkFolder.make(.unfinished, in: folder)
+        let file = place.inner.path.pushing(Self.unfinished)
+        guard FileNameBytes.of(file).count <= UnopenedFile.longestPath else {
+            throw CofferError(
+                .invalidInput,
+                "SQLite takes paths of up to \(UnopenedFile.longestPath) bytes, and the copy is made in "
+                    + "\(place.inner.path): choose a shorter path.")
         }
-        try folder.open(name, [.readWrite]).sync()
-        try folder.sync()
+        // For its owner alone from the start: SQLite would make a plain one by the umask.
+        _ = try place.inner.open(Self.unfinished, [.readWrite, .exclusive])
+        try vacuum(to: file, target)
+        try place.inner.open(Self.unfinished, [.readWrite]).sync()
+        do throws(CofferError) {
+            try place.folder.moveWithoutReplacing(place.name.pushing(Self.unfinished), to: name)
+        } catch {
+            throw error.code == .alreadyExists ? Self.exists(path) : error
+        }
+        try place.folder.sync()
+    }
+
+    private static let unfinished: FilePath = "database"
+
+    private static func exists(_ path: FilePath) -> CofferError {
+        CofferError(.alreadyExists, "\(path) exists already.")
+    }
+
+    private static func openFolder(_ folder: FilePath) throws(CofferError) -> Descriptor {
+        do throws(CofferError) {
+            return try Descriptor.open(folder, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw CofferError(
+                .absent, "There is no directory \(folder): make it first.", systemError: error.systemError)
+        }
     }
 
     private func vacuum(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
@@ -128,6 +157,7 @@ package struct DatabaseCopy: ~Copyable {
         let connection = unsafe Connection(handle, path, lease)
         unsafe sqlite3_extended_result_codes(handle, 1)
         unsafe sqlite3_busy_timeout(handle, 10_000)
+        unsafe sqlite3_progress_handler(handle, 1000, { _ in EndSignals.isWorkCancelled ? 1 : 0 }, nil)
         guard result == SQLITE_OK else { throw connection.failure(result) }
         return connection
     }
@@ -137,6 +167,12 @@ package struct DatabaseCopy: ~Copyable {
         if result & 0xff == SQLITE_CANTOPEN, let reason = UnopenedFile.error(at: path) { return reason }
         if result == SQLITE_NOTADB, lease == nil {
             return CofferError(.foreign, "\(path) is no plain database: it is encrypted, or no database.")
+        }
+        if result == SQLITE_NOTADB, lease?.diagnosis == .plain {
+            return CofferError(
+                .refused,
+                "\(path) is a plain database: use --from plain on the command line, "
+                    + "EncryptedDatabase.encrypt in a program.")
         }
         return SQLiteFailure.error(result, message, opening: lease)
     }

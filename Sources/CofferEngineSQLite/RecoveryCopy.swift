@@ -9,20 +9,13 @@ import SystemPackage
 /// For what cannot be written itself: a format that is to read only, a file system, somebody else's file. The
 /// copy is as encrypted as its source.
 struct RecoveryCopy: ~Copyable {
-    /// The beginning of the names of the directories that such copies are in.
-    static let prefix = ".coffer-recovery-"
     private static let file: FilePath = "database"
     private static let journal: FilePath = "database-journal"
 
-    private let folder: Descriptor
-    private let name: FilePath
-    /// Locked as long as the copy is in use, so that others leave it alone.
-    private let inner: Descriptor
+    private let place: WorkFolder
 
     /// The copy's path.
-    var path: FilePath { inner.path.pushing(Self.file) }
-
-    deinit { try? folder.removeTree(name) }
+    var path: FilePath { place.inner.path.pushing(Self.file) }
 
     /// Copies a database with its journal into a new directory in `folder`.
     ///
@@ -30,36 +23,11 @@ struct RecoveryCopy: ~Copyable {
     static func make(
         of source: borrowing CopySource, in folder: FilePath
     ) throws(CofferError) -> RecoveryCopy {
-        let folder = try Descriptor.open(folder, [.read, .directory])
-        removeRemains(in: folder)
-        let copy = try makeDirectory(in: folder)
+        let place = try WorkFolder.make(.recovery, in: Descriptor.open(folder, [.read, .directory]))
         try source.copy(
-            to: copy.inner.open(Self.file, [.readWrite, .exclusive]),
-            journal: copy.inner.open(Self.journal, [.readWrite, .exclusive]))
-        return copy
-    }
-
-    private static func makeDirectory(in folder: consuming Descriptor) throws(CofferError) -> RecoveryCopy {
-        let digits = try SecureRandom.bytes(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }
-        let name = FilePath(prefix + digits.joined())
-        try folder.makeDirectory(name)
-        let inner = try folder.open(name, [.read, .directory])
-        guard try inner.tryLock() else {
-            throw CofferError(.busy, "Somebody removes remains in \(folder.path): try again.")
-        }
-        return RecoveryCopy(folder: folder, name: name, inner: inner)
-    }
-
-    /// Removes what was left when a process of this user was killed. What cannot be removed stays: everybody
-    /// can put such a directory where everybody may write.
-    private static func removeRemains(in folder: borrowing Descriptor) {
-        guard let names = try? folder.names() else { return }
-        for name in names where FileNameBytes.of(name).starts(with: prefix.utf8) {
-            guard let inner = try? folder.open(name, [.read, .directory]),
-                (try? inner.status().isOwn) == true, (try? inner.tryLock()) == true
-            else { continue }
-            try? folder.removeTree(name)
-        }
+            to: place.inner.open(Self.file, [.readWrite, .exclusive]),
+            journal: place.inner.open(Self.journal, [.readWrite, .exclusive]))
+        return RecoveryCopy(place: place)
     }
 }
 

@@ -10,7 +10,7 @@ package enum UnopenedFile {
     /// It looks at names and modes only: closing a descriptor of the file would drop SQLite's locks on it.
     ///
     /// - Parameter path: The database, from the root.
-    /// - Returns: `absent`, `permissionDenied`, `readOnly` or `inputOutput`.
+    /// - Returns: `absent`, `permissionDenied`, `readOnly`, `invalidInput` or `inputOutput`.
     package static func error(at path: FilePath) -> CofferError? {
         let folder = path.removingLastComponent()
         guard FileNameBytes.of(path).count <= longestPath else {
@@ -31,6 +31,10 @@ package enum UnopenedFile {
             return refusal
         }
         guard mayUse(path, F_OK) else {
+            if errno == ENAMETOOLONG {
+                return CofferError(
+                    .invalidInput, "The name of the database is too long for its directory: \(path).")
+            }
             let more = mayUse(folder, W_OK) ? "" : ", and none can be made in its directory"
             return CofferError(.absent, "There is no database at \(path)\(more).")
         }
@@ -44,6 +48,28 @@ package enum UnopenedFile {
         return nil
     }
 
+    /// Makes sure that there is a database at a path, where opening would make one: behind a link that leads
+    /// nowhere, and of an empty file, unless a journal or a WAL beside it tells more.
+    ///
+    /// - Parameter path: The database, from the root.
+    /// - Throws: `absent`, and as ``error(at:)``.
+    package static func requireDatabase(at path: FilePath) throws(CofferError) {
+        let bytes = FileNameBytes.of(path)
+        guard case .vacant = SuperJournal.place(bytes) else { return }
+        guard mayUse(path, F_OK) else {
+            throw error(at: path) ?? CofferError(.absent, "There is no database at \(path).")
+        }
+        for suffix in ["-journal", "-wal"] {
+            guard case .vacant = SuperJournal.place(bytes + suffix.utf8) else { return }
+        }
+        throw empty(path)
+    }
+
+    /// The error for an empty file.
+    static func empty(_ path: FilePath) -> CofferError {
+        CofferError(.absent, "There is no database at \(path): the file is empty.")
+    }
+
     /// SQLite makes files beside a database to write to it, and in WAL mode even to read it.
     static let readOnlyFolder = CofferError(
         .readOnly,
@@ -51,7 +77,7 @@ package enum UnopenedFile {
             + "with the file -wal beside it if there is one, to where you may write.")
 
     /// SQLite's own limit on Unix, less the longest ending that it puts behind a name.
-    private static let longestPath = 512 - 8
+    static let longestPath = 512 - 8
 
     private static func mayUse(_ path: FilePath, _ mode: Int32) -> Bool {
         unsafe path.withPlatformString { unsafe access($0, mode) } == 0

@@ -99,6 +99,78 @@ import Testing
         #expect(try run(["SELECT a, \"b?\" FROM t"]).text.hasPrefix("v\t"))
     }
 
+    @Test("A value or statements with a NUL, where SQLite's text would end, are refused")
+    func nulInAValue() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "CREATE TABLE t (a)", "--create").code == 0)
+        func run(_ more: [String], input: [UInt8] = [], _ value: [UInt8] = []) throws -> CommandRun {
+            try CommandRun.run(
+                CommandRun.cofferPath,
+                ["database", "query", path, "--codec", "gcm1", "--key-hex-fd", "3"] + more,
+                input: input, descriptors: [3: key, 4: value])
+        }
+        let insert = "INSERT INTO t VALUES (?)"
+        let bound = try run(["--bind-fd", "4", insert], Array("nul\u{0}x\n".utf8))
+        #expect(bound.code == 64 && bound.errorText.contains("NUL"), "\(bound.errorText)")
+        let piped = try run(["-"], input: Array("INSERT INTO t VALUES (1);\u{0} SELECT".utf8))
+        #expect(piped.code == 64 && piped.errorText.contains("NUL"), "\(piped.errorText)")
+        #expect(try query(path, "SELECT count(*) FROM t").text == "0\n")
+    }
+
+    @Test("Text is printed whole and in one line, or not at all")
+    func textIsWhole() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "CREATE TABLE t (a)", "--create").code == 0)
+        #expect(try query(path, "SELECT 'a' || char(0) || 'b', 1").text == "a\\u0000b\t1\n")
+        #expect(
+            try query(path, "SELECT 'a' || char(9, 10, 13, 27, 155, 92, 8238, 228)").text
+                == "a\\t\\n\\r\\u001b\\u009b\\\\\\u202eä\n")
+        let json = try query(path, "SELECT 'a' || char(0) || 'b' AS x, '\t' AS y", "--json")
+        #expect(json.text == "[{\"x\":\"a\\u0000b\",\"y\":\"\\u0009\"}]\n")
+        for more in ["--json", "--allow-expensive"] {
+            let broken = try query(path, "SELECT CAST(x'61ff62' AS TEXT) AS odd", more)
+            #expect(broken.code == 64 && broken.errorText.contains("odd"), "\(broken.errorText)")
+            #expect(broken.errorText.contains("CAST") && !broken.text.contains("a\u{fffd}"), "\(broken.text)")
+        }
+        #expect(try query(path, "SELECT CAST('ä' AS BLOB), NULL, ''").text == "c3a4\t\t\n")
+        let wide = "PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (a); INSERT INTO t VALUES ('wide ü')"
+        #expect(try query(scratch.path(of: "b.db"), wide, "--create").code == 0)
+        #expect(try query(scratch.path(of: "b.db"), "SELECT a FROM t").text == "wide ü\n")
+    }
+
+    @Test("SQLCipher's pragmas for keys, which would do nothing, are refused")
+    func keyPragmas() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "CREATE TABLE t (a)", "--create").code == 0)
+        for pragma in [
+            "key = 'x'", "REKEY = 'x'", "rekey('x')", "main.rekey = 'x'", "hexrekey = '00'", "rekey",
+        ] {
+            let run = try query(path, "PRAGMA \(pragma)")
+            #expect(
+                run.code == 64 && run.errorText.contains("does nothing here"), "\(pragma): \(run.errorText)")
+            #expect(run.errorText.contains("coffer database convert"), "\(run.errorText)")
+        }
+        #expect(try query(path, "PRAGMA foreign_keys").code == 0)
+    }
+
+    @Test("The help says what the rows show, what stays, and how long it waits")
+    func help() throws {
+        let query = try CommandRun.coffer("help", "database", "query").text
+        let words = query.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        for sentence in ["NULL prints as nothing", "no headers", "ten seconds", "stay", "vault"] {
+            #expect(words.contains(sentence), "\(sentence)")
+        }
+        let convert = try CommandRun.coffer("help", "database", "convert").text
+        let more = convert.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(more.contains("The source's rows stay as they are"))
+        for text in [query, convert] {
+            #expect(!text.contains("--home") && !text.contains("--allow-prompt"))
+        }
+    }
+
     @Test func failuresHaveTheirCodes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

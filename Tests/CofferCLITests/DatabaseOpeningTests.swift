@@ -138,6 +138,59 @@ import Testing
         }
     }
 
+    @Test("Without --create nothing is made, not behind a link nor in an empty file")
+    func noCreation() throws {
+        let scratch = try ScratchDirectory.make()
+        let link = scratch.path(of: "link.db")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "nowhere")
+        expect(try query(link, "CREATE TABLE t (x)"), 3, "There is no database")
+        let empty = scratch.path(of: "empty.db")
+        try Data().write(to: URL(filePath: empty))
+        expect(try query(empty, "CREATE TABLE t (x)"), 3, "is empty")
+        #expect(try scratch.names() == ["empty.db", "link.db"])
+        #expect(try Data(contentsOf: URL(filePath: empty)).isEmpty)
+        try makeDatabase(empty)
+        #expect(try query(empty, "SELECT x FROM t").text == "1\n")
+        try makeDatabase(link)
+        #expect(try query(link, "SELECT x FROM t").text == "1\n")
+    }
+
+    @Test("A query says the reason why there is no database for it")
+    func reasons() throws {
+        let scratch = try ScratchDirectory.make()
+        let folder = scratch.path(of: "closed")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try makeDatabase(folder + "/a.db")
+        #expect(try CommandRun.run("chmod", ["000", folder]).code == 0)
+        defer { _ = try? CommandRun.run("chmod", ["700", folder]) }
+        expect(try query(folder + "/a.db", "SELECT 1", ordinarily: true), 1, "may not be entered")
+        let missing = scratch.path(of: "no")
+        expect(try query(missing + "/a.db", "SELECT 1"), 3, "There is no directory \(missing)")
+        let long = scratch.path(of: String(repeating: "a", count: 260))
+        expect(try query(long, "SELECT 1"), 64, "name")
+        expect(try query(long, "SELECT 1", "--create"), 64, "name")
+        let old = try database(
+            ["query", "--codec", "sqlcipher3", "--create", scratch.path(of: "old.db"), "SELECT 1"])
+        expect(old, 11, "sqlcipher3 is read-only")
+    }
+
+    private static let hasSQLCipher3: Bool = {
+        let run = try? CommandRun.run("sqlcipher", [":memory:", "PRAGMA cipher_version"])
+        return run?.code == 0 && run?.text.hasPrefix("3.") == true
+    }()
+
+    @Test(
+        "Writing to a SQLCipher 3 database: the answer says that the format is read-only",
+        .enabled(if: hasSQLCipher3, "the command sqlcipher 3 is not here"))
+    func readOnlyFormat() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        let sql = "PRAGMA key = \"x'\(String(decoding: key, as: UTF8.self))'\"; CREATE TABLE t (x);"
+        #expect(try CommandRun.run("sqlcipher", [path, sql]).code == 0)
+        let insert = ["query", "--codec", "sqlcipher3", path, "INSERT INTO t VALUES (1)"]
+        expect(try database(insert), 1, "The format sqlcipher3 is read-only: convert the database")
+    }
+
     @Test("Rows without a column print nothing")
     func emptyRows() throws {
         let scratch = try ScratchDirectory.make()

@@ -9,6 +9,8 @@ enum PreloadedLibrary {
 
     /// Fails exchanges of two names.
     static let noExchange = build("noexchange")
+    /// Raises a signal at a chosen moment.
+    static let endAt = build("endat")
 
     private static func build(_ name: String) -> String? {
         let target = CommandRun.cofferPath + "-\(name).so"

@@ -2,12 +2,15 @@
  *
  *     cc -shared -fPIC -O2 -o noexchange.so noexchange.c
  *     LD_PRELOAD=./noexchange.so coffer wipe --tokens --yes
+ *
+ * With NORENAMEFLAGS set, no name can be kept from being replaced either, as on NFS.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 
 long syscall(long number, ...)
@@ -20,7 +23,8 @@ long syscall(long number, ...)
     for (int index = 0; index < 6; index++)
         arguments[index] = va_arg(list, long);
     va_end(list);
-    if (number == SYS_renameat2 && (arguments[4] & RENAME_EXCHANGE) != 0) {
+    if (number == SYS_renameat2
+        && ((arguments[4] & RENAME_EXCHANGE) != 0 || (arguments[4] != 0 && getenv("NORENAMEFLAGS") != NULL))) {
         errno = EINVAL;
         return -1;
     }

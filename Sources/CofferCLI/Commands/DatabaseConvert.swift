@@ -9,11 +9,14 @@ struct DatabaseConvert: ParsableCommand {
         commandName: "convert",
         abstract: "Copy a database into another format.",
         discussion: """
-            The source stays as it is, and the target must not exist. The key is for whichever of the two is \
+            The source's rows stay as they are; what a crash left beside it is settled first. The target \
+            must not exist: it appears when it is complete. The key is for whichever of the two is \
             encrypted, and for both, unless the target is given its own.
+
+            The databases of a vault are not opened, and no passcode is asked for.
             """)
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
 
     @Argument(help: "The database to read.", completion: .file())
     var source: String
@@ -32,6 +35,9 @@ struct DatabaseConvert: ParsableCommand {
     @Option(help: ArgumentHelp("The target's key, in hexadecimal, on this descriptor.", valueName: "n"))
     var newKeyHexFd: Int32?
 
+    @Option(help: ArgumentHelp("The target's passphrase, on this descriptor.", valueName: "n"))
+    var newPassphraseFd: Int32?
+
     /// A format, or none.
     enum Format: ExpressibleByArgument {
         case plain
@@ -47,10 +53,37 @@ struct DatabaseConvert: ParsableCommand {
             }
         }
 
+        var name: String {
+            switch self {
+            case .plain: "plain"
+            case .encrypted(let format): format.rawValue
+            }
+        }
+
         static var allValueStrings: [String] { ["plain"] + DatabaseFormat.allCases.map(\.rawValue) }
     }
 
+    /// A signal that asks this process to end removes the unfinished target first.
     func run() throws(CofferError) {
+        let signals = EndSignals.hold(cancellingWork: true)
+        let result: Result<Void, CofferError>
+        do throws(CofferError) {
+            result = .success(try convert())
+        } catch {
+            result = .failure(error)
+        }
+        let received = EndSignals.received
+        signals.release()
+        if case .failure(let error) = result, error.code == .cancelled, let received {
+            Output.message("coffer: \(error.message)")
+            EndSignals.end(by: received)
+        }
+        try result.get()
+        guard global.json else { return }
+        try Output.json(.object([("target", .text(target)), ("format", .text(to.name))]))
+    }
+
+    private func convert() throws(CofferError) {
         let source = try FilePathArgument.path(source)
         let target = try FilePathArgument.path(target)
         switch (from, to) {
@@ -59,6 +92,9 @@ struct DatabaseConvert: ParsableCommand {
         case (.plain, .encrypted(let format)):
             try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
         case (.encrypted(let format), .plain):
+            guard newKeyHexFd == nil, newPassphraseFd == nil else {
+                throw CofferError(.invalidInput, "A plain target has no key.")
+            }
             try EncryptedDatabase.exportPlain(
                 source, key: keys.key(format), to: target)
         case (.encrypted(let old), .encrypted(let new)):
@@ -80,7 +116,12 @@ struct DatabaseConvert: ParsableCommand {
     }
 
     private func newKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey? {
-        guard let newKeyHexFd else { return nil }
-        return try DatabaseKeyOptions.rawKey(on: newKeyHexFd, format)
+        switch (newKeyHexFd, newPassphraseFd) {
+        case (nil, nil): return nil
+        case (let number?, nil): return try DatabaseKeyOptions.rawKey(on: number, format)
+        case (nil, let number?): return try DatabaseKeyOptions.passphrase(on: number, format)
+        default:
+            throw CofferError(.invalidInput, "Give one of --new-key-hex-fd and --new-passphrase-fd.")
+        }
     }
 }

@@ -3,6 +3,7 @@ import CofferBase
 public import CofferDatabase
 import CofferEngine
 import GRDB
+import SystemPackage
 
 /// `coffer database query`
 struct DatabaseQuery: ParsableCommand {
@@ -10,16 +11,24 @@ struct DatabaseQuery: ParsableCommand {
         commandName: "query",
         abstract: "Run SQL on an encrypted database.",
         discussion: """
-            Rows are printed with tabs between the columns, blobs in hexadecimal; with --json as a list of \
-            objects. A wrong key ends with 7.
+            Rows are printed with tabs between the columns and no headers; with --json as a list of objects. \
+            Blobs print in hexadecimal, and NULL prints as nothing. In a row, \\t stands for a tab in a \
+            text, \\n and \\r for the ends of lines, \\\\ for a backslash, and \\u with four digits \
+            for another control character. A wrong key ends with 7.
 
             Every user of the machine sees a command's arguments: put statements with secrets into a file or \
             on standard input, or write ? for the secret and name a descriptor with --bind-fd.
 
             Write -- before statements that begin with a comment, or put them into a file.
+
+            The statements run one after the other: the effects of those before one that fails stay, unless \
+            they are in a transaction. Where another connection holds the database, the command waits up to \
+            ten seconds.
+
+            The databases of a vault are not opened, and no passcode is asked for.
             """)
 
-    @OptionGroup var global: GlobalOptions
+    @OptionGroup var global: HomelessOptions
 
     @Argument(help: "The database.", completion: .file())
     var path: String
@@ -53,9 +62,7 @@ struct DatabaseQuery: ParsableCommand {
 
     func run() throws(CofferError) {
         let path = try FilePathArgument.path(path)
-        guard create || DatabaseKeyOptions.exists(path) else {
-            throw CofferError(.absent, "There is no database at \(path).")
-        }
+        try requireDatabase(at: path)
         let key = try keys.key(codec)
         let arguments = try boundValues()
         let sql = try statements()
@@ -81,9 +88,9 @@ struct DatabaseQuery: ParsableCommand {
                         // PRAGMA incremental_vacuum has rows without a column.
                         guard !row.isEmpty else { continue }
                         if global.json {
-                            rows.append(.object(row.map { ($0, Self.document($1)) }))
+                            rows.append(try PrintedRow.document(row))
                         } else {
-                            try Output.line(row.map { Self.text($1) }.joined(separator: "\t"))
+                            try Output.line(PrintedRow.line(row))
                         }
                     }
                 }
@@ -96,7 +103,26 @@ struct DatabaseQuery: ParsableCommand {
             try queue.close()
             if global.json { try Output.json(.list(rows)) }
         } catch {
-            throw EncryptedDatabase.failure(error)
+            throw explained(EncryptedDatabase.failure(error))
+        }
+    }
+
+    private func explained(_ error: CofferError) -> CofferError {
+        guard error.code == .readOnly, codec == .sqlcipher3 else { return error }
+        return CofferError(
+            .readOnly, "\(error.message) The format \(codec.rawValue) is read-only: convert the database.")
+    }
+
+    /// Makes sure that there is a database, or that one may be made.
+    private func requireDatabase(at path: FilePath) throws(CofferError) {
+        let isReadOnly = codec == .sqlcipher3
+        guard !create || isReadOnly else { return }
+        do throws(CofferError) {
+            try EncryptedDatabase.requireDatabase(at: path)
+        } catch {
+            guard create, isReadOnly, error.code == .absent else { throw error }
+            throw CofferError(
+                .refused, "\(codec.rawValue) is read-only: make the database in gcm1 or sqlcipher4.")
         }
     }
 
@@ -109,14 +135,16 @@ struct DatabaseQuery: ParsableCommand {
         case (nil, let file?): source = try .open(ProgramArguments.path(file), .read)
         default: throw CofferError(.invalidInput, "Give the statements, or --sql-file, and not both.")
         }
-        return try Self.text(of: SecretInput.all(from: source, limit: Self.longest), "The statements are")
+        return try Self.text(
+            of: SecretInput.all(from: source, limit: Self.longest), "The text of the statements")
     }
 
     /// The values for the question marks.
     private func boundValues() throws(CofferError) -> StatementArguments {
         var values: [String] = []
         for number in bindFd {
-            values.append(try Self.text(of: PasscodeInput.line(of: number), "The value is"))
+            values.append(
+                try Self.text(of: PasscodeInput.line(of: number), "The value on descriptor \(number)"))
         }
         return StatementArguments(values)
     }
@@ -125,34 +153,14 @@ struct DatabaseQuery: ParsableCommand {
         -> String
     {
         let copy = bytes.span.copied()
+        guard !copy.contains(0) else {
+            throw CofferError(
+                .invalidInput, "\(subject) has a NUL byte in it, and SQLite would take what is before it.")
+        }
         guard let text = String(validating: copy, as: UTF8.self) else {
-            throw CofferError(.invalidInput, "\(subject) not UTF-8.")
+            throw CofferError(.invalidInput, "\(subject) is not UTF-8.")
         }
         return text
-    }
-
-    private static func text(_ value: DatabaseValue) -> String {
-        switch value.storage {
-        case .null: ""
-        case .int64(let number): String(number)
-        case .double(let number): String(number)
-        case .string(let text): text
-        case .blob(let bytes): hex(bytes)
-        }
-    }
-
-    private static func document(_ value: DatabaseValue) -> JSONDocument {
-        switch value.storage {
-        case .null: .none
-        case .int64(let number): .number(Int(number))
-        case .double(let number): number.isFinite ? .decimal(number) : .text(String(number))
-        case .string(let text): .text(text)
-        case .blob(let bytes): .text(hex(bytes))
-        }
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }
 

@@ -3,7 +3,6 @@ import CofferBase
 import CofferCrypto
 import CofferDatabase
 import CofferEngine
-import SystemPackage
 
 /// Where a database's key comes from.
 struct DatabaseKeyOptions: ParsableArguments {
@@ -41,25 +40,33 @@ struct DatabaseKeyOptions: ParsableArguments {
     }
 
     static func rawKey(on number: Int32, _ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
-        let digits = try PasscodeInput.line(of: number)
-        return try .raw(SecretBytes(Encoding.decodeHex(digits.span)), format: format)
+        try .raw(SecretBytes(hexKey(on: number)), format: format)
     }
 
-    /// Whether there is something at `path`.
-    static func exists(_ path: FilePath) -> Bool {
-        guard let name = path.lastComponent else { return false }
-        let parent = path.removingLastComponent()
-        guard let folder = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]) else {
-            return false
+    static func passphrase(
+        on number: Int32, _ format: DatabaseFormat
+    ) throws(CofferError) -> DatabaseKey {
+        try .passphrase(SecretBytes(PasscodeInput.line(of: number)), format: format)
+    }
+
+    private static func hexKey(on number: Int32) throws(CofferError) -> GuardedBytes {
+        let digits = try PasscodeInput.line(of: number)
+        guard digits.count > 0 else {
+            throw CofferError(
+                .invalidInput, "Descriptor \(number) is empty, or its first line: the key is to be there.")
         }
-        return (try? folder.status(of: FilePath(root: nil, [name]))) != nil
+        let refusal = CofferError(.invalidInput, "The key must be 64 hexadecimal digits, nothing else.")
+        guard digits.count == 64 else { throw refusal }
+        do throws(CofferError) {
+            return try Encoding.decodeHex(digits.span)
+        } catch {
+            throw error.code == .invalidInput ? refusal : error
+        }
     }
 
     private func secret() throws(CofferError) -> GuardedBytes {
         switch (keyHexFd, passphraseFd) {
-        case (let number?, nil):
-            let digits = try PasscodeInput.line(of: number)
-            return try Encoding.decodeHex(digits.span)
+        case (let number?, nil): return try Self.hexKey(on: number)
         case (nil, let number?): return try PasscodeInput.line(of: number)
         default:
             throw CofferError(.invalidInput, "Give one of --key-hex-fd and --passphrase-fd.")

@@ -97,6 +97,14 @@ public enum EncryptedDatabase {
         return FileNameBytes.path(uri.path) ?? FilePath(text)
     }
 
+    /// Makes sure that there is a database to open, where opening would make one.
+    ///
+    /// - Parameter path: The database.
+    /// - Throws: `absent`, also for an empty file; what the system refuses.
+    package static func requireDatabase(at path: FilePath) throws(CofferError) {
+        try UnopenedFile.requireDatabase(at: absolutePath(path))
+    }
+
     /// The path from the root: SQLite's URIs take no other.
     static func absolutePath(_ path: FilePath) throws(CofferError) -> FilePath {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }

@@ -23,6 +23,23 @@ extension Descriptor {
         try rename(old, to: new, flags: 1)  // RENAME_NOREPLACE
     }
 
+    /// The same, also where the file system has no such call: there an empty file of this process's own
+    /// keeps the name from others until it is replaced.
+    package func moveWithoutReplacing(_ old: FilePath, to new: FilePath) throws(CofferError) {
+        do throws(CofferError) {
+            try renameWithoutReplacing(old, to: new)
+        } catch {
+            guard [EINVAL, ENOSYS, EOPNOTSUPP].contains(error.systemError) else { throw error }
+            _ = try open(new, [.readWrite, .exclusive])
+            do throws(CofferError) {
+                try rename(old, to: new)
+            } catch {
+                _ = try? remove(new)
+                throw error
+            }
+        }
+    }
+
     /// Exchanges two names of this directory, at one moment.
     package func exchange(_ one: FilePath, _ other: FilePath) throws(CofferError) {
         try rename(one, to: other, flags: 2)  // RENAME_EXCHANGE

@@ -287,6 +287,7 @@ final class MainFile: ShimFile {
 
     private func pragma(_ argument: UnsafeMutableRawPointer?) -> Int32 {
         guard let words = unsafe PragmaWords(argument) else { return SQLITE_ERROR }
+        guard !words.setsKey else { return words.refuseKey() }
         switch (words.name, words.hasValue) {
         // SQLite would change its own idea of the geometry, and leave the codec behind.
         case ("page_size", true):

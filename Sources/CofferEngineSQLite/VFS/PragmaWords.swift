@@ -17,6 +17,18 @@ import CofferBase
         value = unsafe words[2].map { unsafe String(cString: $0) }
     }
 
+    /// Whether SQLCipher or SQLite's encryption extension would set a key by it. SQLite passes over a pragma
+    /// that it does not know, and the user would believe that the key was changed.
+    var setsKey: Bool { ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"].contains(name) }
+
+    /// Refuses a pragma that sets a key: the answer of one that fails is its error's message.
+    func refuseKey() -> Int32 {
+        let result = answer(
+            "PRAGMA \(name) does nothing here: the key is given when the database is opened, and changed by "
+                + "EncryptedDatabase.rekey or coffer database convert")
+        return result == SQLITE_OK ? SQLITE_ERROR : result
+    }
+
     /// Answers with `text`, in memory that SQLite frees. Who says that a pragma was dealt with must answer:
     /// the statement has a column, whose name would be missing.
     func answer(_ text: String) -> Int32 {

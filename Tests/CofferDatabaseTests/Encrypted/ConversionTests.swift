@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCrypto
 import CofferDatabase
+import CofferEngine
 import Foundation
 import GRDB
 import SystemPackage
@@ -102,6 +103,41 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(failure { try EncryptedDatabase.encrypt(scene.path, to: target, key: scene.key()) } != nil)
         let absent = scene.scratch.path.appending("absent.db")
         #expect(failure { try EncryptedDatabase.encrypt(absent, to: target, key: scene.key()) } == .absent)
+        #expect(try scene.scratch.names() == ["test.db"])
+    }
+
+    @Test("What somebody's death left goes with the next copy; what is in use, or no directory, stays")
+    func remains() throws {
+        let scene = try DatabaseScene()
+        try scene.queue().write { try furnish($0) }
+        let folder = scene.scratch.path
+        let prefix = ".coffer-unfinished-"
+        for name in ["dead", "used"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.appending(prefix + name).string, withIntermediateDirectories: false)
+            try scene.scratch.write(FilePath(prefix + name + "/database"), [1])
+        }
+        try scene.scratch.write(FilePath(prefix + "file"), [1])
+        let used = try scene.scratch.descriptor.open(FilePath(prefix + "used"), [.read, .directory])
+        #expect(try used.tryLock())
+        try EncryptedDatabase.exportPlain(scene.path, key: scene.key(), to: folder.appending("new.db"))
+        #expect(
+            try scene.scratch.names()
+                == [prefix + "file", prefix + "used", "new.db", "test.db"])
+        #expect(try scene.scratch.read(FilePath(prefix + "used/database")) == [1])
+    }
+
+    @Test("An empty file is no database to convert or to encrypt")
+    func emptySource() throws {
+        let scene = try DatabaseScene()
+        try scene.write([])
+        let target = scene.scratch.path.appending("new.db")
+        #expect(
+            failure {
+                try EncryptedDatabase.convert(scene.path, key: scene.key(), to: target, newKey: scene.key())
+            } == .absent)
+        #expect(
+            failure { try EncryptedDatabase.encrypt(scene.path, to: target, key: scene.key()) } == .absent)
         #expect(try scene.scratch.names() == ["test.db"])
     }
 

@@ -1,0 +1,92 @@
+import CofferBase
+import FoundationEssentials
+import GRDB
+
+/// The values of a row as they are printed: all of a text, or an error.
+enum PrintedRow {
+    /// One line, with tabs between the columns.
+    static func line(_ row: Row) throws(CofferError) -> String {
+        var columns: [String] = []
+        for (index, column) in row.enumerated() {
+            columns.append(text(try whole(column.1, row, index, column.0)))
+        }
+        return columns.joined(separator: "\t")
+    }
+
+    /// An object with a member for each column.
+    static func document(_ row: Row) throws(CofferError) -> JSONDocument {
+        var members: [(String, JSONDocument)] = []
+        for (index, column) in row.enumerated() {
+            members.append((column.0, document(try whole(column.1, row, index, column.0))))
+        }
+        return .object(members)
+    }
+
+    /// A value with all of its text. GRDB's ends at the first NUL, and has another character in the place of
+    /// what is not UTF-8.
+    private static func whole(
+        _ value: DatabaseValue, _ row: Row, _ index: Int, _ column: String
+    ) throws(CofferError) -> DatabaseValue {
+        guard case .string = value.storage else { return value }
+        let bytes: Data = row[index]
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CofferError(
+                .invalidInput,
+                "The text in the column \(column) is not UTF-8: select it as CAST(… AS BLOB), which is "
+                    + "printed in hexadecimal.")
+        }
+        return text.databaseValue
+    }
+
+    private static func text(_ value: DatabaseValue) -> String {
+        switch value.storage {
+        case .null: ""
+        case .int64(let number): String(number)
+        case .double(let number): String(number)
+        case .string(let text): escaped(text)
+        case .blob(let bytes): hex(bytes)
+        }
+    }
+
+    private static func document(_ value: DatabaseValue) -> JSONDocument {
+        switch value.storage {
+        case .null: .none
+        case .int64(let number): .number(Int(number))
+        case .double(let number): number.isFinite ? .decimal(number) : .text(String(number))
+        case .string(let text): .text(text)
+        case .blob(let bytes): .text(hex(bytes))
+        }
+    }
+
+    /// A text on one line, in which nothing controls a terminal.
+    private static func escaped(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": result.append(contentsOf: "\\\\".unicodeScalars)
+            case "\t": result.append(contentsOf: "\\t".unicodeScalars)
+            case "\n": result.append(contentsOf: "\\n".unicodeScalars)
+            case "\r": result.append(contentsOf: "\\r".unicodeScalars)
+            case _ where isControl(scalar):
+                let digits = String(scalar.value, radix: 16)
+                let zeros = String(repeating: "0", count: 4 - digits.count)
+                result.append(contentsOf: "\\u\(zeros)\(digits)".unicodeScalars)
+            default: result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// Whether it controls a terminal, ends a line or changes the direction of what is shown. All of these
+    /// have four digits.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: scalar.properties.isBidiControl
+        }
+    }
+
+    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}

@@ -9,7 +9,7 @@ public import GRDB
 /// ```swift
 /// let databases = VaultDatabases.of(session)
 /// let notes = try await databases.pool("notes")
-/// try await notes.write { db in try migrator.migrate(db) }
+/// try migrator.migrate(notes)
 /// ```
 ///
 /// The class says when a database can be opened. A lock that drops the class takes the key back at once and

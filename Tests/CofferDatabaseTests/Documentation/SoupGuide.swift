@@ -11,7 +11,7 @@ enum SoupGuide {
             "accounts",
             indexSpecs: [
                 IndexSpec("Id", .string), IndexSpec("Rating", .integer), IndexSpec("Owner.Name", .string),
-                IndexSpec("Notes", .fullText),
+                IndexSpec("Name", .string), IndexSpec("Notes", .fullText),
             ])
         // snippet end
         return store
@@ -50,7 +50,7 @@ enum SoupGuide {
     static func entries(_ store: SoupStore) async throws -> [String] {
         // snippet: entries
         var names: [String] = []
-        for try await document in store.entries(matching: .like("Cloud%", path: "Id"), in: "accounts") {
+        for try await document in store.entries(matching: .like("Cloud%", path: "Name"), in: "accounts") {
             names.append(document["Name"]?.string ?? "")
         }
         // snippet end

@@ -45,13 +45,23 @@ enum FileBeside {
     private static func isStranger(_ path: [UInt8], _ suffix: [UInt8]) -> Bool {
         guard case .file = SuperJournal.place(path), let name = FileNameBytes.path(path) else { return false }
         let start = Scratch(count: 8)
-        guard let file = try? Descriptor.open(name, [.read, .nonBlocking]),
-            let count = start.region.withMutableSpan({ try? file.read(at: 0, into: &$0) }),
-            count == start.region.count
-        else { return true }
+        let count: Int?
+        do throws(CofferError) {
+            count = try read(name, into: start.region)
+        } catch {
+            // Another process that makes the same database has just done with it.
+            return error.code != .absent
+        }
+        guard count == start.region.count else { return count != 0 }
         let isLog = start.region.bigEndian32(0) & ~1 == WALFile.magic
         // A journal that is done with begins with zeros.
         let isJournal = start.region.equals(JournalRecord.magic) || start.region.isZero
         return suffix == log ? !isLog : !isJournal
+    }
+
+    /// Reads the beginning of a file; returns how much of it is there, `nil` where that cannot be told.
+    private static func read(_ name: FilePath, into start: Region) throws(CofferError) -> Int? {
+        let file = try Descriptor.open(name, [.read, .nonBlocking])
+        return start.withMutableSpan { try? file.read(at: 0, into: &$0) }
     }
 }

@@ -43,25 +43,27 @@ import CSQLite
 
     func close() -> Int32 { unsafe methods.xClose(file) }
 
+    /// The methods, where the VFS below has those for shared memory: what is behind the end of an older
+    /// version's is not to be read.
+    private var sharedMemory: sqlite3_io_methods? { methods.iVersion >= 2 ? methods : nil }
+
     func shmMap(
         _ region: Int32, _ size: Int32, _ extend: Int32,
         _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
     ) -> Int32 {
-        guard methods.iVersion >= 2, let map = unsafe methods.xShmMap else {
-            return SQLITE_IOERR_SHMMAP_CODE
-        }
+        guard let map = unsafe sharedMemory?.xShmMap else { return SQLITE_CANTOPEN }
         return unsafe map(file, region, size, extend, result)
     }
 
     func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
-        guard let lock = unsafe methods.xShmLock else { return SQLITE_IOERR }
+        guard let lock = unsafe sharedMemory?.xShmLock else { return SQLITE_IOERR }
         return unsafe lock(file, offset, count, flags)
     }
 
-    func shmBarrier() { unsafe methods.xShmBarrier?(file) }
+    func shmBarrier() { unsafe sharedMemory?.xShmBarrier?(file) }
 
     func shmUnmap(_ delete: Int32) -> Int32 {
-        guard let unmap = unsafe methods.xShmUnmap else { return SQLITE_OK }
+        guard let unmap = unsafe sharedMemory?.xShmUnmap else { return SQLITE_OK }
         return unsafe unmap(file, delete)
     }
 }
@@ -72,7 +74,6 @@ let SQLITE_IOERR_READ_CODE = SQLITE_IOERR | 1 << 8
 let SQLITE_IOERR_FSTAT_CODE = SQLITE_IOERR | 7 << 8
 let SQLITE_IOERR_DELETE_CODE = SQLITE_IOERR | 10 << 8
 let SQLITE_IOERR_ACCESS_CODE = SQLITE_IOERR | 13 << 8
-let SQLITE_IOERR_SHMMAP_CODE = SQLITE_IOERR | 21 << 8
 let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
 /// A crash left a transaction that only somebody who may write can take back.
 let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8

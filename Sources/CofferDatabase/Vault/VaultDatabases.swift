@@ -14,12 +14,14 @@ public import GRDB
 ///
 /// The class says when a database can be opened. A lock that drops the class takes the key back at once and
 /// closes the database, whether the program keeps this actor or the queue or pool alone: what runs on it
-/// fails, and so does all that is done with the queue or pool afterwards, also with temporary tables, which
-/// are dropped; what was committed stays. GRDB's own error then says “authorization denied”, or “authorizer
-/// malfunction” for what was in memory, and ``EncryptedDatabase/failure(_:)`` makes `locked` of both. Only a
-/// statement that was compiled before and needs no page of the file, such as one on a temporary table, reads
-/// on until the access that was running has ended, and in a snapshot for as long as you keep that.
-/// Ask for the database again after the next unlock. A queue or pool keeps its session.
+/// fails as soon as it needs the file, and so does all that is done with the queue or pool afterwards, also
+/// with temporary tables, which are dropped; what was committed stays. GRDB's own error then says
+/// “authorization denied” or “authorizer malfunction”, and ``EncryptedDatabase/failure(_:)`` makes `locked`
+/// of both. Ask for the database again after the next unlock. A queue or pool keeps its session.
+///
+/// A statement that was compiled before goes on with the pages that SQLite has in memory: until the access
+/// that was running has ended, and in a snapshot for as long as you keep that, also after the session was
+/// closed and the vault wiped. Let go of snapshots when the vault locks.
 ///
 /// To close one yourself, call ``close(_:)``: after GRDB's own `close()` it counts as open still, and reading
 /// through the closed queue ends the process. Wiping the vault destroys every database; removing the passcode

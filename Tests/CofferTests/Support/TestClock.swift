@@ -43,6 +43,14 @@ final class TestClock: Sendable {
             bootIdentifier: { "10000000-0000-4000-8000-00000000000\(number)" })
     }
 
+    /// The clock of a clone of this machine, whose snapshot was so much older.
+    func clone(behind: Duration) -> TimeSource {
+        let source = source
+        return TimeSource(
+            sinceBoot: { source.sinceBoot() - behind }, wall: source.wall,
+            bootIdentifier: source.bootIdentifier)
+    }
+
     /// As after a reboot, so long ago.
     func reboot(running: Duration = .zero) { boot(2, running: running) }
 

@@ -5,7 +5,9 @@ import CofferBase
 ///
 /// Each boot is compared with its own last look alone, so that two machines that look in turns count no time
 /// twice. A boot that nobody looked in before may have begun long before the last look, elsewhere: of its
-/// time counts what the wall clock says has passed since that look, at most. That is the only use of it.
+/// time counts what the wall clock says has passed since that look, at most. The same goes for a boot whose
+/// clock was seen to go back, as where a machine goes on from a snapshot while its clone runs: its looks may
+/// be of either. Those are the only uses of the wall clock.
 struct ContactClock: Equatable {
     /// A boot, as of the last look in it.
     private struct Boot: Equatable {
@@ -20,7 +22,8 @@ struct ContactClock: Equatable {
     }
 
     private(set) var elapsed = Duration.zero
-    /// Never empty; the one of the last look first.
+    /// Never empty; the one of the last look first. Of a boot whose clock went back, there is one for each
+    /// time that it went on from.
     private var boots: [Boot]
     /// The latest wall time of any look; `nil` in the record of an earlier release.
     private var wall: Duration?
@@ -51,26 +54,40 @@ struct ContactClock: Equatable {
     /// adds nothing, and takes nothing away; of the end of an earlier boot nothing is known.
     func passed(_ time: TimeSource) -> Duration {
         let now = Self.boot(time, elapsed: elapsed)
-        if now.isKnown, let seen = boots.first(where: { $0.identifier == now.identifier }) {
-            return max(elapsed, seen.elapsed + max(.zero, now.lastLook - seen.lastLook))
+        let own = boots.filter { $0.identifier == now.identifier }
+        if now.isKnown, !own.isEmpty {
+            guard let seen = Self.last(of: own, before: now) else { return elapsed }
+            var running = now.lastLook - seen.lastLook
+            if own.count > 1 { running = min(running, sinceLastLook(time)) }
+            return max(elapsed, seen.elapsed + running)
         }
-        guard let wall else { return elapsed }
         let running = now.isKnown ? now.lastLook : now.lastLook - boots[0].lastLook
-        return elapsed + max(.zero, min(running, time.wall() - wall))
+        return elapsed + max(.zero, min(running, sinceLastLook(time)))
+    }
+
+    /// The time since the last look by the wall clock; none where it was set back, or nobody noted it.
+    private func sinceLastLook(_ time: TimeSource) -> Duration {
+        wall.map { max(.zero, time.wall() - $0) } ?? .zero
+    }
+
+    /// What `now` goes on from; `nil` where the boot's clock went back.
+    private static func last(of boots: [Boot], before now: Boot) -> Boot? {
+        boots.filter { $0.identifier == now.identifier && $0.lastLook <= now.lastLook }
+            .max { $0.lastLook < $1.lastLook }
     }
 
     /// Whether it is worth a write: nobody looked in this boot before, the clock was set back, or a minute
     /// passed.
     func isStale(_ time: TimeSource) -> Bool {
         let now = Self.boot(time, elapsed: elapsed)
-        guard let seen = boots.first(where: { $0.identifier == now.identifier }) else { return true }
-        return now.lastLook < seen.lastLook || now.lastLook - seen.lastLook >= .seconds(60)
+        guard let seen = Self.last(of: boots, before: now) else { return true }
+        return now.lastLook - seen.lastLook >= .seconds(60)
     }
 
     mutating func look(_ time: TimeSource) {
         elapsed = passed(time)
         let now = Self.boot(time, elapsed: elapsed)
-        boots.removeAll { $0.identifier == now.identifier }
+        if let seen = Self.last(of: boots, before: now) { boots.removeAll { $0 == seen } }
         boots = [now] + boots.prefix(Self.mostBoots - 1)
         wall = max(wall ?? time.wall(), time.wall())
     }

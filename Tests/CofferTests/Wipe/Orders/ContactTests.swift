@@ -214,7 +214,32 @@ import Testing
         scene.clock.advance(Self.day * -8)
         #expect(await open(scene) == nil)
         #expect(try await scene.session.timeSinceContact() == Self.day * 9)
-        scene.clock.advance(Self.day)
+        // The wall clock goes on, as where a machine goes on from a snapshot.
+        scene.clock.setWall(scene.clock.source.wall() + Self.day * 8)
+        scene.clock.advance(Self.day - .seconds(1))
+        #expect(await open(scene) == nil)
+        scene.clock.advance(.seconds(1))
+        #expect(await open(scene) == .wiped)
+    }
+
+    @Test("Clones of a machine that look in turns count no time twice", arguments: [2, 3])
+    func clones(count: Int) async throws {
+        let scene = try await scene(.wipe, days: 20)
+        scene.clock.boot(7, running: Self.day * 3)
+        #expect(await open(scene) == nil)
+        let before = try #require(try await scene.session.timeSinceContact())
+        // Each goes on from another snapshot, half a day older than the one before, on the same disk.
+        for _ in 0..<8 {
+            for number in 0..<count {
+                scene.clock.advance(.seconds(60))
+                let clone = scene.clock.clone(behind: .seconds(43_200) * (count - 1 - number))
+                #expect(await open(scene, clone) == nil)
+            }
+        }
+        let counted = try #require(try await scene.session.timeSinceContact())
+        #expect(counted - before <= .seconds(60) * (8 * count))
+        // What has passed is counted all the same.
+        scene.clock.advance(Self.day * 20)
         #expect(await open(scene) == .wiped)
     }
 

@@ -49,6 +49,37 @@ import Testing
         #expect(await scene.refusal(of: stuck) == .orderReplayed)
     }
 
+    @Test(
+        "One whose namespace cannot be looked at is noted, and is carried out when it can be",
+        arguments: ["file", "pipe", "link", "users"])
+    func place(_ obstacle: String) async throws {
+        let scene = try await OrderScene.make(nil)
+        let ada = try scene.home.location.namespace(of: "ada")
+        _ = try await Session.create(
+            at: ada, options: TestHome.options(), passcode: nil, time: scene.clock.source)
+        let path = obstacle == "users" ? ada.path.removingLastComponent() : ada.path
+        let place = path.string
+        try manager.moveItem(atPath: place, toPath: place + "-elsewhere")
+        switch obstacle {
+        case "pipe": #expect(try CommandRun.run("mkfifo", [place]).code == 0)
+        case "link":
+            try manager.createSymbolicLink(atPath: place, withDestinationPath: place + "-elsewhere")
+        default: try Data([1]).write(to: URL(filePath: place))
+        }
+        let order = try scene.order(.wipe(.user("ada")), counter: 1)
+        let other = try scene.order(.wipe(.tokens), counter: 2)
+        let source = ClosureRevocationSource { () throws(CofferError) in [.order(order), .order(other)] }
+        _ = await refusal { try await scene.session.handleRevocations(from: source) }
+        #expect(await scene.refusal(of: other) == .orderReplayed)
+        #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
+        try manager.removeItem(atPath: place)
+        try manager.moveItem(atPath: place + "-elsewhere", toPath: place)
+        _ = try await scene.home.open(time: scene.clock.source)
+        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(await refusal { _ = try await Session.open(at: ada) }?.code == .wiped)
+        #expect(await scene.refusal(of: order) == .orderReplayed)
+    }
+
     @Test("In one mailbox with it, the others are carried out")
     func mailbox() async throws {
         let (scene, _) = try await scene()

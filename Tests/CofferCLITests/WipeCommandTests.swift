@@ -22,6 +22,17 @@ struct WipeCommandTests {
         #expect(try home("token", "list").code == 6)
     }
 
+    @Test(
+        "A complete wipe succeeds also where nobody can be told of it", arguments: [">/dev/full", ">&-"],
+        [[], ["--json"], ["--tokens"]])
+    func untold(output: String, more: [String]) throws {
+        let home = try CommandHome()
+        let shell = ["/bin/sh", "-c", "\"$0\" \"$@\" " + output]
+        let run = try home.run(["wipe", "--yes"] + more, passcode: "", before: shell)
+        #expect(run.code == 0, "\(run.errorText)")
+        #expect(try home("token", "list").code == (more == ["--tokens"] ? 0 : 6))
+    }
+
     @Test("--tokens takes the tokens alone, while locked")
     func tokensAlone() throws {
         let home = try CommandHome()

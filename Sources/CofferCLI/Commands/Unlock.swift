@@ -69,13 +69,18 @@ struct LockCommand: AsyncParsableCommand {
         let report = try await all ? Session.lockAll() : lockHome()
         for failure in report.failures { Output.message("coffer: \(failure.message.printable)") }
         guard global.json else { return }
-        try Output.json(
-            .object([
-                ("state", .text("locked")),
-                ("vaultID", report.vaultID.map { .text($0.description) } ?? .none),
-                ("removedKeys", .number(report.removed)),
-                ("failures", .list(report.failures.map { .text($0.code.name) })),
-            ]))
+        do throws(CofferError) {
+            try Output.json(
+                .object([
+                    ("state", .text("locked")),
+                    ("vaultID", report.vaultID.map { .text($0.description) } ?? .none),
+                    ("removedKeys", .number(report.removed)),
+                    ("failures", .list(report.failures.map { .text($0.code.name) })),
+                ]))
+        } catch {
+            // The keys are gone, also where nobody hears of it.
+            Output.message("coffer: \(error.message.printable)")
+        }
     }
 
     private func lockHome() async throws(CofferError) -> LockReport {

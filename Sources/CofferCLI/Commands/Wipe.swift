@@ -49,7 +49,7 @@ struct WipeCommand: AsyncParsableCommand {
     var order: String?
 
     func run() async throws {
-        if let order { return try await tell(carryOut(order), nil) }
+        if let order { return try await tellAnyway(carryOut(order)) }
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
         }
@@ -78,16 +78,16 @@ struct WipeCommand: AsyncParsableCommand {
     private func end(_ wipe: WipeRun) async throws {
         let error: CofferError
         do throws(CofferError) {
-            return try await tell(wipe.receipt, nil)
+            return try await tellAnyway(wipe.receipt)
         } catch let failure {
             error = failure
         }
         guard let receipt = await wipe.partialReceipt else { throw error }
         guard global.json else {
-            try tell(receipt, nil)
+            tellAnyway(receipt)
             throw error
         }
-        try Output.json(.object(receipt.members + [("error", Failure.document(error))]))
+        try? Output.json(.object(receipt.members + [("error", Failure.document(error))]))
         Output.message("coffer: \(error.message.printable)")
         throw ExitCode(error.code.exitCode)
     }
@@ -110,6 +110,16 @@ struct WipeCommand: AsyncParsableCommand {
         guard let user else { return tokens ? .tokens : .all }
         guard !tokens else { throw CofferError(.invalidInput, "Either --tokens or --user.") }
         return .user(user)
+    }
+
+    /// Tells the receipt where it can be told. A wipe that is complete did not fail because nobody hears of
+    /// it.
+    private func tellAnyway(_ receipt: WipeReceipt) {
+        do throws(CofferError) {
+            try tell(receipt, nil)
+        } catch {
+            Output.message("coffer: \(error.message.printable)")
+        }
     }
 
     private func tell(_ receipt: WipeReceipt, _ proof: (WipeProof, hits: [String])?) throws(CofferError) {

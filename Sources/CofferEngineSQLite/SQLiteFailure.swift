@@ -37,8 +37,6 @@ package enum SQLiteFailure {
         default: break
         }
         switch code & 0xff {
-        case SQLITE_ERROR where RevokedConnection.isRefusal(message):
-            return error(SQLITE_AUTH_USER_CODE, message)
         case SQLITE_NOTADB: return notADatabase(lease?.diagnosis)
         case SQLITE_CORRUPT: return CofferError(.corrupt, "The database is damaged: \(message).")
         case SQLITE_FULL: return CofferError(.noSpace, "The disk is full.")

@@ -148,13 +148,17 @@ public enum EncryptedDatabase {
     static func retire(_ writer: any DatabaseWriter, _ lease: DatabaseLease) {
         let forget = "PRAGMA \(DatabaseLease.forgetPragma)"
         try? writer.barrierWriteWithoutTransaction { db in
-            // Throws where the program closed it itself: a checkpoint there would end the process too.
-            try db.execute(sql: forget)
+            do {
+                // Throws where the program closed it itself: a checkpoint there would end the process too.
+                try db.execute(sql: forget)
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
+                // A transaction, or a cursor, that the program left open.
+            }
             if db.isInsideTransaction { try? db.rollback() }
             if !lease.isRevoked { _ = try? db.checkpoint(.truncate) }
             lease.revoke()
-            try db.execute(sql: forget)
             RevokedConnection.empty(db)
+            try db.execute(sql: forget)
             db.releaseMemory()
         }
         lease.revoke()
@@ -176,7 +180,9 @@ public enum EncryptedDatabase {
         if error.resultCode == .SQLITE_CANTOPEN, let path, let reason = UnopenedFile.error(at: path) {
             return reason
         }
+        let isRefusal = RevokedConnection.isRefusal(error)
         return SQLiteFailure.error(
-            error.extendedResultCode.rawValue, error.message ?? "no message", opening: lease)
+            isRefusal ? DatabaseError.SQLITE_AUTH_USER.rawValue : error.extendedResultCode.rawValue,
+            error.message ?? "no message", opening: lease)
     }
 }

@@ -16,16 +16,13 @@ extension CofferError {
     private init(sqlite error: DatabaseError) {
         let text = error.message ?? error.resultCode.description
         switch error.resultCode.primaryResultCode {
-        case .SQLITE_ERROR where RevokedConnection.isRefusal(text):
-            self.init(.locked, "The vault was locked.")
+        case _ where RevokedConnection.isRefusal(error): self.init(.locked, "The vault was locked.")
         case .SQLITE_ERROR: self.init(.invalidInput, "SQLite refuses the statement: \(text).")
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "Another connection holds the database.")
         case .SQLITE_FULL: self.init(.noSpace, "The disk is full.")
         case .SQLITE_READONLY: self.init(.readOnly, "The database cannot be written.")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
             self.init(.corrupt, "The database is damaged: \(text).")
-        case .SQLITE_AUTH where error.extendedResultCode == .SQLITE_AUTH_USER:
-            self.init(.locked, "The vault was locked.")
         case .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN:
             self.init(.permissionDenied, "The database cannot be opened.")
         case .SQLITE_NOMEM: self.init(.outOfMemory, "SQLite has no memory left.")
@@ -36,8 +33,6 @@ extension CofferError {
         case .SQLITE_MISUSE: self.init(.locked, "The database is closed.")
         case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_DATA:
             self.init(.corrupt, "A page of the database is damaged.")
-        case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_AUTH:
-            self.init(.locked, "The vault was locked.")
         case .SQLITE_IOERR: self.init(.inputOutput, "Reading or writing the database failed: \(text).")
         default: self.init(.internalFailure, "SQLite failed: \(text).")
         }

@@ -13,15 +13,16 @@ public import GRDB
 /// ```
 ///
 /// The class says when a database can be opened. A lock that drops the class takes the key back at once and
-/// closes the database, whether the program keeps this actor or the queue or pool alone: what runs on it
-/// fails as soon as it needs the file, and so does all that is done with the queue or pool afterwards, also
-/// with temporary tables, which are dropped; what was committed stays. GRDB's own error then says
-/// “authorization denied” or “authorizer malfunction”, and ``EncryptedDatabase/failure(_:)`` makes `locked`
-/// of both. Ask for the database again after the next unlock. A queue or pool keeps its session.
+/// closes the database, whether the program keeps this actor or the queue or pool alone: what runs on it is
+/// interrupted, a cursor returns no further row, and so does a snapshot. All that is done with the queue or
+/// pool afterwards fails, also with temporary tables, which are dropped; what was committed stays. GRDB's own
+/// error then says “authorization denied”, “authorizer malfunction” or “interrupted”, and
+/// ``EncryptedDatabase/failure(_:)`` makes `locked` of them. Ask for the database again after the next
+/// unlock. A queue or pool keeps its session.
 ///
-/// A statement that was compiled before goes on with the pages that SQLite has in memory: until the access
-/// that was running has ended, and in a snapshot for as long as you keep that, also after the session was
-/// closed and the vault wiped. Let go of snapshots when the vault locks.
+/// SQLite asks Coffer by its progress handler (`sqlite3_progress_handler`) whether a statement may go on. A
+/// program that sets one of its own replaces it: a statement that runs then goes on after the lock, with
+/// the pages that SQLite has in memory.
 ///
 /// To close one yourself, call ``close(_:)``: after GRDB's own `close()` it counts as open still, and reading
 /// through the closed queue ends the process. Wiping the vault destroys every database; removing the passcode

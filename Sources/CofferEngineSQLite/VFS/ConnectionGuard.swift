@@ -11,14 +11,20 @@ import CSQLite
     private var previous: Previous?
     /// Once a statement was compiled that attaches by a bound name.
     private var watch: AttachWatch?
-    /// The file of the connection's own database.
-    weak var main: MainFile?
+    /// The key of the connection's own database.
+    private let entry: KeyEntry
+
+    init(entry: KeyEntry) { self.entry = entry }
 
     typealias Function =
         @convention(c) (
             UnsafeMutableRawPointer?, Int32, UnsafePointer<CChar>?, UnsafePointer<CChar>?,
             UnsafePointer<CChar>?, UnsafePointer<CChar>?
         ) -> Int32
+
+    /// How many operations of SQLite's virtual machine pass between two checks of the key. A row with a value
+    /// takes at least three, so none is returned without a check.
+    private static let operationsPerCheck: Int32 = 3
 
     /// What was there before, and what it is called with.
     @safe private struct Previous {
@@ -50,7 +56,25 @@ import CSQLite
             function: present.function == 0 ? nil : unsafeBitCast(present.function, to: Function.self),
             argument: present.argument)
         let own = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe sqlite3_progress_handler(connection, Self.operationsPerCheck, Self.progress, own)
         return unsafe sqlite3_set_authorizer(connection, Self.authorizer, own) == SQLITE_OK
+    }
+
+    private static let progress: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
+        guard let context = unsafe context else { return 1 }
+        return unsafe Unmanaged<ConnectionGuard>.fromOpaque(context)._withUnsafeGuaranteedRef {
+            $0.entry.isRevoked && $0.interrupts ? 1 : 0
+        }
+    }
+
+    /// Whether a statement that runs without its key reads or writes. One that ends a transaction has done so
+    /// by then.
+    private var interrupts: Bool {
+        guard let connection = unsafe handle?.pointee,
+            unsafe sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE
+        else { return false }
+        unsafe RevokedConnection.noteInterruption(of: connection)
+        return true
     }
 
     private func authorize(
@@ -59,7 +83,7 @@ import CSQLite
     ) -> Int32 {
         // A copy that is expected is opened before SQLite asks for anything else.
         VacuumTarget.drop()
-        if let main, main.entry.isRevoked, let connection = unsafe handle?.pointee,
+        if entry.isRevoked, let connection = unsafe handle?.pointee,
             unsafe !RevokedConnection.allows(action, first, third, on: connection)
         {
             return RevokedConnection.refusal

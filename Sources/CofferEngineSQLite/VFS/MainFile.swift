@@ -36,7 +36,7 @@ final class MainFile: ShimFile {
     private let headerTail: Scratch
     private let header = Scratch(count: 100)
     private var knowsHeader = false
-    let guardian = ConnectionGuard()
+    let guardian: ConnectionGuard
 
     init?(lower: LowerFile, entry: KeyEntry, opening: FileOpening) {
         // A copy whose name has a token goes under that key, with clear bytes of its own.
@@ -44,12 +44,12 @@ final class MainFile: ShimFile {
         let first = Self.clearBytes(lower) ?? copied
         guard let codec = entry.codec(first: first) else { return nil }
         self.entry = entry
+        guardian = ConnectionGuard(entry: entry)
         self.opening = opening
         self.codec = codec
         scratch = Scratch(count: codec.pageSize)
         headerTail = Scratch(count: 256)
         super.init(lower: lower)
-        guardian.main = self
     }
 
     private static func clearBytes(_ lower: LowerFile) -> [UInt8]? {

@@ -1,6 +1,7 @@
 import CSQLite
 import CofferBase
 package import GRDB
+import Synchronization
 
 /// A connection whose key was taken back, and what it has in memory: temporary tables, attached databases
 /// without a file, pages of a transaction that goes on. For these no file is asked.
@@ -11,8 +12,53 @@ package import GRDB
     /// SQLite's words where an authorizer answers as ``refusal`` does.
     private static let message = "authorizer malfunction"
 
-    /// Whether a statement failed by ``refusal``, by SQLite's words on it.
-    package static func isRefusal(_ words: String) -> Bool { words.utf8.elementsEqual(message.utf8) }
+    /// Hashes of the statements that were interrupted last, by the seed of this process. SQLite says
+    /// "interrupted" of them, as of those that the program interrupts itself.
+    private static let interrupted = Mutex<[Int]>([])
+    private static let maxInterruptedCount = 64
+
+    /// Whether a statement failed because its key was taken back.
+    package static func isRefusal(_ error: DatabaseError) -> Bool {
+        switch error.extendedResultCode.rawValue {
+        case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE: true
+        case SQLITE_ERROR: error.message.map { $0.utf8.elementsEqual(message.utf8) } ?? false
+        case SQLITE_INTERRUPT:
+            error.sql.map { wasInterrupted(Array($0.utf8)) } ?? false
+        default: false
+        }
+    }
+
+    private static func wasInterrupted(_ sql: [UInt8]) -> Bool {
+        let hash = fingerprint(of: sql)
+        return interrupted.withLock { $0.contains(hash) }
+    }
+
+    /// Notes the statements of a connection that run now.
+    static func noteInterruption(of connection: OpaquePointer) {
+        var statement = unsafe sqlite3_next_stmt(connection, nil)
+        while let current = unsafe statement {
+            if unsafe sqlite3_stmt_busy(current) != 0, let sql = unsafe sqlite3_sql(current) {
+                note(unsafe CText.bytes(sql))
+            }
+            unsafe statement = unsafe sqlite3_next_stmt(connection, current)
+        }
+    }
+
+    private static func note(_ sql: [UInt8]) {
+        let hash = fingerprint(of: sql)
+        interrupted.withLock { hashes in
+            guard !hashes.contains(hash) else { return }
+            if hashes.count == maxInterruptedCount { hashes.removeFirst() }
+            hashes.append(hash)
+        }
+    }
+
+    /// The hash of a statement without the space and the semicolons around it, which GRDB leaves out.
+    private static func fingerprint(of sql: [UInt8]) -> Int {
+        let isOutside = { (byte: UInt8) in byte <= 0x20 || byte == UInt8(ascii: ";") }
+        let end = sql.lastIndex { !isOutside($0) }.map { $0 + 1 } ?? 0
+        return Array(sql[..<end].drop(while: isOutside)).hashValue
+    }
 
     /// Transactions must end, and GRDB leaves its read-only mode.
     private static let pragmas = [ShimVFS.forgetPragma, "query_only", "temp_store"]

@@ -23,42 +23,13 @@ struct SoupGuideTests {
 
     @Test("What is printed is what was compiled")
     func printed() throws {
-        let article = try lines(of: "Sources/CofferDatabase/CofferDatabase.docc/Soups.md")
-        let code = try lines(of: "Tests/CofferDatabaseTests/Documentation/SoupGuide.swift")
-        let shown = try blocks(article, from: { $0 == "```swift" }, to: "```")
-        let compiled = try blocks(code, from: { $0.hasPrefix("// snippet: ") }, to: "// snippet end")
-        #expect(shown.count == 9)
+        let article = "Sources/CofferDatabase/CofferDatabase.docc/Soups.md"
+        let shown = try Snippets.shown(in: article)
+        let compiled = try Snippets.compiled(in: ["Tests/CofferDatabaseTests/Documentation/SoupGuide.swift"])
+        #expect(try shown.count == 9 && Snippets.blockCount(in: article) == 9)
         for (name, text) in shown {
             let snippet = try #require(compiled[name], "There is no snippet \(name).")
             #expect(text == snippet, "The article shows another \(name).")
         }
-    }
-
-    private func lines(of path: String) throws -> [String] {
-        try String(contentsOfFile: PackageRoot.path + path, encoding: .utf8)
-            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    }
-
-    /// The lines between markers, by the name in their `// snippet:`, without indentation.
-    private func blocks(
-        _ lines: [String], from isStart: (String) -> Bool, to end: String
-    ) throws -> [String: [String]] {
-        var blocks: [String: [String]] = [:]
-        var block: [String]?
-        for line in lines {
-            let text = line.trimmingCharacters(in: .whitespaces)
-            if block == nil, isStart(text) {
-                block = text.hasPrefix("// ") ? [line] : []
-            } else if text == end, let found = block {
-                let first = try #require(found.first)
-                let indent = first.prefix { $0 == " " }.count
-                let name = first.trimmingCharacters(in: .whitespaces)
-                blocks[name] = found.dropFirst().map { String($0.dropFirst(indent)) }
-                block = nil
-            } else {
-                block?.append(line)
-            }
-        }
-        return blocks
     }
 }

@@ -63,8 +63,9 @@ struct GettingStartedTests {
             "Sources/Coffer/Coffer.docc/Testing.md",
         ])
     func printed(document: String) throws {
-        let snippets = try Self.snippets()
-        let blocks = try Self.blocks(of: document)
+        let files = ["GettingStarted", "TestingGuide"].map { "Tests/CofferTests/Documentation/\($0).swift" }
+        let snippets = try Snippets.compiled(in: files)
+        let blocks = try Snippets.shown(in: document)
         #expect(!blocks.isEmpty, "\(document) shows no compiled code.")
         for (name, code) in blocks {
             let compiled = try #require(snippets[name], "There is no snippet \(name).")
@@ -77,65 +78,6 @@ struct GettingStartedTests {
     @Test("The articles mark every block of Swift", arguments: ["GettingStarted", "Testing"])
     func marked(article: String) throws {
         let path = "Sources/Coffer/Coffer.docc/\(article).md"
-        let fences = try Self.lines(of: path).filter { $0 == "```swift" }.count
-        #expect(try Self.blocks(of: path).count == fences)
-    }
-
-    private static func lines(of path: String) throws -> [String] {
-        try String(contentsOfFile: PackageRoot.path + path, encoding: .utf8)
-            .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    }
-
-    /// The code between the markers of ``GettingStarted`` and ``TestingGuide``, by name.
-    private static func snippets() throws -> [String: [String]] {
-        var snippets: [String: [String]] = [:]
-        var name: String?
-        let files = ["GettingStarted", "TestingGuide"].map { "Tests/CofferTests/Documentation/\($0).swift" }
-        for line in try files.flatMap({ try lines(of: $0) }) {
-            let text = line.trimmingCharacters(in: .whitespaces)
-            if text == "// snippet end" {
-                name = nil
-            } else if let next = marker(text) {
-                name = next
-                snippets[next] = []
-            } else if let name {
-                snippets[name, default: []].append(line)
-            }
-        }
-        return snippets.mapValues(unindented)
-    }
-
-    /// The blocks of Swift that carry a marker, by name, without it.
-    private static func blocks(of path: String) throws -> [(name: String, code: [String])] {
-        var blocks: [(name: String, code: [String])] = []
-        var block: [String]?
-        for line in try lines(of: path) {
-            if line == "```swift" {
-                block = []
-            } else if line == "```", let lines = block {
-                block = nil
-                guard let position = lines.firstIndex(where: { marker($0) != nil }),
-                    let name = marker(lines[position])
-                else { continue }
-                var code = lines
-                code.remove(at: position)
-                blocks.append((name, unindented(code)))
-            } else {
-                block?.append(line)
-            }
-        }
-        return blocks
-    }
-
-    private static func marker(_ line: String) -> String? {
-        guard let match = line.wholeMatch(of: /\s*\/\/ snippet: (\w+)/) else { return nil }
-        return String(match.1)
-    }
-
-    /// The lines without the indentation that all of them have.
-    private static func unindented(_ lines: [String]) -> [String] {
-        let depths = lines.filter { !$0.isEmpty }.map { line in line.prefix { $0 == " " }.count }
-        let depth = depths.min() ?? 0
-        return lines.map { String($0.dropFirst(depth)) }
+        #expect(try Snippets.shown(in: path).count == Snippets.blockCount(in: path))
     }
 }

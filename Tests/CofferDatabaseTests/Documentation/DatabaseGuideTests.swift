@@ -1,0 +1,65 @@
+import Coffer
+import CofferDatabase
+import CofferTesting
+import GRDB
+import SystemPackage
+import TestSupport
+import Testing
+
+/// What the article on the first database shows is run, and is what it shows.
+@Suite("Documents: the article on the first database")
+struct DatabaseGuideTests {
+    private let texts = "SELECT text FROM note ORDER BY id"
+
+    @Test("The article's code on a file, from its first table to its next key")
+    func file() async throws {
+        let scratch = try ScratchDirectory.make()
+        let (path, copy) = (scratch.path.appending("own.db"), scratch.path.appending("copy.db"))
+        let key = try DatabaseGuide.random()
+        let newKey = try DatabaseGuide.passphrase()
+        let pool = try DatabaseGuide.pool(path, key)
+        #expect(try await DatabaseGuide.migrate(pool) == ["call the harbour"])
+        try DatabaseGuide.copy(pool, to: copy)
+        try pool.close()
+        try DatabaseGuide.rekey(DatabaseGuide.queue(path, key), path, key, newKey)
+        #expect(try await DatabaseGuide.migrate(DatabaseGuide.queue(path, newKey)).count == 2)
+        DatabaseGuide.errors(copy, key)
+        #expect(try await DatabaseGuide.queue(copy, key).read { try String.fetchAll($0, sql: texts) } == [])
+        #expect(DatabaseGuide.busy().journalMode == .default)
+    }
+
+    @Test("The article's code on a vault's database: backed up, restored, and with rows of SQLCipher's file")
+    func vault() async throws {
+        let scratch = try ScratchDirectory.make()
+        let (path, old) = (scratch.path.appending("backup.db"), scratch.path.appending("old.db"))
+        try await TemporaryVault.with(passcode: "2468") { vault in
+            let notes = try await DatabaseGuide.vault(vault.session)
+            _ = try await DatabaseGuide.migrate(notes)
+            let key = try await DatabaseGuide.raw(vault.session)
+            try DatabaseGuide.backup(notes, path, key)
+            let oldKey = try DatabaseGuide.sqlcipher()
+            _ = try await DatabaseGuide.migrate(DatabaseGuide.queue(old, oldKey))
+            let new = scratch.path.appending("new.db")
+            try DatabaseGuide.convert(old, oldKey, to: new, key)
+            try await DatabaseGuide.attach(new, key, to: notes)
+            #expect(try await notes.read { try String.fetchAll($0, sql: texts).count } == 2)
+
+            let databases = VaultDatabases.of(vault.session)
+            let restored = try await DatabaseGuide.restore(path, key, databases)
+            #expect(try await restored.read { try String.fetchAll($0, sql: texts).count } == 1)
+        }
+    }
+
+    @Test("What is printed is what was compiled, but for the package's description")
+    func printed() throws {
+        let article = "Sources/CofferDatabase/CofferDatabase.docc/YourFirstEncryptedDatabase.md"
+        let shown = try Snippets.shown(in: article)
+        let guide = "Tests/CofferDatabaseTests/Documentation/DatabaseGuide.swift"
+        let compiled = try Snippets.compiled(in: [guide])
+        #expect(try shown.count == compiled.count && Snippets.blockCount(in: article) == shown.count + 1)
+        for (name, text) in shown {
+            let snippet = try #require(compiled[name], "There is no snippet \(name).")
+            #expect(text == snippet, "The article shows another \(name).")
+        }
+    }
+}

@@ -110,11 +110,15 @@ public final class FileStore: Sendable {
             if hasUnfinished { removeRemains() }
             let present = Set(ids)
             let contents = try index.salvage(in: core.home.openVault())
-            let different = try differences(present, contents)
+            var found = try records(of: present, contents)
+            var different = FileDifferences()
+            if found.count != present.count || found.count != contents.entries.count {
+                different = try differences(present, contents)
+                if !different.missing.isEmpty {
+                    found = try records(of: present.union(different.missing), contents)
+                }
+            }
             let missing = Set(different.missing)
-            let found = try index.records(
-                of: missing.isEmpty ? present : present.union(missing), in: contents
-            ) { (protection) throws(CofferError) in try core.keys.key(protection) }
             // Their places are sorted: a record is much to move.
             let order = found.indices.sorted {
                 let (one, other) = (found[$0].record, found[$1].record)
@@ -135,6 +139,14 @@ public final class FileStore: Sendable {
                 contents.isDamaged
                 ? present.subtracting(found.map(\.record.id)).sorted() : different.unlisted
             return listing
+        }
+    }
+
+    private func records(
+        of ids: Set<FileID>, _ contents: FileIndexContents
+    ) throws(CofferError) -> [(record: FileIndexRecord, protection: ProtectionClass)] {
+        try index.records(of: ids, in: contents) { (protection) throws(CofferError) in
+            try core.keys.key(protection)
         }
     }
 

@@ -68,13 +68,13 @@ import CSQLite
     }
 
     /// Whether a statement that runs without its key reads or writes. One that ends a transaction has done so
-    /// by then.
+    /// by then. While a statement is compiled, which SQLite 3.41 and later asks about, too, the authorizer
+    /// decides.
     private var interrupts: Bool {
         guard let connection = unsafe handle?.pointee,
             unsafe sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE
         else { return false }
-        unsafe RevokedConnection.noteInterruption(of: connection)
-        return true
+        return unsafe RevokedConnection.noteRunning(on: connection)
     }
 
     private func authorize(

@@ -33,15 +33,18 @@ import Synchronization
         return interrupted.withLock { $0.contains(hash) }
     }
 
-    /// Notes the statements of a connection that run now.
-    static func noteInterruption(of connection: OpaquePointer) {
+    /// Notes the statements of a connection that run now, to be interrupted. Returns whether there are any.
+    static func noteRunning(on connection: OpaquePointer) -> Bool {
+        var isAnyRunning = false
         var statement = unsafe sqlite3_next_stmt(connection, nil)
         while let current = unsafe statement {
-            if unsafe sqlite3_stmt_busy(current) != 0, let sql = unsafe sqlite3_sql(current) {
-                note(unsafe CText.bytes(sql))
+            if unsafe sqlite3_stmt_busy(current) != 0 {
+                isAnyRunning = true
+                if let sql = unsafe sqlite3_sql(current) { note(unsafe CText.bytes(sql)) }
             }
             unsafe statement = unsafe sqlite3_next_stmt(connection, current)
         }
+        return isAnyRunning
     }
 
     private static func note(_ sql: [UInt8]) {

@@ -16,7 +16,10 @@ package enum SQLiteFailure {
     ) -> CofferError {
         switch code {
         case SQLITE_IOERR_DATA_CODE:
-            return CofferError(.corrupt, "A page of the database is damaged or was changed by somebody.")
+            return CofferError(
+                .corrupt,
+                "A page of the database, or of the journal or WAL beside it, is damaged or was changed: keep "
+                    + "the files as they are, and put a copy in their place.")
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE:
             return CofferError(.locked, "The database's key was taken back: unlock and open it again.")
         case SQLITE_READONLY_ROLLBACK_CODE:

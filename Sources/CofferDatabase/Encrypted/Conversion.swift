@@ -11,8 +11,8 @@ extension EncryptedDatabase {
     ///   - key: Its key.
     ///   - target: The new file.
     ///   - newKey: The new file's key, with its format.
-    /// - Throws: `alreadyExists`; `refused` for a format that is to read only; as
-    ///   ``queue(at:key:configuration:)``.
+    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a format that is to read
+    ///   only; as ``queue(at:key:configuration:)``.
     public static func convert(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -37,7 +37,8 @@ extension EncryptedDatabase {
     ///   - source: The plain database; it stays as it is.
     ///   - target: The new file.
     ///   - key: The new file's key, with its format.
-    /// - Throws: `alreadyExists`; `refused` for a format that is to read only.
+    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a format that is to read
+    ///   only.
     public static func encrypt(
         _ source: FilePath, to target: FilePath, key: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -51,7 +52,7 @@ extension EncryptedDatabase {
     ///   - source: The encrypted database.
     ///   - key: Its key.
     ///   - target: The new file.
-    /// - Throws: `alreadyExists`; as ``queue(at:key:configuration:)``.
+    /// - Throws: `alreadyExists`; `absent`, also for an empty source; as ``queue(at:key:configuration:)``.
     public static func exportPlain(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
     ) throws(CofferError) {
@@ -65,10 +66,12 @@ extension EncryptedDatabase {
     /// A crash leaves the old database under the old key or the new one under the new key, never a mixture.
     ///
     /// - Parameters:
-    ///   - path: The database; nobody else may have it open.
+    ///   - path: The database; no program may have it open, this one included. A connection that goes on with
+    ///     the old file fails with `conflict` at its next write.
     ///   - key: Its key.
     ///   - newKey: Its new key, which may be for another format.
-    /// - Throws: `busy` when somebody has it open; as ``convert(_:key:to:newKey:)``.
+    /// - Throws: `busy` when another connection reads or writes it, or has it open with a WAL; one that is
+    ///   idle without a WAL holds no lock and is not noticed. As ``convert(_:key:to:newKey:)``.
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {

@@ -32,7 +32,7 @@ extension CofferError {
             self.init(.invalidInput, "SQLite refuses an argument: \(text).")
         case .SQLITE_MISUSE: self.init(.locked, "The database is closed.")
         case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_DATA:
-            self.init(.corrupt, "A page of the database is damaged.")
+            self.init(.corrupt, "A page of the database, or of its WAL, is damaged: put a copy back.")
         case .SQLITE_IOERR: self.init(.inputOutput, "Reading or writing the database failed: \(text).")
         default: self.init(.internalFailure, "SQLite failed: \(text).")
         }

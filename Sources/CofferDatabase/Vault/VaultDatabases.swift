@@ -24,10 +24,10 @@ public import GRDB
 /// program that sets one of its own replaces it: a statement that runs then goes on after the lock, with
 /// the pages that SQLite has in memory.
 ///
-/// To close one yourself, call ``close(_:)``: after GRDB's own `close()` it counts as open still, and reading
-/// through the closed queue ends the process. Wiping the vault destroys every database; removing the passcode
-/// destroys those of the class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A wipe of the tokens alone
-/// leaves them.
+/// To close one yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed queue or
+/// pool ends the process; ask for the database again, which opens it. Wiping the vault destroys every
+/// database; removing the passcode destroys those of the class
+/// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A wipe of the tokens alone leaves them.
 public actor VaultDatabases {
     /// What the files of these databases begin with.
     private static let scope = "database"
@@ -36,6 +36,8 @@ public actor VaultDatabases {
         let writer: any DatabaseWriter
         let access: VaultDatabaseFiles.Access
         var lease: DatabaseLease { access.lease }
+        /// Neither ended by a lock nor closed by the program through GRDB.
+        var isUsable: Bool { !lease.isRevoked && lease.isInUse }
     }
 
     private let files: VaultDatabaseFiles
@@ -116,7 +118,7 @@ public actor VaultDatabases {
     ) async throws -> any DatabaseWriter {
         let name = try SoupStoreName(name, .user).name
         while let open = open[name] {
-            guard open.lease.isRevoked else { return open.writer }
+            guard !open.isUsable else { return open.writer }
             await close(name)
         }
         // Whoever asks meanwhile gets the same one.
@@ -158,7 +160,7 @@ public actor VaultDatabases {
         return VaultDatabaseInfo(
             name: name, protection: protection,
             isAvailable: protection.map { files.session.holdsKey(of: $0) } ?? false,
-            isOpen: open[name].map { !$0.lease.isRevoked } ?? false)
+            isOpen: open[name]?.isUsable ?? false)
     }
 
     /// The names of the databases that there are, in order; known also while the vault is locked.

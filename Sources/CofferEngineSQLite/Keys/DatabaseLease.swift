@@ -92,6 +92,9 @@ package final class DatabaseLease: Sendable {
     /// Whether the key was taken back.
     package var isRevoked: Bool { entry.isRevoked }
 
+    /// Whether a connection is open that was opened with it.
+    package var isInUse: Bool { entry.isInUse }
+
     /// Clears the key. Whatever is still open fails at its next access.
     package func revoke() { entry.revoke() }
 

@@ -15,6 +15,7 @@ final class KeyEntry: Sendable {
     /// The size of SQLCipher's plaintext header; 0 without.
     let plaintextHeader: Int
     private let revoked = Atomic(false)
+    private let openFiles = Atomic(0)
 
     private struct State: ~Copyable {
         var secret: GuardedBytes?
@@ -67,6 +68,13 @@ final class KeyEntry: Sendable {
             state.keys = nil
         }
     }
+
+    /// Whether a connection has a database open under the key.
+    var isInUse: Bool { openFiles.load(ordering: .acquiring) > 0 }
+
+    func noteOpened() { openFiles.add(1, ordering: .acquiringAndReleasing) }
+
+    func noteClosed() { openFiles.subtract(1, ordering: .acquiringAndReleasing) }
 
     var diagnosis: OpenDiagnosis? {
         get { state.withLock { $0.diagnosis } }

@@ -50,7 +50,10 @@ final class MainFile: ShimFile {
         scratch = Scratch(count: codec.pageSize)
         headerTail = Scratch(count: 256)
         super.init(lower: lower)
+        entry.noteOpened()
     }
+
+    deinit { entry.noteClosed() }
 
     private static func clearBytes(_ lower: LowerFile) -> [UInt8]? {
         let first = Scratch(count: PageCodec.mostClear)

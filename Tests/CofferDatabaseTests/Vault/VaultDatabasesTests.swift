@@ -120,6 +120,24 @@ struct VaultDatabasesTests {
         }
     }
 
+    @Test("A queue or pool that the program closed through GRDB is not returned again, but opened")
+    func closedThroughGRDB() async throws {
+        try await TemporaryVault.with { vault in
+            let databases = VaultDatabases.of(vault.session)
+            let pool = try await databases.pool("notes")
+            try await fill(pool)
+            try pool.close()
+            #expect(try await databases.info(of: "notes")?.isOpen == false)
+            let queue = try await databases.queue("notes")
+            #expect(try await count(queue) == 1)
+            #expect(try await databases.queue("notes") === queue)
+            try queue.close()
+            let again = try await databases.pool("notes")
+            #expect(try await count(again) == 1)
+            #expect(try await databases.info(of: "notes")?.isOpen == true)
+        }
+    }
+
     @Test("A database that is closed is whole without its write-ahead log")
     func closedIsWhole() async throws {
         try await TemporaryVault.with { vault in

@@ -75,7 +75,7 @@ public final class FakeSecretService: Sendable {
     /// How long the programs have to start, and to do what they are told.
     private static let patience = Duration.seconds(60)
 
-    /// The address of the bus: give it to ``HomeLocation``, or to programs as `DBUS_SESSION_BUS_ADDRESS`.
+    /// The address of the bus: give it to ``VaultLocation``, or to programs as `DBUS_SESSION_BUS_ADDRESS`.
     public let address: String
     private let python: String
     private let directory: FilePath
@@ -106,7 +106,7 @@ public final class FakeSecretService: Sendable {
         guard BusListener.isBuilt else { return false }
         let check = "import dbus, gi, shutil, sys; sys.exit(shutil.which('dbus-daemon') is None)"
         let words = [python, "-c", check].map { Array($0.utf8) }
-        let code = try? await BlockingWork.run { _ throws(CofferError) in
+        let code = try? await BlockingExecutor.run { _ throws(CofferError) in
             try ChildProcess.run(words, outputToErrors: true)
         }
         return code == 0
@@ -161,7 +161,7 @@ public final class FakeSecretService: Sendable {
 
     /// Waits until the service answers.
     private func started() async throws(CofferError) {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let end = Clock.sinceBoot + Self.patience
             while true {
                 guard service.withLock({ $0?.isRunning ?? false }), bus.isRunning else {
@@ -255,7 +255,7 @@ public final class FakeSecretService: Sendable {
 
     @discardableResult
     private func tell(_ command: String) async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try ask(command, until: Clock.sinceBoot + Self.patience)
         }
     }

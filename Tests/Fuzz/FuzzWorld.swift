@@ -8,14 +8,14 @@ import TestSupport
 /// What the targets need beside their input: a device, a class key and a directory.
 final class FuzzWorld: Sendable {
     let scratch: ScratchDirectory
-    let device: DeviceRecord
+    let device: DeviceKey
     let classKey: ClassKey
     /// Whole containers with what they hold.
     let containers: [(bytes: [UInt8], plaintext: [UInt8])]
 
     init() throws {
         let scratch = try ScratchDirectory.make()
-        device = try DeviceRecord.create(
+        device = try DeviceKey.create(
             vaultID: .random(), backend: .file, in: scratch.descriptor,
             service: SecretServiceClient(address: nil))
         classKey = try ClassKey(

@@ -8,8 +8,8 @@ import SystemPackage
 ///
 /// Secrets come over standard input straight into guarded memory: line 1 the passcode, line 2 the token.
 enum MemoryScene {
-    static func play(_ location: HomeLocation) async throws {
-        let session = try await Session.open(at: location)
+    static func play(_ location: VaultLocation) async throws {
+        let session = try await Vault.open(at: location)
         Agent.say("ready")
         let input = try Descriptor.standardInput()
         var held: Held? = try Held(
@@ -41,7 +41,7 @@ enum MemoryScene {
         }
     }
 
-    private static func use(_ held: Held?, _ session: Session) async throws {
+    private static func use(_ held: Held?, _ session: Vault) async throws {
         guard let held else { return }
         try await session.unlock(with: held.passcode)
         for protection in ProtectionClass.allCases {

@@ -46,13 +46,13 @@ struct FileStoreCalls: Sendable {
 
     /// The store of this package, with a home in the workspace.
     static func make(in workspace: Workspace) async throws(CofferError) -> FileStoreCalls? {
-        let location = HomeLocation(path: workspace.file("home"))
-        let session: Session
+        let location = VaultLocation(path: workspace.file("home"))
+        let session: Vault
         do throws(CofferError) {
-            session = try await Session.create(at: location, passcode: nil)
+            session = try await Vault.create(at: location, passcode: nil)
         } catch {
             guard error.code == .alreadyExists else { throw error }
-            session = try await Session.open(at: location)
+            session = try await Vault.open(at: location)
             try await session.unlock()
         }
         let files = session.files

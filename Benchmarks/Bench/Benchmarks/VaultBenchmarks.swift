@@ -44,7 +44,7 @@ enum VaultBenchmarks {
         session.close()
     }
 
-    private static func check(_ session: Session, _ id: TokenID) async throws(CofferError) {
+    private static func check(_ session: Vault, _ id: TokenID) async throws(CofferError) {
         let count = try await session.tokens.withToken(for: id) { token, _ in token.count }
         guard count == VaultBench.value.utf8.count else { throw PeerMismatch.wrongToken }
     }
@@ -58,7 +58,7 @@ enum VaultBenchmarks {
 
         private static func vault(
             _ runner: Runner, _ name: String, others: Int = 0
-        ) async throws(CofferError) -> (session: Session, location: HomeLocation)? {
+        ) async throws(CofferError) -> (session: Vault, location: VaultLocation)? {
             guard let bus = try VaultBench.keyring(others: others) else {
                 runner.skip(name, peer: "libsecret", reason: "gnome-keyring or dbus-daemon is not installed")
                 return nil

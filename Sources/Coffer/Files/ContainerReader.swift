@@ -45,7 +45,7 @@ final class ContainerReader: Sendable {
     ///
     /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and what `classKey` throws.
     static func open(
-        _ file: consuming Descriptor, id: FileID?, device: DeviceRecord, keys: FileKeys = FileKeys(),
+        _ file: consuming Descriptor, id: FileID?, device: DeviceKey, keys: FileKeys = FileKeys(),
         context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) -> ContainerReader {
         let status = try file.status()
@@ -89,14 +89,14 @@ final class ContainerReader: Sendable {
 
     /// The class of a container, without its key.
     static func protection(
-        of file: borrowing Descriptor, device: DeviceRecord, keys: FileKeys
+        of file: borrowing Descriptor, device: DeviceKey, keys: FileKeys
     ) throws(CofferError) -> ProtectionClass {
         try ContainerSlots.read(file, keys: keys, device: device).newest.protection
     }
 
     /// What the header of `file` says, authentic by the outer layer alone: no class has to be open.
     static func header(
-        of file: borrowing Descriptor, id: FileID, device: DeviceRecord, keys: FileKeys
+        of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeys
     ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
         let slots = try ContainerSlots.read(file, keys: keys, device: device)
         guard slots.newest.id == id, let kek = try keys.outer(slots.newest.kekID, device: device),

@@ -5,7 +5,7 @@ import CofferEngine
 /// Wraps the two file keys of a container under the current keys: two slots are written, whatever the size of
 /// the file, and at any moment one of them is whole.
 struct ContainerRewrap {
-    let device: DeviceRecord
+    let device: DeviceKey
     let keys: FileKeys
     /// Without the context that is bound into a container its inner layer stays as it is.
     var context: [UInt8] = []

@@ -25,7 +25,7 @@ struct ContainerSlots {
     ///
     /// - Throws: `corrupt`; `foreign` when no slot names a key of this vault; `unsupportedVersion`.
     static func read(
-        _ file: borrowing Descriptor, keys: FileKeys, device: DeviceRecord
+        _ file: borrowing Descriptor, keys: FileKeys, device: DeviceKey
     ) throws(CofferError) -> ContainerSlots {
         var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
         var span = header.mutableSpan

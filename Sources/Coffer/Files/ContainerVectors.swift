@@ -28,7 +28,7 @@ package enum ContainerVectors {
         }
         let served = Mutex<[UInt8]>([])
         do throws(CofferError) {
-            let device = DeviceRecord(
+            let device = DeviceKey(
                 vaultID: vaultID, deviceKey: try SymmetricKey.copying(deviceKey.span))
             let key = try ClassKey(
                 try SymmetricKey.copying(classKey.span), id: classKeyID, generation: 1, vaultID: vaultID)

@@ -7,7 +7,7 @@ import Synchronization
 /// Seals one file into a container. See FileFormat.
 struct ContainerWriter {
     let id: FileID
-    let device: DeviceRecord
+    let device: DeviceKey
     let classKey: ClassKey
     let protection: ProtectionClass
     var suite = OuterSuite.chaCha20Poly1305

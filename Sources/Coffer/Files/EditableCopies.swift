@@ -27,7 +27,7 @@ extension FileStore {
         try await withCopy(of: id, context, options, permissions: 0o600) { copy, reader in
             let result = try await body(copy)
             let hold = copy.hold
-            let outcome = try await BlockingWork.run {
+            let outcome = try await BlockingExecutor.run {
                 [self] cancellation throws(CofferError) -> EditOutcome in
                 try hold.check()
                 guard hold.isChanged else { return .unchanged }

@@ -17,7 +17,7 @@ extension FileStore {
         _ id: FileID, to path: FilePath, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             try NewFile.make(at: path) { (file) throws(CofferError) in
                 let check = try stopping(cancellation)
                 try Self.write(open(id, context: context), to: file, check, progress)

@@ -26,12 +26,12 @@ final class FileIndex: Sendable {
         let commitment: [UInt8]
     }
 
-    private let device: DeviceRecord
+    private let device: DeviceKey
     /// Whether this process knows the record of file keys to say that the index has bound commits.
     private let isNoted = Atomic(false)
     private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
-    init(device: DeviceRecord) { self.device = device }
+    init(device: DeviceKey) { self.device = device }
 
     static var damaged: CofferError {
         CofferError(
@@ -125,7 +125,7 @@ final class FileIndex: Sendable {
     // MARK: Writing, under the home's lock
 
     /// An index without files.
-    static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
+    static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let bytes = try FileIndexContents.file(
             frames: [], lastTag: FileIndexContents.noTag, device: device)
         let file = try vault.open(fileName, [.readWrite, .exclusive])

@@ -33,9 +33,9 @@ struct FileIndexContents: Sendable {
 
     private init() {}
 
-    static func head(_ version: UInt16, _ device: DeviceRecord) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.fileIndex.utf8))
+    static func head(_ version: UInt16, _ device: DeviceKey) -> [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.fileIndex.utf8))
         writer.append(version)
         writer.pad(to: 16)
         writer.append(device.vaultID.bytes)
@@ -47,7 +47,7 @@ struct FileIndexContents: Sendable {
     /// Reads all that is authentic.
     ///
     /// - Throws: `unsupportedVersion`.
-    init(_ bytes: [UInt8], device: DeviceRecord) throws(CofferError) {
+    init(_ bytes: [UInt8], device: DeviceKey) throws(CofferError) {
         let head = Array(bytes.prefix(Self.headSize))
         let key = try device.key(Label.fileIndexMAC)
         for version in [Self.newestVersion, 2] {
@@ -70,7 +70,7 @@ struct FileIndexContents: Sendable {
             try read(bytes, upTo: nil, key: key)
         } else {
             // Unauthenticated fields only choose between two refusals.
-            if head.starts(with: Magic.fileIndex.utf8), head.count == Self.headSize,
+            if head.starts(with: FileMagic.fileIndex.utf8), head.count == Self.headSize,
                 head.span.bigEndian(UInt16.self, at: 8) > Self.newestVersion
             {
                 throw CofferError(
@@ -164,11 +164,11 @@ struct FileIndexContents: Sendable {
 
     /// A whole index of `frames`, the last of which has `lastTag`.
     static func file(
-        frames: [UInt8], lastTag: [UInt8], device: DeviceRecord, version: UInt16 = Self.newestVersion
+        frames: [UInt8], lastTag: [UInt8], device: DeviceKey, version: UInt16 = Self.newestVersion
     ) throws(CofferError) -> [UInt8] {
         let head = head(version, device)
         let commit = FileIndexCommit(end: Int64(framesStart + frames.count), lastTag: lastTag)
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(head)
         for (place, offset) in FileIndexCommit.offsets.enumerated() {
             writer.pad(to: offset)

@@ -60,7 +60,7 @@ struct FileIndexFrame {
     }
 
     private static func head(_ size: Int, _ kind: Kind, _ protection: UInt16, _ count: Int) -> [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(UInt32(size))
         writer.append(kind.rawValue)
         writer.append(protection)
@@ -113,7 +113,7 @@ struct FileIndexFrame {
 
     /// The ids of a frame, with what tells a container from an older one; `nil` for removals.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
-        var reader = ByteReader(clear, what: FileIndex.what)
+        var reader = BinaryReader(clear, what: FileIndex.what)
         var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
         for _ in 0..<count {
             let id = try FileID(uuidBytes: reader.take(16), reader)

@@ -12,7 +12,7 @@ extension FileStore {
     public func verifyAll(
         progress: (@Sendable (StoreProgress) -> Void)? = nil
     ) async throws(CofferError) -> StoreReport {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let check = try stopping(cancellation)
             let (present, entries) = try compare()
             var report = StoreReport()
@@ -31,8 +31,8 @@ extension FileStore {
 
     /// What containers there are and what the index says, at one moment; `nil` where there is no index yet.
     private func compare() throws(CofferError) -> (Set<FileID>, [FileID: FileIndex.Entry]?) {
-        try core.home.changingVault { (vault) throws(CofferError) in
-            let directory = try vault.open(Home.filesName, [.read, .directory])
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             try cleanUp(directory, in: vault)
             let hasIndex = try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex
             let entries = hasIndex ? try index.snapshot(in: vault).entries : nil
@@ -74,8 +74,8 @@ extension FileStore {
     /// - Returns: The containers that cannot be read and are not in the index.
     /// - Throws: `locked` unless every class is open; `wiped`, `noSpace`, `readOnly`.
     public func reindex() async throws(CofferError) -> [FileID] {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try core.home.changingVault { (vault) throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 let record = FileKeysRecord(device: core.device)
                 let contents = try record.read(in: vault, repairing: true)
                 return try makeIndex(contents, in: vault)
@@ -87,7 +87,7 @@ extension FileStore {
     private func makeIndex(
         _ contents: FileKeysRecord.Contents, in vault: borrowing Descriptor
     ) throws(CofferError) -> [FileID] {
-        let directory = try vault.open(Home.filesName, [.read, .directory])
+        let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
         var files: [(record: FileIndexRecord, protection: ProtectionClass)] = []
         var unreadable: [FileID] = []
         for id in try ids().sorted() {
@@ -194,7 +194,7 @@ extension FileStore {
     /// ended by the next change, as long as the unfinished file is there.
     func abandon(_ id: FileID, _ directory: borrowing Descriptor) {
         do throws(CofferError) {
-            try core.home.changingVault { (vault) throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try settle(id, directory, in: vault)
             }
         } catch {

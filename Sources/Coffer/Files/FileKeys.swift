@@ -11,8 +11,8 @@ import SystemPackage
 /// class), id of the key that protects it (16; the vault id, or the id of the class key), wrapped key (96).
 /// See Formats.
 struct FileKeys: Sendable {
-    static let record = SlotRecord(
-        name: "filekeys", magic: Magic.fileKeys, slotSize: 8192, what: "record of file keys",
+    static let record = DualSlotRecord(
+        name: "filekeys", magic: FileMagic.fileKeys, slotSize: 8192, displayName: "record of file keys",
         remedy: .home)
     private static let limit = 64
     private static let outerPurpose: UInt16 = 0
@@ -34,7 +34,7 @@ struct FileKeys: Sendable {
     // MARK: Finding
 
     /// The outer key of that id; `nil` when it is none of this vault's.
-    func outer(_ id: [UInt8], device: DeviceRecord) throws(CofferError) -> FileKEK? {
+    func outer(_ id: [UInt8], device: DeviceKey) throws(CofferError) -> FileKEK? {
         if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(Label.fileOuterKEK)) }
         guard let entry = entry(id, Self.outerPurpose, device.vaultID.bytes) else { return nil }
         let wrapping = try device.key(Label.fileOuterWrapping)
@@ -57,7 +57,7 @@ struct FileKeys: Sendable {
     }
 
     /// The newest outer key; `nil` when there is none yet.
-    func currentOuter(_ device: DeviceRecord) throws(CofferError) -> FileKEK? {
+    func currentOuter(_ device: DeviceKey) throws(CofferError) -> FileKEK? {
         guard let entry = newest(Self.outerPurpose, device.vaultID.bytes) else { return nil }
         return try outer(entry.key.id, device: device)
     }
@@ -87,7 +87,7 @@ struct FileKeys: Sendable {
     // MARK: Changing
 
     /// Adds a new outer key, which is the current one from then on.
-    mutating func addOuter(_ device: DeviceRecord) throws(CofferError) {
+    mutating func addOuter(_ device: DeviceKey) throws(CofferError) {
         let wrapping = try device.key(Label.fileOuterWrapping)
         try add(Self.outerPurpose, device.vaultID.bytes, under: wrapping, vaultID: device.vaultID)
     }
@@ -145,12 +145,12 @@ struct FileKeys: Sendable {
             return FileKEK(id: entry.key.id, try entry.key.unwrap(under: wrapping, context: context.span))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(.corrupt, "The \(record.what) is damaged.", record.remedy)
+            throw CofferError(.corrupt, "The \(record.displayName) is damaged.", record.remedy)
         }
     }
 
     var encoded: [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(UInt32((hasIndex ? 1 : 0) | (isRotating ? 2 : 0) | (hasIndexCommits ? 4 : 0)))
         writer.append(UInt16(entries.count))
         for entry in entries {
@@ -162,11 +162,12 @@ struct FileKeys: Sendable {
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> FileKeys {
-        var reader = ByteReader(payload, what: record.what, remedy: record.remedy)
+        var reader = BinaryReader(payload, what: record.displayName, remedy: record.remedy)
         var keys = FileKeys()
         let flags = try reader.number(UInt32.self)
         guard flags <= 7 else {
-            throw CofferError(.unsupportedVersion, "The \(record.what) was written by a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "The \(record.displayName) was written by a newer release.")
         }
         keys.hasIndex = flags & 1 != 0
         keys.isRotating = flags & 2 != 0

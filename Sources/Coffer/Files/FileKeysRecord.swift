@@ -4,12 +4,12 @@ import CofferEngine
 /// The record of file keys on the disk. A vault made before there was one has none: its containers are
 /// wrapped under keys derived from the device key and the class keys.
 struct FileKeysRecord {
-    let device: DeviceRecord
+    let device: DeviceKey
 
     /// What is recorded, and where; nothing in a vault that has no record yet.
     struct Contents {
         var keys: FileKeys
-        fileprivate let stored: SlotRecord.Contents?
+        fileprivate let stored: DualSlotRecord.Contents?
     }
 
     func read(
@@ -32,12 +32,12 @@ struct FileKeysRecord {
                 stored, to: payload, vaultID: device.vaultID, key: key, in: vault)
         } else {
             try vault.removeTemporaries()
-            try FileKeys.record.install(payload, vaultID: device.vaultID, key: key, in: vault)
+            try FileKeys.record.createAtomically(payload, vaultID: device.vaultID, key: key, in: vault)
         }
     }
 
     /// The record of a new vault, in a directory that nobody sees yet.
-    static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
+    static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         var keys = FileKeys()
         keys.hasIndex = true
         keys.hasIndexCommits = true

@@ -21,7 +21,7 @@ extension FileStore {
         }
         let classKey = try core.keyForStoring(protection)
         let directory = try openDirectory()
-        let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
+        let begun: Begun = try core.home.withExclusiveVault { (vault) throws(CofferError) in
             try requireCurrent(old.header, directory, in: vault)
             return try begin(id, protection, classKey, directory, in: vault)
         }
@@ -34,9 +34,9 @@ extension FileStore {
             let header = try writer.seal(
                 source, name: old.header.name, into: begun.file, check: check, progress: nil)
             try begun.file.sync()
-            try core.home.changingVault { (vault) throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
-                if protection.needsPasscode { _ = try core.keyForStoring(protection) }
+                if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
                 try requireCurrent(old.header, directory, in: vault)
                 try enter(header, protection, in: vault)
                 try takePlace(id, directory)

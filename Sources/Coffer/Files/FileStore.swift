@@ -10,7 +10,7 @@ public import SystemPackage
 /// Works in bounded memory whatever the size, on every processor. Cancelling the task stops at the next chunk
 /// and leaves nothing behind.
 public final class FileStore: Sendable {
-    let core: SessionCore
+    let core: VaultCore
     let index: FileIndex
     /// What a lock takes back.
     let openViews: OpenViews
@@ -19,7 +19,7 @@ public final class FileStore: Sendable {
 
     private static let longestContext = 1024
 
-    init(core: SessionCore) {
+    init(core: VaultCore) {
         self.core = core
         index = FileIndex(device: core.device)
         openViews = OpenViews(core.hub)
@@ -50,7 +50,7 @@ public final class FileStore: Sendable {
         allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard let name = path.lastComponent else {
                 throw CofferError(.refused, "\(path) names no file.")
             }
@@ -100,7 +100,7 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
     public func listing() async throws(CofferError) -> FileListing {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard try fileKeys().hasIndex else {
                 return FileListing(files: try listContainers(cancellation))
             }
@@ -140,7 +140,7 @@ public final class FileStore: Sendable {
 
     /// The same of a store that has no index yet.
     private func listContainers(
-        _ cancellation: BlockingWork.Cancellation
+        _ cancellation: BlockingExecutor.Cancellation
     ) throws(CofferError) -> [FileInfo] {
         var infos: [FileInfo] = []
         for id in try ids() {
@@ -154,7 +154,7 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func info(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> FileInfo {
-        try await BlockingWork.run { [self] _ throws(CofferError) in try open(id, context: context).info }
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in try open(id, context: context).info }
     }
 
     /// Whether the disk below encrypts what is on it (dm-crypt, fscrypt, or a file system that does); `nil`
@@ -162,7 +162,7 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `wiped`.
     public func isDiskEncrypted() async throws(CofferError) -> Bool? {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try StoragePlace.of(core.home.openVault()).isEncrypted
         }
     }
@@ -171,7 +171,7 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `wiped`.
     public func count() async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in try ids().count }
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in try ids().count }
     }
 
     /// Removes a file; tells whether there was one. Its key goes with it: what stays on the medium opens with
@@ -182,9 +182,9 @@ public final class FileStore: Sendable {
     ///   damaged.
     @discardableResult
     public func remove(_ id: FileID) async throws(CofferError) -> Bool {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try core.home.changingVault { (vault) throws(CofferError) in
-                let directory = try vault.open(Home.filesName, [.read, .directory])
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
                 try cleanUpNowAndThen(directory, in: vault)
                 guard try directory.status(of: id.fileName) != nil else {
                     return try clear(id, in: vault)
@@ -207,7 +207,7 @@ public final class FileStore: Sendable {
 
     /// Removes a container and strikes it out of the index, under the home's lock.
     static func destroy(
-        _ id: FileID, of device: DeviceRecord, _ index: FileIndex, _ directory: borrowing Descriptor,
+        _ id: FileID, of device: DeviceKey, _ index: FileIndex, _ directory: borrowing Descriptor,
         in vault: borrowing Descriptor
     ) throws(CofferError) {
         // Out of sight by one rename, so that a crash leaves the file whole or gone; then destroyed.

@@ -14,7 +14,7 @@ extension FileStore {
             // Keys may be being replaced: once more, while nobody changes anything.
             let reader: ContainerReader?
             do throws(CofferError) {
-                reader = try core.home.changingVault { (vault) throws(CofferError) in
+                reader = try core.home.withExclusiveVault { (vault) throws(CofferError) in
                     // Somebody may have crashed while he replaced the content.
                     try? cleanUp(openDirectory(), in: vault)
                     return try openAsItIs(id, context: context)
@@ -45,7 +45,7 @@ extension FileStore {
     /// The keys of files as recorded now.
     func fileKeys() throws(CofferError) -> FileKeys {
         let vault = try core.home.openVault()
-        return try core.home.checkingState { () throws(CofferError) in
+        return try core.home.mappingMissingFiles { () throws(CofferError) in
             try FileKeysRecord(device: core.device).read(in: vault).keys
         }
     }
@@ -63,8 +63,8 @@ extension FileStore {
 
     func openDirectory() throws(CofferError) -> Descriptor {
         let vault = try core.home.openVault()
-        return try core.home.checkingState { () throws(CofferError) in
-            let directory = try vault.open(Home.filesName, [.read, .directory])
+        return try core.home.mappingMissingFiles { () throws(CofferError) in
+            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             let status = try directory.status()
             guard status.isOwn, status.permissions & 0o022 == 0 else {
                 throw CofferError(
@@ -96,17 +96,17 @@ extension FileStore {
         let temporary = id.temporaryName
         // The lock on the unfinished file tells others that its owner is alive: that what is in it does not
         // go, and neither do the keys it is wrapped under. It goes with the descriptor.
-        let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
+        let begun: Begun = try core.home.withExclusiveVault { (vault) throws(CofferError) in
             try begin(id, protection, classKey, directory, in: vault)
         }
         let file = begun.file
         do throws(CofferError) {
             let header = try fill(file, begun.outer, begun.inner)
             try file.sync()
-            try core.home.changingVault { (vault) throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
                 // While a long file was sealed, the passcode may have gone and its class with it.
-                if protection.needsPasscode { _ = try core.keyForStoring(protection) }
+                if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
                 try enter(header, protection, in: vault)
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
                 try directory.sync()
@@ -114,7 +114,7 @@ extension FileStore {
         } catch {
             abandon(id, directory)
             guard error.code == .absent else { throw error }
-            return try core.home.checkingState { () throws(CofferError) in throw error }
+            return try core.home.mappingMissingFiles { () throws(CofferError) in throw error }
         }
     }
 
@@ -185,7 +185,7 @@ extension FileStore {
     /// - Returns: What throws once it must stop.
     /// - Throws: Nothing by itself: `cancelled`, `locked` and `wiped` come from what it returns.
     func stopping(
-        _ cancellation: BlockingWork.Cancellation, since mark: KeyMark? = nil,
+        _ cancellation: BlockingExecutor.Cancellation, since mark: KeyMark? = nil,
         only protection: ProtectionClass? = nil
     ) throws(CofferError) -> @Sendable () throws(CofferError) -> Void {
         let keys = core.keys

@@ -30,8 +30,8 @@ struct InnerHeader {
             throw CofferError(
                 .invalidInput, "A file name has at most 255 bytes and a media type at most 127.")
         }
-        var writer = ByteWriter()
-        writer.append(Array(Magic.innerHeader.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.innerHeader.utf8))
         writer.append(UInt16(1))
         writer.append([OuterSuite.aes256GCM.rawValue, log])
         writer.append(UInt32(isContextBound ? 1 : 0))
@@ -58,8 +58,8 @@ struct InnerHeader {
 
     /// Reads the fields; the outer layer has authenticated them, so what does not fit is `corrupt` or newer.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> InnerHeader {
-        var reader = ByteReader(bytes, what: "container header")
-        guard bytes.count == size, try reader.take(8) == Array(Magic.innerHeader.utf8) else {
+        var reader = BinaryReader(bytes, what: "container header")
+        guard bytes.count == size, try reader.take(8) == Array(FileMagic.innerHeader.utf8) else {
             throw reader.damaged
         }
         let version = try reader.number(UInt16.self)
@@ -111,7 +111,7 @@ struct InnerHeader {
 }
 
 extension FileID {
-    init(uuidBytes: [UInt8], _ reader: ByteReader) throws(CofferError) {
+    init(uuidBytes: [UInt8], _ reader: BinaryReader) throws(CofferError) {
         guard let uuid = UUID(bytes: uuidBytes) else { throw reader.damaged }
         self.init(uuid: uuid)
     }

@@ -9,11 +9,11 @@ final class OpenViews: Sendable {
 
     private let state = Mutex(State())
 
-    init(_ hub: EventHub) {
+    init(_ hub: EventBroadcaster) {
         hub.observe { [weak self] event in
             if event.kind != .unlocked { self?.removeAll { _ in true } }
         }
-        hub.observeLosses(while: self) { [weak self] classes in
+        hub.onKeyEviction(while: self) { [weak self] classes in
             self?.removeAll(where: classes.contains)
         }
     }

@@ -23,8 +23,8 @@ struct OuterSlot {
 
     /// Seals the inner header under a new nonce and authenticates the whole slot.
     func encode(innerHeader: [UInt8], keys: borrowing LayerKeys) throws(CofferError) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.container.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.container.utf8))
         writer.append(UInt16(1))
         writer.append([suite.rawValue, log])
         writer.append(generation)
@@ -49,8 +49,8 @@ struct OuterSlot {
     /// Reads the fields that are readable without a key; `nil` for a slot never used.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> OuterSlot? {
         guard bytes.contains(where: { $0 != 0 }) else { return nil }
-        var reader = ByteReader(bytes, what: "container header")
-        guard bytes.count == size, try reader.take(8) == Array(Magic.container.utf8) else {
+        var reader = BinaryReader(bytes, what: "container header")
+        guard bytes.count == size, try reader.take(8) == Array(FileMagic.container.utf8) else {
             throw reader.damaged
         }
         let version = try reader.number(UInt16.self)

@@ -58,7 +58,7 @@ extension FileStore {
     private func makeSealedCopy(
         of id: FileID, _ context: [UInt8]
     ) async throws(CofferError) -> SealedHold {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let mark = core.keys.mark
             let reader = try open(id, context: context)
             let check = try stopping(cancellation, since: mark, only: reader.protection)

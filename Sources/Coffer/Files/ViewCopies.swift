@@ -69,7 +69,7 @@ extension FileStore {
     package func withPrivatePlace<Result>(
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
-        let hold = try await BlockingWork.run { [self] _ throws(CofferError) -> ViewHold in
+        let hold = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ViewHold in
             let hold = ViewHold(try makePlace(), "file", protection, in: openViews)
             try hold.makeHolder()
             return hold
@@ -89,7 +89,7 @@ extension FileStore {
     private func makeViewCopy(
         of id: FileID, _ context: [UInt8], _ permissions: UInt32
     ) async throws(CofferError) -> (ViewHold, ContainerReader) {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let mark = core.keys.mark
             let reader = try open(id, context: context)
             let check = try stopping(cancellation, since: mark, only: reader.protection)
@@ -134,7 +134,7 @@ extension FileStore {
     /// of them. A root that another view's end has just removed is made again.
     private func makePlace(tries: Int = 8) throws(CofferError) -> ViewRoots.Place {
         do throws(CofferError) {
-            return try core.home.exclusively { () throws(CofferError) in
+            return try core.home.withExclusiveLock { () throws(CofferError) in
                 let vault = try core.home.openVault()
                 let root = try ViewRoots.usable(vault: vault)
                 do throws(CofferError) {
@@ -152,13 +152,13 @@ extension FileStore {
     }
 }
 
-extension Session {
+extension Vault {
     /// Removes view copies whose owner is dead; gives how many. Opening a session does it, too.
     ///
     /// - Throws: `notInitialised`, `wiped`, or what hinders the removal.
-    public static func reapViewCopies(at location: HomeLocation) async throws(CofferError) -> Int {
-        try await BlockingWork.run { _ throws(CofferError) in
-            let vault = try Home.openDirectory(location).openVault()
+    public static func reapViewCopies(at location: VaultLocation) async throws(CofferError) -> Int {
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            let vault = try VaultDirectory.openDirectory(location).openVault()
             return try ViewRoots.reap(vault: vault)
         }
     }

@@ -13,7 +13,7 @@ public struct ViewCopy: Sendable {
 
     /// The number of the open file whose lock keeps the copy. A child that inherits this descriptor keeps the
     /// copy, as long as it lives, from being removed when this process dies; afterwards the next
-    /// ``Session/reapViewCopies(at:)`` removes it.
+    /// ``Vault/reapViewCopies(at:)`` removes it.
     public var lease: Int32 { hold.leaseNumber }
 
     /// Whether somebody wrote to the copy, replaced it or removed it.

@@ -13,7 +13,7 @@ struct KeyringRemains {
     /// What a command spends on remains of the past.
     private static let patience = Duration.seconds(2)
 
-    let home: Home
+    let home: VaultDirectory
 
     /// Notes that `vaultID` has items from now on.
     func note(_ vaultID: VaultID) throws(CofferError) {
@@ -43,7 +43,7 @@ struct KeyringRemains {
         let isClean = try stale().isEmpty
         let hasFile = try hasStaleFile()
         guard !isClean || hasFile else { return }
-        try home.exclusively { () throws(CofferError) in
+        try home.withExclusiveLock { () throws(CofferError) in
             if try hasStaleFile() {
                 let vault = try home.openVault()
                 try vault.removeTree(TokenFile.fileName)
@@ -83,9 +83,9 @@ struct KeyringRemains {
     /// The vault of this home, when its things are in the Secret Service.
     private func liveInService() throws(CofferError) -> VaultID? {
         guard let state = try home.state(), state.isAlive,
-            try home.directory.status(of: Home.vaultName) != nil
+            try home.directory.status(of: VaultDirectory.vaultName) != nil
         else { return nil }
-        let file = try DeviceFile.read(in: home.openVault())
+        let file = try DeviceKeyFile.read(in: home.openVault())
         return file.backend == .secretService ? file.vaultID : nil
     }
 

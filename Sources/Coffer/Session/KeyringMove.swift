@@ -1,4 +1,4 @@
-/// The result of ``Session/moveKeyring(to:passcode:)``.
+/// The result of ``Vault/moveKeyring(to:passcode:)``.
 public struct KeyringMove: Sendable, Equatable {
     /// Where the device key and the tokens were.
     public let from: KeyringBackend

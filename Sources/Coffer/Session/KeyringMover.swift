@@ -7,17 +7,17 @@ import SystemPackage
 /// record, then delete. A crash before the commit leaves the old place valid and one after it the new; what
 /// lies in the other is removed by the next command: see ``KeyringRemains``.
 struct KeyringMover {
-    let home: Home
-    let device: DeviceRecord
+    let home: VaultDirectory
+    let device: DeviceKey
 
     /// Under the home's lock.
     func move(to target: KeyringBackend, in vault: borrowing Descriptor) throws(CofferError) -> KeyringMove {
-        let file = try DeviceFile.read(in: vault)
+        let file = try DeviceKeyFile.read(in: vault)
         guard file.vaultID == device.vaultID else { throw CofferError.wiped }
         guard file.backend != target else {
             throw CofferError(.alreadyExists, "The vault's keyring is \(target.rawValue) already.")
         }
-        let key = try DeviceRecord.deviceKey(of: file, service: home.service)
+        let key = try DeviceKey.deviceKey(of: file, service: home.service)
         switch target {
         case .secretService: return try moveToService(key, in: vault)
         case .file: return try moveToFile(key, in: vault)
@@ -29,9 +29,9 @@ struct KeyringMover {
     ) throws(CofferError) -> KeyringMove {
         let envelopes = try TokenFile(device: device).read(in: vault).contents.envelopes
         try KeyringRemains(home: home).note(device.vaultID)
-        let file = DeviceFile(
+        let file = DeviceKeyFile(
             .secretService, vaultID: device.vaultID, key: try SecretBytes.random(count: 32))
-        try DeviceRecord.lend(key, sealedBy: file, to: home.service)
+        try DeviceKey.storeInSecretService(key, sealedBy: file, to: home.service)
         let keyring = try SecretServiceKeyring(tokensOf: device.vaultID, client: home.service)
         var changes = envelopes.mapValues(KeyringChange.put)
         for name in try keyring.envelopes().keys where envelopes[name] == nil { changes[name] = .remove }
@@ -52,7 +52,7 @@ struct KeyringMover {
         try tokens.write(TokenFile.Contents(generation: 0, envelopes: envelopes), in: vault)
         guard try tokens.read(in: vault).contents.envelopes == envelopes else { throw Self.differs }
         let copy = try key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
-        try DeviceFile(.file, vaultID: device.vaultID, key: copy).overwrite(in: vault)
+        try DeviceKeyFile(.file, vaultID: device.vaultID, key: copy).overwrite(in: vault)
         // From here on the file counts, whatever becomes of the items.
         let remains = try? KeyringRemains(home: home).remove(
             device.vaultID, CallDeadline(SecretServiceClient.promptDeadline))
@@ -66,7 +66,7 @@ struct KeyringMover {
     }
 }
 
-extension Session {
+extension Vault {
     /// Moves the device key and the tokens to another keyring: copied, read back, and only then removed from
     /// the old one. Works while locked. After an error or a crash everything is in one place or the other,
     /// and moving may simply be asked for again.
@@ -87,9 +87,9 @@ extension Session {
         to backend: KeyringBackend, passcode: Passcode? = nil
     ) async throws(CofferError) -> KeyringMove {
         let core = core
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             if backend == .file, try core.keyring.backend() != .file { try core.verify(passcode) }
-            return try core.home.changingVault { (vault) throws(CofferError) in
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try KeyringMover(home: core.home, device: core.device).move(to: backend, in: vault)
             }
         }

@@ -38,7 +38,7 @@ final class UnlockMark: Sendable {
 
     /// Whether a name in the kernel keyring, which begins as a vault's do, is that of a mark.
     static func isMark(_ name: [UInt8]) -> Bool {
-        name.dropFirst(HeldKeys.prefixSize).starts(with: infix.utf8)
+        name.dropFirst(KernelKeyCache.prefixSize).starts(with: infix.utf8)
     }
 
     /// Removes every mark on a vault.

@@ -40,7 +40,7 @@ public struct DocumentedSecrets: Sendable {
         _ secret: consuming SecretBytes, _ id: TokenID, _ protection: ProtectionClass,
         _ attributes: [String: String] = [:]
     ) async throws(CofferError) {
-        guard !protection.mayMove else {
+        guard !protection.isExportable else {
             throw CofferError(.refused, "A documented secret never leaves its device: take another class.")
         }
         do throws(CofferError) {
@@ -168,7 +168,7 @@ public struct DocumentedSecrets: Sendable {
     }
 }
 
-extension Session {
+extension Vault {
     /// The secrets that the documented schemes keep in this vault.
     public var documentedSecrets: DocumentedSecrets { DocumentedSecrets(tokens: tokens) }
 }

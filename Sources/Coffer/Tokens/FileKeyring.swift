@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// Several changes together are made as one.
 final class FileKeyring: Keyring {
-    private let home: Home
+    private let home: VaultDirectory
     private let file: TokenFile
     /// The items last read.
     private let cache = Mutex<TokenFile.Snapshot?>(nil)
 
-    init(home: Home, device: DeviceRecord) {
+    init(home: VaultDirectory, device: DeviceKey) {
         self.home = home
         file = TokenFile(device: device)
     }
@@ -42,7 +42,7 @@ final class FileKeyring: Keyring {
         if let cached = cache.withLock({ $0 }), try file.isCurrent(cached, in: vault.directory) {
             return cached.contents
         }
-        return try home.checkingState { () throws(CofferError) in
+        return try home.mappingMissingFiles { () throws(CofferError) in
             let snapshot = try file.read(in: vault.directory)
             cache.withLock { $0 = snapshot }
             return snapshot.contents

@@ -16,10 +16,10 @@ extension TokenVault {
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`, `busy`.
     public func pending() async throws(CofferError) -> [PendingReplacement] {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.storeWaitingTokens()
             guard try core.inbox.entries().contains(where: { $0.state == .unconfirmed }) else { return [] }
-            return try core.home.changingVault { (vault) throws(CofferError) in
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 var found: [PendingReplacement] = []
                 for entry in try core.inbox.entries() where entry.state == .unconfirmed {
                     guard let pending = try core.inbox.read(entry, in: vault),
@@ -44,9 +44,9 @@ extension TokenVault {
     /// - Throws: `ambiguous` with the fingerprints when several wait and none is chosen; `locked`, `wiped`,
     ///   `busy`, `noSpace`.
     public func accept(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> UInt64? {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            return try core.home.changingVault { (vault) throws(CofferError) in
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
                 let found = try unconfirmed(name, fingerprint, in: vault)
                 guard found.count <= 1 else {
@@ -79,9 +79,9 @@ extension TokenVault {
     ///   `busy`.
     @discardableResult
     public func reject(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            return try core.home.changingVault { (vault) throws(CofferError) in
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
                 let entries = try unconfirmed(name, fingerprint, in: vault).map(\.entry)
                 if entries.isEmpty { try refuseUnsorted(name, in: vault) }
@@ -93,7 +93,7 @@ extension TokenVault {
 
     /// The fingerprint of the value that this session stored while locked, as long as it waits for an unlock.
     package func ownWaitingFingerprint(for id: TokenID) async throws(CofferError) -> String? {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.ownWaitingValue(name(of: id))?.file.fingerprint
         }
     }

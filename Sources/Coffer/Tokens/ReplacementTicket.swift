@@ -31,7 +31,7 @@ final class ReplacementTicket: Sendable {
 }
 
 /// The tickets of one session: of the versions that it read or wrote last. A lock leaves them, as nothing can
-/// be read with them; ``SessionCore/close(_:)`` and a wipe drop them.
+/// be read with them; ``VaultCore/close(_:)`` and a wipe drop them.
 final class ReplacementTickets: Sendable {
     /// The most that are kept; the oldest go first.
     static let most = 128

@@ -32,14 +32,14 @@ package enum StoreKeys {
 
     /// The keyed names of the keys of all databases that there are.
     static func names(
-        in vault: borrowing Descriptor, device: DeviceRecord
+        in vault: borrowing Descriptor, device: DeviceKey
     ) throws(CofferError) -> Set<[UInt8]> {
         Set(try files(in: vault, device: device).keys)
     }
 
     /// The files of all databases that there are, by the keyed names of their keys.
     static func files(
-        in vault: borrowing Descriptor, device: DeviceRecord
+        in vault: borrowing Descriptor, device: DeviceKey
     ) throws(CofferError) -> [[UInt8]: String] {
         guard try vault.status(of: directory)?.kind == .directory else { return [:] }
         let files = try vault.open(directory, [.read, .directory])

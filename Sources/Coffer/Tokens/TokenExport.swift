@@ -27,8 +27,8 @@ final class TokenExport: Sendable {
         let cost: Argon2id.Cost
 
         var encoded: [UInt8] {
-            var writer = ByteWriter()
-            writer.append(Array(Magic.export.utf8))
+            var writer = BinaryWriter()
+            writer.append(Array(FileMagic.export.utf8))
             writer.append(UInt16(1))
             writer.append([1, 0, 0, 0, 0, 0])
             writer.append(salt)
@@ -39,8 +39,8 @@ final class TokenExport: Sendable {
         }
 
         static func decode(_ bytes: [UInt8]) throws(CofferError) -> Head {
-            var reader = ByteReader(bytes, what: what, remedy: .export)
-            guard try reader.take(8) == Array(Magic.export.utf8) else {
+            var reader = BinaryReader(bytes, what: what, remedy: .export)
+            guard try reader.take(8) == Array(FileMagic.export.utf8) else {
                 throw CofferError(
                     .corrupt, "This file is no export of tokens, or its first bytes are damaged.", .export)
             }
@@ -66,10 +66,10 @@ final class TokenExport: Sendable {
         private enum Kind { static let end: UInt8 = 0, token: UInt8 = 1 }
 
         static func encode(_ info: TokenInfo, _ token: Token) throws(CofferError) -> GuardedBytes {
-            var writer = ByteWriter()
+            var writer = BinaryWriter()
             writer.append([Kind.token])
             writer.append(info.protection.rawValue)
-            writer.appendCounted(info.encoded)
+            writer.appendLengthPrefixed(info.encoded)
             let prefix = writer.bytes
             return try token.exposing { (value) throws(CofferError) in
                 try GuardedBytes.concatenating(prefix.span, value)
@@ -92,7 +92,7 @@ final class TokenExport: Sendable {
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: 3))
             // What may not leave its device has no business here.
-            guard protection.mayMove, length <= bytes.count - 7 else { throw damaged }
+            guard protection.isExportable, length <= bytes.count - 7 else { throw damaged }
             let metadata = bytes.extracting(7..<7 + length).copied()
             let info = try TokenInfo.decode(metadata, protection: protection)
             guard !ReservedServices.contains(info.id.service) else { throw damaged }
@@ -217,11 +217,11 @@ final class TokenExport: Sendable {
     func forEachToken(
         _ body: (TokenInfo, Token) throws(CofferError) -> Void
     ) throws(CofferError) {
-        var reader = ByteReader(
+        var reader = BinaryReader(
             bytes, from: Self.fieldsSize + Self.tagSize, what: Self.what, remedy: .export)
         var known: Set<TokenID> = []
         for number in 0... {
-            let sealed = try reader.counted(limit: Self.longestRecord)
+            let sealed = try reader.lengthPrefixed(limit: Self.longestRecord)
             switch try open(sealed, number) {
             case .token(let info, let token):
                 guard known.insert(info.id).inserted else { throw Self.damaged }

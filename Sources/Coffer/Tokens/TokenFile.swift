@@ -37,10 +37,10 @@ struct TokenFile {
         }
     }
 
-    let device: DeviceRecord
+    let device: DeviceKey
 
     /// Makes an empty file. Only `init` of a home calls this: a file that is missing later is an error.
-    static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
+    static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let empty = try TokenFile(device: device).seal(Contents(generation: 1, envelopes: [:]))
         let file = try vault.open(fileName, [.readWrite, .exclusive])
         try file.write(empty.span, at: 0)
@@ -131,8 +131,8 @@ struct TokenFile {
     private var damaged: CofferError { CofferError(.corrupt, "The token file is damaged.", .tokenFile) }
 
     private var header: [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.tokens.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.tokens.utf8))
         writer.append(UInt16(1))
         writer.pad(to: 16)
         writer.append(device.vaultID.bytes)
@@ -140,12 +140,12 @@ struct TokenFile {
     }
 
     private func seal(_ contents: Contents) throws(CofferError) -> [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(contents.generation)
         writer.append(UInt32(contents.envelopes.count))
         for (name, envelope) in contents.envelopes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             writer.append(name)
-            writer.appendCounted(envelope)
+            writer.appendLengthPrefixed(envelope)
         }
         let header = header
         let key = try device.key(Label.tokenFile)
@@ -153,8 +153,8 @@ struct TokenFile {
     }
 
     private func open(_ bytes: [UInt8]) throws(CofferError) -> Contents {
-        var head = ByteReader(bytes, what: "token file", remedy: .tokenFile)
-        guard try head.take(8) == Array(Magic.tokens.utf8) else { throw damaged }
+        var head = BinaryReader(bytes, what: "token file", remedy: .tokenFile)
+        guard try head.take(8) == Array(FileMagic.tokens.utf8) else { throw damaged }
         guard try head.number(UInt16.self) == 1 else {
             throw CofferError(
                 .unsupportedVersion, "The token file was written by a newer release, or it is damaged.",
@@ -175,13 +175,13 @@ struct TokenFile {
             guard error.code == .notAuthentic else { throw error }
             throw damaged
         }
-        var reader = ByteReader(plaintext, what: "token file", remedy: .tokenFile)
+        var reader = BinaryReader(plaintext, what: "token file", remedy: .tokenFile)
         var contents = Contents(generation: try reader.number(), envelopes: [:])
         let count = Int(try reader.number(UInt32.self))
         contents.envelopes.reserveCapacity(min(count, reader.remaining / Self.nameSize))
         for _ in 0..<count {
             let name = try reader.take(Self.nameSize)
-            contents.envelopes[name] = try reader.counted()
+            contents.envelopes[name] = try reader.lengthPrefixed()
         }
         guard reader.remaining == 0, contents.envelopes.count == count else { throw damaged }
         return contents

@@ -18,7 +18,7 @@ struct TokenFold {
         case stored(version: UInt64, ticket: ReplacementTicket, isStoredWhileLocked: Bool)
     }
 
-    private let core: SessionCore
+    private let core: VaultCore
     private let keys: [ProtectionClass: ClassKey]
     private var changes: [[UInt8]: KeyringChange] = [:]
     private var known: [[UInt8]: Current] = [:]
@@ -26,7 +26,7 @@ struct TokenFold {
     private var held: Set<[UInt8]> = []
     private var stored: [TokenInbox.Entry] = []
 
-    init(_ core: SessionCore) {
+    init(_ core: VaultCore) {
         self.core = core
         keys = core.keys.all
     }

@@ -11,7 +11,7 @@ import SystemPackage
 /// home's lock.
 struct TokenInbox {
     static let directoryName: FilePath = "inbox"
-    private static let directoryPath = Home.vaultName.appending(directoryName.string)
+    private static let directoryPath = VaultDirectory.vaultName.appending(directoryName.string)
     /// The most that may wait.
     static let mostEntries = 256
     /// The most bytes that may wait.
@@ -19,8 +19,8 @@ struct TokenInbox {
     /// More than the longest token and its metadata take.
     private static let longestEntry = (1 << 20) + (1 << 18)
 
-    let home: Home
-    let device: DeviceRecord
+    let home: VaultDirectory
+    let device: DeviceKey
 
     /// The state of an entry: the prefix of its file's name.
     enum State: String, CaseIterable {

@@ -15,7 +15,7 @@ extension TokenVault {
     /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the keyring itself is
     ///   damaged.
     public func listing() async throws(CofferError) -> TokenListing {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.storeWaitingTokens()
             let stored = try keyring.readableEnvelopes()
             var all = stored.envelopes.mapValues { Found(bytes: $0, isVolatile: false) }

@@ -24,7 +24,7 @@ extension TokenVault {
     public func export(
         to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
     ) async throws(CofferError) -> TokenExportReport {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard passphrase.secret.count >= TokenExport.shortestPassphrase else {
                 throw CofferError(
                     .refused,
@@ -98,7 +98,7 @@ extension TokenVault {
                 () throws(CofferError) in try TokenEnvelope.decode(envelope).protection
             }
             guard let protection else { continue }
-            if protection.mayMove { moving.append((name, envelope)) } else { staying += 1 }
+            if protection.isExportable { moving.append((name, envelope)) } else { staying += 1 }
         }
         guard !moving.isEmpty, only == nil || staying == 0 else {
             throw CofferError(
@@ -131,7 +131,7 @@ extension TokenVault {
     public func importTokens(
         from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
     ) async throws(CofferError) -> TokenImportReport {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let file = try Descriptor.open(path, [.read, .nonBlocking])
             guard try file.status().kind == .regular else {
                 throw CofferError(.invalidInput, "\(path) is no file.")
@@ -140,7 +140,7 @@ extension TokenVault {
                 file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase,
                 allowingExpensive: allowingExpensive)
             try export.forEachToken { (_, _) throws(CofferError) in try cancellation.check() }
-            return try core.home.changingVault { (vault) throws(CofferError) in
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
                 return try take(export, replacing: replacing, in: vault)
             }

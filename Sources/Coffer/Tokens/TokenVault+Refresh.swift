@@ -65,7 +65,7 @@ extension TokenVault {
     }
 
     private func revoked(_ id: TokenID, _ policy: RevocationPolicy) async throws(CofferError) {
-        _ = try await BlockingWork.run { [core] _ throws(CofferError) in
+        _ = try await BlockingExecutor.run { [core] _ throws(CofferError) in
             let grant = Revocation.grant("a token was taken back by its issuer", of: TokenAccount(id))
             return try core.handle(grant, onRevocation: policy)
         }

@@ -8,9 +8,9 @@ public import FoundationEssentials
 /// Every token is sealed under its own key, that key under its protection class's; names, accounts and expiry
 /// are sealed too. Several processes may use one vault: changes are serialised and none is lost.
 public final class TokenVault: Sendable {
-    let core: SessionCore
+    let core: VaultCore
 
-    init(core: SessionCore) { self.core = core }
+    init(core: VaultCore) { self.core = core }
 
     /// Where the envelopes are.
     var keyring: any Keyring { core.keyring }
@@ -67,16 +67,16 @@ public final class TokenVault: Sendable {
         _ token: Token, for id: TokenID, class protection: ProtectionClass, expires: Date?,
         scopes: [String], attributes: [String: String], isVolatile: Bool, ifVersion: UInt64?
     ) async throws(CofferError) -> UInt64 {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            let stored = Date(nanosecondsSince1970: core.time.wall().nanoseconds)
+            let stored = Date(nanosecondsSince1970: core.time.wallClock().nanoseconds)
             func info(_ version: UInt64) -> TokenInfo {
                 TokenInfo(
                     id: id, version: version, protection: protection, stored: stored, expires: expires,
                     scopes: scopes, attributes: attributes)
             }
             try info(0).checkLimits()
-            return try core.home.changingVault { (vault) throws(CofferError) in
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.storeWaitingTokens(in: vault)
                 do throws(CofferError) {
                     let isFirst = try core.entries(.waiting, of: name, in: vault).isEmpty
@@ -149,7 +149,7 @@ public final class TokenVault: Sendable {
         for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result? {
         if let warm = try? warm(id) { return try body(warm.token, warm.info) }
-        let found = try await BlockingWork.run { [self] _ throws(CofferError) -> Opened? in
+        let found = try await BlockingExecutor.run { [self] _ throws(CofferError) -> Opened? in
             let name = try name(of: id)
             try core.storeWaitingTokens()
             if let own = try core.ownWaitingValue(name) { return Opened(token: own.token, info: own.info) }
@@ -174,7 +174,7 @@ public final class TokenVault: Sendable {
     ///
     /// - Throws: `locked`, `wiped`, `corrupt`.
     public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             try core.storeWaitingTokens()
             if let own = try core.ownWaitingValue(name) { return own.info }
@@ -189,7 +189,7 @@ public final class TokenVault: Sendable {
     /// The class of a token, known also while it is locked; `nil` when there is none of that name in the
     /// keyring.
     package func protection(of id: TokenID) async throws(CofferError) -> ProtectionClass? {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             guard let bytes = try core.keyring.envelope(name(of: id)) else { return nil }
             return try TokenEnvelope.decode(bytes).protection
         }
@@ -224,9 +224,9 @@ public final class TokenVault: Sendable {
     package func removeCounting(
         _ id: TokenID, ifVersion: UInt64? = nil
     ) async throws(CofferError) -> (wasStored: Bool, waiting: Int)? {
-        try await BlockingWork.run { [self] _ throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
             let name = try name(of: id)
-            return try core.home.changingVault {
+            return try core.home.withExclusiveVault {
                 (vault) throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
                 try core.storeWaitingTokens(in: vault)
                 var waiting = try core.entries(.waiting, of: name, in: vault)
@@ -256,7 +256,7 @@ public final class TokenVault: Sendable {
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func count() async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try keyring.count() + core.volatileTokens.count()
         }
     }

@@ -11,12 +11,12 @@ final class VaultKeyring: Keyring {
         let record: FileStatus?
     }
 
-    private let home: Home
-    private let device: DeviceRecord
+    private let home: VaultDirectory
+    private let device: DeviceKey
     private let current = Mutex<Current?>(nil)
     let faults = KeyringFaults()
 
-    init(home: Home, device: DeviceRecord) {
+    init(home: VaultDirectory, device: DeviceKey) {
         self.home = home
         self.device = device
     }
@@ -77,10 +77,10 @@ final class VaultKeyring: Keyring {
 
     private func recorded() throws(CofferError) -> Current {
         let vault = try home.tokenVault()
-        return try home.checkingState { () throws(CofferError) in
-            let record = try vault.directory.status(of: DeviceFile.name)
+        return try home.mappingMissingFiles { () throws(CofferError) in
+            let record = try vault.directory.status(of: DeviceKeyFile.name)
             if let known = current.withLock({ $0 }), known.record == record { return known }
-            let file = try DeviceFile.read(in: vault.directory)
+            let file = try DeviceKeyFile.read(in: vault.directory)
             guard file.vaultID == device.vaultID else { throw CofferError.wiped }
             let keyring: any Keyring =
                 switch file.backend {

@@ -9,7 +9,7 @@ final class VolatileTokens: Keyring {
     private let key: @Sendable (ProtectionClass) -> ClassKey?
     private let isShared = Atomic(false)
 
-    init(vaultID: VaultID, timeout: Int?, keys: KeyRoom, boot: @escaping @Sendable () -> String) {
+    init(vaultID: VaultID, timeout: Int?, keys: ClassKeyStore, boot: @escaping @Sendable () -> String) {
         // The room tells those who empty this of locks: it must not be kept from here.
         let key: @Sendable (ProtectionClass) -> ClassKey? = { [weak keys] in keys?.present($0) }
         kernel = KernelTokenRing(vaultID: vaultID, timeout: timeout, boot: boot, key: key)

@@ -19,7 +19,7 @@ extension TokenVault {
     ///
     /// - Throws: `wiped`, or what hinders looking.
     public func waitingTokens() async throws(CofferError) -> WaitingTokens {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             _ = try core.home.openVault()
             let entries = try core.inbox.entries()
             return WaitingTokens(
@@ -34,8 +34,8 @@ extension TokenVault {
     /// - Throws: `wiped`, `busy`.
     @discardableResult
     public func discardDamagedTokens() async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try core.home.changingVault { (vault) throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 if try core.inbox.isMisplaced() {
                     try vault.removeTree(TokenInbox.directoryName)
                     return 1
@@ -52,14 +52,14 @@ extension TokenVault {
     }
 }
 
-extension SessionCore {
+extension VaultCore {
     var inbox: TokenInbox { TokenInbox(home: home, device: device) }
 
     /// Stores what came while locked, as far as the keys are here. Whoever reads or changes tokens does this
     /// first, so that nothing older comes after something newer.
     func storeWaitingTokens() throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
-        try home.changingVault { (vault) throws(CofferError) in try storeWaitingTokens(in: vault) }
+        try home.withExclusiveVault { (vault) throws(CofferError) in try storeWaitingTokens(in: vault) }
     }
 
     private func storableEntries() throws(CofferError) -> [TokenInbox.Entry] {
@@ -94,7 +94,7 @@ extension SessionCore {
     /// Throws `locked` when something waits under a name of which nothing is stored: it is not absent.
     func refuseWaiting(_ name: [UInt8]) throws(CofferError) {
         guard try !inbox.entries().isEmpty else { return }
-        let waits = try home.changingVault { (vault) throws(CofferError) in
+        let waits = try home.withExclusiveVault { (vault) throws(CofferError) in
             try !entries(.waiting, of: name, in: vault).isEmpty
         }
         if waits { throw CofferError.locked }
@@ -109,8 +109,8 @@ extension SessionCore {
         _ = try keyring.backend()
         let keybag = try Self.readKeybag(device: device, in: vault)
         guard let publicKey = keybag.publicKeys[info.protection] else {
-            guard info.protection.needsPasscode, keybag.isComplete else { throw CofferError.locked }
-            throw CofferError.needsPasscode
+            guard info.protection.requiresPasscode, keybag.isComplete else { throw CofferError.locked }
+            throw CofferError.requiresPasscode
         }
         let place = PendingToken.Place(
             name: name, publicKey: publicKey, vaultID: device.vaultID, ticket: tickets[name])

@@ -1,7 +1,7 @@
 public import CofferBase
 import Synchronization
 
-extension Session {
+extension Vault {
     /// Erases the vault at `location` without opening it. Nothing in it has to be readable, nor its state.
     ///
     /// Refused is only what shows no sign of a vault, and what belongs to another user.
@@ -14,8 +14,8 @@ extension Session {
     /// - Returns: What was removed.
     /// - Throws: `notInitialised`, `wiped`, `refused`; otherwise as ``wipe(_:reason:)``.
     public static func wipe(
-        _ scope: WipeScope = .all, at location: HomeLocation, reason: String = "asked for",
-        time: TimeSource = .system
+        _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
+        time: VaultClock = .system
     ) async throws(CofferError) -> WipeReceipt {
         try await startWipe(scope, at: location, reason: reason, time: time).receipt
     }
@@ -29,17 +29,17 @@ extension Session {
     ///   - time: The clocks to go by.
     /// - Returns: The wipe, which goes on by itself.
     public static func startWipe(
-        _ scope: WipeScope = .all, at location: HomeLocation, reason: String = "asked for",
-        time: TimeSource = .system
+        _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
+        time: VaultClock = .system
     ) -> WipeRun {
         WipeRun { report async throws(CofferError) in
-            try await BlockingWork.run { _ throws(CofferError) in
+            try await BlockingExecutor.run { _ throws(CofferError) in
                 if scope == .tokens {
                     try Wiper.finishInterrupted(at: location, time: time)
-                } else if let enclosing = location.enclosing {
-                    try? Wiper.finishInterrupted(at: enclosing, time: time)
+                } else if let parentVault = location.parentVault {
+                    try? Wiper.finishInterrupted(at: parentVault, time: time)
                 }
-                let home = try Home.openForWiping(location)
+                let home = try VaultDirectory.openForWiping(location)
                 defer { try? KeyringRemains(home: home).tidy() }
                 return try Wiper(home: home, time: time, report: report).run(scope, reason: reason, by: nil)
             }
@@ -76,7 +76,7 @@ extension Session {
     public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeRun {
         let core = core
         return WipeRun { report async throws(CofferError) in
-            let end = try await BlockingWork.run { _ throws(CofferError) in
+            let end = try await BlockingExecutor.run { _ throws(CofferError) in
                 try Wiper(home: core.home, time: core.time, report: report).run(
                     scope, reason: reason, by: core)
             }
@@ -101,7 +101,7 @@ struct RegisteredStore {
     weak var store: (any VaultStore)?
 }
 
-extension SessionCore {
+extension VaultCore {
     /// The stores that registered and are there.
     fileprivate var stores: [any VaultStore] { registered.withLock { $0.compactMap(\.store) } }
 }

@@ -19,7 +19,7 @@ struct ViewRemoval {
     ///
     /// A view that bears another vault's id stays: nothing tells whether it is that vault's, or one of this
     /// vault whose lease somebody changed. It is among those not seen, unless the id is one of `others`.
-    init(of ids: [VaultID], vault: OpenVault?, others: [VaultID] = []) {
+    init(of ids: [VaultID], vault: VaultHandle?, others: [VaultID] = []) {
         self.others = others
         let record = vault.map { ViewRootRecord(in: $0.directory) } ?? ViewRootRecord()
         let found = ViewRoots.existing(record, isForWiping: true)

@@ -34,7 +34,7 @@ struct WipeCause: Equatable {
     }
 
     var bytes: [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(orderDigest.flatMap { HexText.decode($0) } ?? [])
         writer.pad(to: 32)
         writer.append(UInt8(reason.utf8.count))

@@ -8,24 +8,24 @@ extension Wiper {
     /// Everything after the mark in the state: the tokens go, and the vault is alive as before. Where the
     /// keyring does not answer, the mark stays and the next open tries again.
     func finishTokens(
-        _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceRecord?
+        _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceKey?
     ) throws(CofferError) -> WipeReceipt {
-        let started = time.wall()
+        let started = time.wallClock()
         let begin = Clock.sinceBoot
-        for core in OpenSessions.of(vaultID) {
+        for core in VaultRegistry.of(vaultID) {
             core.volatileTokens.clear()
             core.dropWaitingState()
         }
         KernelTokenRing.remove(vaultID: vaultID)
         report(WipeProgress(.memory))
-        let vault = try home.directory.open(Home.vaultName, [.read, .directory])
+        let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
         var findings = WipeFindings(unproved: Self.unproved)
         do throws(CofferError) {
-            let opened: DeviceRecord
+            let opened: DeviceKey
             if let device {
                 opened = device
             } else {
-                opened = try DeviceRecord.read(in: vault, service: home.service)
+                opened = try DeviceKey.read(in: vault, service: home.service)
             }
             let count = try eraseTokens(of: opened, in: vault)
             // Before tokens are stored again: an order for them takes none of these.
@@ -41,13 +41,13 @@ extension Wiper {
             vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,
             orderDigest: orderDigest,
             started: Date(nanosecondsSince1970: started.nanoseconds),
-            finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
+            finished: Date(nanosecondsSince1970: time.wallClock().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((Clock.sinceBoot - begin).nanoseconds) / 1e6,
             completesInterrupted: completes, findings)
         keep(receipt)
         if findings.removed["tokens"] != nil {
             report(WipeProgress(.data))
-            try HomeState(word: .live, vaultID: vaultID).write(in: home.directory)
+            try VaultStateFile(phase: .active, vaultID: vaultID).write(in: home.directory)
         }
         report(WipeProgress(.proof))
         return receipt
@@ -55,14 +55,14 @@ extension Wiper {
 
     /// Erases every token but the keys of databases; gives how many.
     private func eraseTokens(
-        of device: DeviceRecord, in vault: borrowing Descriptor
+        of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> Int {
         let spared = try StoreKeys.names(in: vault, device: device)
         var count = 0
         let inbox = TokenInbox(home: home, device: device)
         count += (try? inbox.entries().count) ?? 0
         try vault.removeTree(TokenInbox.directoryName)
-        switch try DeviceFile.read(in: vault).backend {
+        switch try DeviceKeyFile.read(in: vault).backend {
         case .file:
             count += try TokenFile(device: device).erase(sparing: spared, in: vault)
         case .secretService:

@@ -7,8 +7,8 @@ import SystemPackage
 ///
 /// Nothing has to be readable, and nothing that fails stops the rest: see ``WipeFindings``.
 struct Wiper {
-    let home: Home
-    let time: TimeSource
+    let home: VaultDirectory
+    let time: VaultClock
     /// Told of every step, from the thread that wipes.
     var report: @Sendable (WipeProgress) -> Void = { _ in }
     /// The digest of the signed order that is carried out; `nil` without one.
@@ -18,15 +18,15 @@ struct Wiper {
     /// Asked under the home's lock before tokens are erased by an order: whether that is still to be done.
     var isDue: @Sendable () throws(CofferError) -> Bool = { () throws(CofferError) in true }
     /// How long the home's lock is waited for before the wipe goes on without.
-    var lockDeadline = Home.lockDeadline
+    var lockDeadline = VaultDirectory.lockDeadline
 
     /// Finishes a wipe that was interrupted, if there is one; of a namespace, also that of the home around
     /// it. A state that cannot be read is thrown, and erases nothing.
-    static func finishInterrupted(at location: HomeLocation, time: TimeSource) throws(CofferError) {
-        if let enclosing = location.enclosing { try finishInterrupted(at: enclosing, time: time) }
-        let home: Home
+    static func finishInterrupted(at location: VaultLocation, time: VaultClock) throws(CofferError) {
+        if let parentVault = location.parentVault { try finishInterrupted(at: parentVault, time: time) }
+        let home: VaultDirectory
         do throws(CofferError) {
-            home = try Home.openDirectory(location)
+            home = try VaultDirectory.openDirectory(location)
         } catch {
             guard error.code == .notInitialised else { throw error }
             return
@@ -34,7 +34,7 @@ struct Wiper {
         let wiper = Wiper(home: home, time: time)
         if try wiper.isInterrupted() {
             try wiper.checkTombstone()
-            try home.exclusively { () throws(CofferError) in try wiper.finishInterrupted() }
+            try home.withExclusiveLock { () throws(CofferError) in try wiper.finishInterrupted() }
         }
         try? KeyringRemains(home: home).tidy()
     }
@@ -56,7 +56,7 @@ struct Wiper {
         var wiper = self
         wiper.orderDigest = state.cause?.orderDigest
         let reason = state.cause?.reason ?? "an interrupted wipe"
-        if state.word == .wipingTokens {
+        if state.phase == .wipingTokens {
             _ = try wiper.finishTokens(state.vaultID, reason: reason, completes: true, device: nil)
         } else {
             _ = try wiper.finish([state.vaultID], reason: reason, completes: true).complete()
@@ -64,10 +64,10 @@ struct Wiper {
     }
 
     func isInterrupted() throws(CofferError) -> Bool {
-        switch try home.state()?.word {
+        switch try home.state()?.phase {
         case .wiping, .wipingTokens: true
-        case .wiped: try home.directory.status(of: Home.vaultName) != nil
-        case .live, nil: false
+        case .wiped: try home.directory.status(of: VaultDirectory.vaultName) != nil
+        case .active, nil: false
         }
     }
 
@@ -79,20 +79,20 @@ struct Wiper {
     ///   - core: The session that asks, which forgets what it has in memory; `nil` when nobody opened the
     ///     vault.
     /// - Returns: What was removed.
-    /// - Throws: As ``Session/wipe(_:reason:)``.
-    func wipe(_ scope: WipeScope, reason: String, by core: SessionCore?) throws(CofferError) -> WipeReceipt {
+    /// - Throws: As ``Vault/wipe(_:reason:)``.
+    func wipe(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeReceipt {
         try run(scope, reason: reason, by: core).complete()
     }
 
     /// The same, and says what was done also when something is left. What is thrown here came before anything
     /// was touched, but for a disk that takes no change.
-    func run(_ scope: WipeScope, reason: String, by core: SessionCore?) throws(CofferError) -> WipeEnd {
+    func run(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         switch scope {
         case .tokens: return try wipeTokens(reason: reason, by: core)
         case .all: return try wipeHere(scope, reason: reason, by: core)
         case .user(let user):
             var inside = try namespace(of: user)
-            if let namespaceID { inside = try inside.bound(to: namespaceID) }
+            if let namespaceID { inside = try inside.pinned(to: namespaceID) }
             var wiper = Wiper(home: inside, time: time, report: report)
             wiper.orderDigest = orderDigest
             return try wiper.wipeHere(scope, reason: reason, by: nil)
@@ -100,16 +100,16 @@ struct Wiper {
     }
 
     /// The tokens alone need the vault readable: what is to stay is told from what is to go by it.
-    private func wipeTokens(reason: String, by core: SessionCore?) throws(CofferError) -> WipeEnd {
-        let word = HomeState.Word.wipingTokens
-        return try home.exclusively { () throws(CofferError) in
-            guard let state = try home.state() else { throw Home.missing(home.path) }
-            guard state.isAlive, home.isOwn(state) else { throw CofferError.wiped }
+    private func wipeTokens(reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
+        let word = VaultStateFile.Phase.wipingTokens
+        return try home.withExclusiveLock { () throws(CofferError) in
+            guard let state = try home.state() else { throw VaultDirectory.missing(home.path) }
+            guard state.isAlive, home.belongsToThisVault(state) else { throw CofferError.wiped }
             _ = try home.openVault()
             guard try isDue() else {
                 throw CofferError(.orderReplayed, "The order was carried out before.")
             }
-            let isResumed = state.word == word
+            let isResumed = state.phase == word
             if !isResumed { try markWiped(word, state.vaultID, reason: reason) }
             report(WipeProgress(.tombstone))
             let receipt = try finishTokens(
@@ -120,7 +120,7 @@ struct Wiper {
 
     /// Wipes the vault of this home, whatever state it is in.
     private func wipeHere(
-        _ scope: WipeScope, reason: String, by core: SessionCore?
+        _ scope: WipeScope, reason: String, by core: VaultCore?
     ) throws(CofferError) -> WipeEnd {
         let beginning = Beginning(time)
         // Looked at before the lock, which would make its file in a directory that is no vault.
@@ -133,7 +133,7 @@ struct Wiper {
             if let lock {
                 findings.noteUnproved("what another process wrote meanwhile: the home's lock", because: lock)
             }
-            let isResumed = target.state?.word == .wiping || target.state?.word == .wiped
+            let isResumed = target.state?.phase == .wiping || target.state?.phase == .wiped
             if !isResumed { try mark(target, reason: reason, &findings) }
             report(WipeProgress(.tombstone))
             return finish(
@@ -142,7 +142,7 @@ struct Wiper {
     }
 
     /// The traces of the vault, which is one that may be wiped.
-    private func target(of core: SessionCore?) throws(CofferError) -> WipeTarget {
+    private func target(of core: VaultCore?) throws(CofferError) -> WipeTarget {
         var target = WipeTarget(home)
         try check(target)
         if let core { target.add(core.device.vaultID) }
@@ -164,15 +164,15 @@ struct Wiper {
     private func check(_ target: WipeTarget) throws(CofferError) {
         guard let state = target.state else {
             guard target.isVault else { throw target.refusal(at: home.path) }
-            guard target.ids.isEmpty || target.ids.contains(where: home.isOwn) else {
+            guard target.ids.isEmpty || target.ids.contains(where: home.belongsToThisVault) else {
                 throw CofferError.wiped
             }
             return
         }
-        guard home.isOwn(state) else { throw CofferError.wiped }
+        guard home.belongsToThisVault(state) else { throw CofferError.wiped }
         let isInterrupted = try isInterrupted()
-        guard state.word != .wiped || isInterrupted else {
-            HeldKeys.remove(vaultID: state.vaultID, all: true)
+        guard state.phase != .wiped || isInterrupted else {
+            KernelKeyCache.remove(vaultID: state.vaultID, all: true)
             throw CofferError.wiped
         }
     }
@@ -191,17 +191,17 @@ struct Wiper {
     }
 
     /// Writes the tombstone.
-    func markWiped(_ word: HomeState.Word, _ vaultID: VaultID, reason: String) throws(CofferError) {
+    func markWiped(_ word: VaultStateFile.Phase, _ vaultID: VaultID, reason: String) throws(CofferError) {
         let cause = WipeCause(reason: reason, orderDigest: orderDigest)
-        try HomeState(word: word, vaultID: vaultID, cause: cause).writeOverAnything(in: home.directory)
+        try VaultStateFile(phase: word, vaultID: vaultID, cause: cause).writeOverAnything(in: home.directory)
     }
 
     /// What can be done where the disk takes no tombstone: what is in memory and in keyrings goes. With its
     /// device key in the Secret Service, the vault opens with nothing after that.
     private func dropWithoutTheDisk(_ ids: [VaultID], _ error: CofferError) -> CofferError {
         for vaultID in ids {
-            for core in OpenSessions.of(vaultID) { core.close(.asked) }
-            HeldKeys.remove(vaultID: vaultID, all: true)
+            for core in VaultRegistry.of(vaultID) { core.close(.requested) }
+            KernelKeyCache.remove(vaultID: vaultID, all: true)
             let remains = KeyringRemains(home: home)
             if (try? remains.isNoted(vaultID)) == true {
                 _ = try? remains.remove(vaultID, CallDeadline(SecretServiceClient.deadline))

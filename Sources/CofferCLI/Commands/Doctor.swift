@@ -21,9 +21,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// What was found.
     private struct Report {
-        var checks: [Protection]
-        var sources: [LockSourceStatus] = []
-        var classes: [ProtectionClass: [Guarantee]] = [:]
+        var checks: [SecurityCheck]
+        var sources: [LockTriggerStatus] = []
+        var classes: [ProtectionClass: [ClassAssurance]] = [:]
         var strength: PasscodeStrength?
         /// Why there is a vault and nothing of it but this.
         var failure: CofferError?
@@ -104,25 +104,25 @@ struct DoctorCommand: AsyncParsableCommand {
         var report = Report(checks: [])
         do throws(CofferError) {
             let session = try await Opening.session(global)
-            report.checks = try await session.protections() + LinkedSQLite.protections()
+            report.checks = try await session.securityChecks() + LinkedSQLite.protections()
             await look(at: session, &report)
         } catch {
             Output.message("coffer: \(error.message.printable)")
-            report.checks = Session.hostProtections() + LinkedSQLite.protections()
+            report.checks = Vault.hostSecurityChecks() + LinkedSQLite.protections()
             report.failure = Self.spared.contains(error.code) ? nil : error
         }
         return report
     }
 
     /// The parts beside the checks. One that fails becomes a check that could not be made.
-    private func look(at session: Session, _ report: inout Report) async {
+    private func look(at session: Vault, _ report: inout Report) async {
         do throws(CofferError) {
-            report.sources = try await session.lockSources()
+            report.sources = try await session.lockTriggers()
         } catch {
             report.checks.append(.notChecked("lock-sources", error))
         }
         do throws(CofferError) {
-            report.classes = try await session.guarantees(heard: report.sources)
+            report.classes = try await session.assurances(triggers: report.sources)
         } catch {
             report.checks.append(.notChecked("classes", error))
         }
@@ -166,7 +166,7 @@ extension PasscodeStrength.Estimate {
     }
 }
 
-extension LockSourceStatus {
+extension LockTriggerStatus {
     fileprivate var document: JSONDocument {
         .object([
             ("source", .text(source.rawValue)), ("listening", .flag(isListening)),
@@ -175,7 +175,7 @@ extension LockSourceStatus {
     }
 }
 
-extension Guarantee {
+extension ClassAssurance {
     fileprivate var document: JSONDocument {
         .object([
             ("promise", .text(promise.rawValue)), ("strength", .text(strength.rawValue)),
@@ -184,7 +184,7 @@ extension Guarantee {
     }
 }
 
-extension Protection {
+extension SecurityCheck {
     fileprivate var document: JSONDocument {
         .object([("name", .text(name)), ("status", .text(status.rawValue)), ("message", .text(message))])
     }

@@ -96,7 +96,7 @@ struct FileAdd: AsyncParsableCommand {
     }
 
     /// A signal that asks this process to end takes back what is half done first.
-    private func add(to session: Session) async throws -> FileID {
+    private func add(to session: Vault) async throws -> FileID {
         let signals = EndSignals.hold(cancellingWork: true)
         let result: Result<FileID, CofferError>
         do throws(CofferError) {

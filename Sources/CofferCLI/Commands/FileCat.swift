@@ -33,7 +33,7 @@ struct FileCat: AsyncParsableCommand {
 
     /// One document is whole or not there, so it is put together in memory.
     private func printDocument(
-        _ session: Session, _ id: FileID, _ range: Range<Int64>?
+        _ session: Vault, _ id: FileID, _ range: Range<Int64>?
     ) async throws(CofferError) {
         let length = try await session.files.info(for: id, context: file.boundBytes).length
         let wanted = (range ?? 0..<length).clamped(to: 0..<length)

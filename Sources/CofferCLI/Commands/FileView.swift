@@ -56,7 +56,7 @@ struct FileView: AsyncParsableCommand {
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
         }
-        await session.followLockSources()
+        await session.observeLockTriggers()
         let signals = EndSignals.hold()
         let result = await Task { try await view(id, session) }.result
         signals.release()
@@ -101,7 +101,7 @@ struct FileView: AsyncParsableCommand {
         return options
     }
 
-    private func view(_ id: FileID, _ session: Session) async throws -> (Int32, Outcome) {
+    private func view(_ id: FileID, _ session: Vault) async throws -> (Int32, Outcome) {
         let (files, context) = (session.files, file.boundBytes)
         if descriptor || isPrivate { return (try await viewInMemory(id, session), .none) }
         guard writable else {
@@ -148,7 +148,7 @@ struct FileView: AsyncParsableCommand {
     }
 
     /// The same on a copy without a name in this process's file systems.
-    private func viewInMemory(_ id: FileID, _ session: Session) async throws -> Int32 {
+    private func viewInMemory(_ id: FileID, _ session: Vault) async throws -> Int32 {
         let info = try await session.files.info(for: id, context: file.boundBytes)
         return try await session.files.withSealedCopy(
             of: id, context: file.boundBytes, options: options
@@ -191,7 +191,7 @@ struct FileReap: AsyncParsableCommand {
 
     func run() async throws {
         let location = try Opening.location(global)
-        let count = try await Session.reapViewCopies(at: location)
+        let count = try await Vault.reapViewCopies(at: location)
         if global.json {
             try Output.json(.object([("reaped", .number(count))]))
         } else {

@@ -51,7 +51,7 @@ struct KeyringCommand: ParsableCommand {
 
         /// Moves; where the passcode is needed, with that of `--passcode-fd`, or asked for.
         private static func move(
-            _ session: Session, _ backend: KeyringBackend, _ global: GlobalOptions
+            _ session: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> KeyringMove {
             let given = try Opening.passcode(global)
             do throws(CofferError) {

@@ -60,7 +60,7 @@ struct PasscodeCommand: ParsableCommand {
         func run() async throws {
             let session = try await PasscodeCommand.withPasscode(global)
             let current = try await Opening.currentPasscode(global, of: session)
-            let doomed = try await session.passcodeBoundItems()
+            let doomed = try await session.passcodeDependentItems()
             if doomed.tokens + doomed.files + doomed.databases > 0 {
                 Output.message(
                     "coffer: with the passcode go \(Plural.of(doomed.tokens, "token")) and "
@@ -68,7 +68,7 @@ struct PasscodeCommand: ParsableCommand {
                         + "\(Plural.of(doomed.databases, "database")), "
                         + "of the class whenPasscodeSetThisDeviceOnly, for good.")
             }
-            var destroyed: PasscodeBoundItems?
+            var destroyed: PasscodeDependentItems?
             try await Opening.waitingForDelay { () async throws(CofferError) in
                 destroyed = try await session.changePasscode(to: nil, current: current)
             }
@@ -82,7 +82,7 @@ struct PasscodeCommand: ParsableCommand {
         }
     }
 
-    private static func withPasscode(_ global: GlobalOptions) async throws -> Session {
+    private static func withPasscode(_ global: GlobalOptions) async throws -> Vault {
         let session = try await Opening.session(global)
         guard try await session.status().hasPasscode else {
             throw CofferError(.absent, "No passcode is set.")

@@ -66,14 +66,14 @@ struct TokenRefresh: AsyncParsableCommand {
         try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.isOwn))]))
     }
 
-    private func refresh(_ id: TokenID, _ session: Session) async throws(CofferError) -> RefreshedToken? {
+    private func refresh(_ id: TokenID, _ session: Vault) async throws(CofferError) -> RefreshedToken? {
         let arguments = command.map { ProgramArguments.bytes($0) }
         let limit = Duration.seconds(deadline)
         let life = expiresIn.map { TimeInterval($0) }
         let word = onRevocation
         return try await session.tokens.refresh(id, deadline: limit, onRevocation: word?.policy ?? .keep) {
             (current, _) async throws(CofferError) in
-            let token = try await BlockingWork.run { cancellation throws(CofferError) in
+            let token = try await BlockingExecutor.run { cancellation throws(CofferError) in
                 try Self.renew(current, arguments, limit, revocation: word) {
                     cancellation.isCancelled
                 }

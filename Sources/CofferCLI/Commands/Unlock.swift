@@ -27,7 +27,7 @@ struct UnlockCommand: AsyncParsableCommand {
         let session = try await Opening.unlockedForHolding(global, for: duration)
         var isHeld = true
         do throws(CofferError) {
-            try await session.holdKeys(for: duration)
+            try await session.cacheKeysInKernel(for: duration)
         } catch {
             guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
             isHeld = false
@@ -40,7 +40,7 @@ struct UnlockCommand: AsyncParsableCommand {
     }
 
     /// Says what came while locked and is damaged, or waits. The vault is unlocked all the same.
-    private func tell(_ session: Session) async {
+    private func tell(_ session: Vault) async {
         guard let waiting = try? await session.tokens.waitingTokens() else { return }
         DamagedWaiting.tell(waiting.damaged)
         guard waiting.unconfirmed > 0 else { return }
@@ -66,7 +66,7 @@ struct LockCommand: AsyncParsableCommand {
     var all = false
 
     func run() async throws {
-        let report = try await all ? Session.lockAll() : lockHome()
+        let report = try await all ? Vault.lockAll() : lockHome()
         for failure in report.failures { Output.message("coffer: \(failure.message.printable)") }
         guard global.json else { return }
         do throws(CofferError) {
@@ -84,13 +84,13 @@ struct LockCommand: AsyncParsableCommand {
     }
 
     private func lockHome() async throws(CofferError) -> LockReport {
-        let location: HomeLocation
+        let location: VaultLocation
         do throws(CofferError) {
             location = try Opening.location(global)
         } catch {
             Output.message("coffer: \(error.message.printable) Every vault of this user is locked.")
-            return try await Session.lockAll()
+            return try await Vault.lockAll()
         }
-        return try await Session.lock(at: location)
+        return try await Vault.lock(at: location)
     }
 }

@@ -55,7 +55,7 @@ struct WipeCommand: AsyncParsableCommand {
         }
         let scope = try scope()
         guard prove else {
-            return try await end(Session.startWipe(scope, at: try Opening.location(global)))
+            return try await end(Vault.startWipe(scope, at: try Opening.location(global)))
         }
         guard scope == .all else { throw CofferError(.invalidInput, "--prove is for the whole vault.") }
         let session = try await Opening.session(global)
@@ -93,12 +93,12 @@ struct WipeCommand: AsyncParsableCommand {
     }
 
     /// With the passcode that was given, with keys that were lent, or without where none is set.
-    private func unlock(_ session: Session, _ proof: inout WipeProof) async throws(CofferError) {
+    private func unlock(_ session: Vault, _ proof: inout WipeProof) async throws(CofferError) {
         if let secret = try PasscodeInput.given(global.passcodeFd) {
             proof.add("the passcode", secret)
             return try await Opening.unlock(session, with: Passcode(secret))
         }
-        guard try await !session.adoptHeldKeys() else { return }
+        guard try await !session.restoreCachedKeys() else { return }
         do throws(CofferError) {
             try await session.unlock()
         } catch {
@@ -148,7 +148,7 @@ struct WipeCommand: AsyncParsableCommand {
         guard case .wipe = read.claimed.action else {
             throw CofferError(.invalidInput, "This order erases nothing: give it to coffer wipe-order take.")
         }
-        let outcome = try await Session.carryOut(
+        let outcome = try await Vault.carryOut(
             read, at: Opening.location(global), interaction: global.interaction)
         guard case .wiped(let receipt) = outcome else {
             throw CofferError(.internalFailure, "The order was carried out without a receipt.")

@@ -48,7 +48,7 @@ struct WipeOrderContact: AsyncParsableCommand {
         return try ContactPolicy(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
     }
 
-    private func show(_ session: Session) async throws {
+    private func show(_ session: Vault) async throws {
         let policy = try await session.contactPolicy()
         let passed = try await session.timeSinceContact().map { Int($0.components.seconds) }
         guard !global.json else {

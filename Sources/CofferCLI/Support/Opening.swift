@@ -6,20 +6,20 @@ import CofferEngine
 /// How commands come to an open or an unlocked session.
 enum Opening {
     /// The session of the home, locked.
-    static func session(_ global: GlobalOptions) async throws(CofferError) -> Session {
-        let session = try await Session.open(at: location(global), interaction: global.interaction)
+    static func session(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+        let session = try await Vault.open(at: location(global), interaction: global.interaction)
         session.shareVolatileTokens()
         return session
     }
 
-    static func location(_ global: GlobalOptions) throws(CofferError) -> HomeLocation {
-        HomeLocation(path: try global.homePath())
+    static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
+        VaultLocation(path: try global.homePath())
     }
 
     /// The session of the home, unlocked: by the passcode that was given, by keys that `unlock` left in the
     /// kernel keyring, without one where none is set, or by asking on the terminal. Where nobody can be
     /// asked, keys that outlast a lock still open what is of their class.
-    static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Session {
+    static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let session = try await session(global)
         try await unlock(session, global, isHolding: false) { _ in true }
         return session
@@ -28,7 +28,7 @@ enum Opening {
     /// Runs what needs an unlocked vault. Keys that outlast a lock are not enough for it: then the error
     /// names the option for the passcode.
     static func withPasscode<Result>(
-        _ global: GlobalOptions, _ body: (Session) async throws(CofferError) -> Result
+        _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
         let session = try await unlocked(global)
         do throws(CofferError) {
@@ -43,11 +43,11 @@ enum Opening {
     /// an exact time before that.
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
-    ) async throws(CofferError) -> Session {
+    ) async throws(CofferError) -> Vault {
         let session = try await session(global)
         do throws(CofferError) {
-            try await unlock(session, global, isHolding: true) { $0.canHoldKeys(for: duration) }
-            guard session.canHoldKeys(for: duration) else { throw CofferError(.locked, needsPasscode) }
+            try await unlock(session, global, isHolding: true) { $0.canCacheKeys(for: duration) }
+            guard session.canCacheKeys(for: duration) else { throw CofferError(.locked, requiresPasscode) }
         } catch {
             session.withdrawHolding()
             throw error
@@ -55,7 +55,7 @@ enum Opening {
         return session
     }
 
-    private static let needsPasscode =
+    private static let requiresPasscode =
         "The keys that are held are not those of every class, or are held until an exact time: unlock with "
         + "the passcode, on a terminal or with --passcode-fd."
     static let noTerminal =
@@ -66,18 +66,18 @@ enum Opening {
     /// Unlocks a session; keys in the kernel keyring are enough where `isEnough` says so. With `isHolding`, a
     /// lock by another process is noticed from here on.
     private static func unlock(
-        _ session: Session, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Session) -> Bool
+        _ session: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
     ) async throws(CofferError) {
         let given = try passcode(global)
         if isHolding { try await session.announceHolding() }
         if let passcode = given { return try await unlock(session, with: passcode) }
-        if try await session.adoptHeldKeys(), isEnough(session) { return }
+        if try await session.restoreCachedKeys(), isEnough(session) { return }
         do throws(CofferError) {
             try await session.unlock()
         } catch {
             guard error.code == .locked else { throw error }
             guard let typed = try await typedPasscode("Passcode: ", of: session) else {
-                guard session.holdsKeys else { throw CofferError(.locked, noTerminal) }
+                guard session.hasKeys else { throw CofferError(.locked, noTerminal) }
                 return
             }
             // A lock that came while somebody typed came before this unlock.
@@ -90,13 +90,13 @@ enum Opening {
     /// the vault and do not tell its passcode: where `isNeeded`, that is asked for nevertheless.
     static func unlockedKeepingPasscode(
         _ global: GlobalOptions, isNeeded: Bool
-    ) async throws(CofferError) -> (session: Session, passcode: Token?) {
+    ) async throws(CofferError) -> (session: Vault, passcode: Token?) {
         let session = try await session(global)
         let secret: Token
         if let number = global.passcodeFd {
             secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
         } else {
-            let isUnlocked = try await session.adoptHeldKeys()
+            let isUnlocked = try await session.restoreCachedKeys()
             if isUnlocked, !isNeeded { return (session, nil) }
             guard try await session.status().hasPasscode else {
                 try await unlock(session, with: nil)
@@ -120,7 +120,7 @@ enum Opening {
     private static let ofVault = "Give its passcode by --passcode-fd."
 
     /// The same for the helpers of other programs, whose users see nothing but the message.
-    static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Session {
+    static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         do throws(CofferError) {
             return try await unlocked(global)
         } catch {
@@ -131,7 +131,7 @@ enum Opening {
 
     /// The same; where the vault is locked and nobody can be asked, the session as it is: what is stored
     /// waits for an unlock.
-    static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Session {
+    static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         do throws(CofferError) {
             return try await unlocked(global)
         } catch {
@@ -147,7 +147,7 @@ enum Opening {
 
     /// The passcode now set: on `--passcode-fd`, or asked for on the terminal.
     static func currentPasscode(
-        _ global: GlobalOptions, of session: Session
+        _ global: GlobalOptions, of session: Vault
     ) async throws(CofferError) -> Passcode? {
         if let passcode = try passcode(global) { return passcode }
         return try await typedPasscode("Current passcode: ", of: session)
@@ -170,7 +170,7 @@ enum Opening {
     }
 
     /// Unlocks; where the answer is delayed after wrong passcodes, waits as long as it takes.
-    static func unlock(_ session: Session, with passcode: Passcode?) async throws(CofferError) {
+    static func unlock(_ session: Vault, with passcode: Passcode?) async throws(CofferError) {
         try await waitingForDelay { () async throws(CofferError) in try await session.unlock(with: passcode) }
     }
 
@@ -198,14 +198,14 @@ enum Opening {
 
     /// The passcode of a vault; before the last attempt the person is told what it is.
     private static func typedPasscode(
-        _ prompt: String, of session: Session
+        _ prompt: String, of session: Vault
     ) async throws(CofferError) -> Passcode? {
         guard try Descriptor.standardInput().isTerminal else { return nil }
         await warnBeforeLastAttempt(session)
         return try Passcode.readFromTerminal(prompt: prompt)
     }
 
-    private static func warnBeforeLastAttempt(_ session: Session) async {
+    private static func warnBeforeLastAttempt(_ session: Vault) async {
         guard let left = (try? await session.status())?.attemptsLeft, left <= 1 else { return }
         Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
     }

@@ -35,7 +35,7 @@ struct Tour {
     private let workshop: TourWorkshop
     private let file: FilePath
     private let name: FilePath.Component
-    private let home: HomeLocation
+    private let home: VaultLocation
     private let token: [UInt8]
     private let search: ResidueSearch
     private let searchNote: String
@@ -50,7 +50,7 @@ struct Tour {
             throw CofferError(.invalidInput, "\(file) names no file.")
         }
         self.name = name
-        home = HomeLocation(path: workshop.path.appending("home"))
+        home = VaultLocation(path: workshop.path.appending("home"))
         let value = try Encoding.hexText(SecureRandom.bytes(24))
         token = value
         var search = ResidueSearch()
@@ -90,7 +90,7 @@ struct Tour {
         done("search before", try searchBefore())
 
         let passcode = try Passcode(copying: "2468")
-        let session = try await Session.create(at: home, passcode: passcode)
+        let session = try await Vault.create(at: home, passcode: passcode)
         done("init", "vault \(session.vaultID): its keys are random, wrapped under Argon2id of the passcode")
 
         try await showToken(session)
@@ -117,7 +117,7 @@ struct Tour {
         done("wrong passcode", "refused and counted on the disk before it was tried")
 
         let receipt = try await session.wipe(reason: "tour")
-        try await expect(.wiped) { _ = try await Session.open(at: home) }
+        try await expect(.wiped) { _ = try await Vault.open(at: home) }
         let time = receipt.keysDestroyedAfterMilliseconds.map { "within \(Int($0.rounded(.up))) ms" }
         done("wipe", "keys destroyed \(time ?? "in part"); needs activation")
 
@@ -142,7 +142,7 @@ struct Tour {
         return "the search finds \(hits.count) traces where token, name and content lie open" + searchNote
     }
 
-    private func showToken(_ session: Session) async throws {
+    private func showToken(_ session: Vault) async throws {
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
         let first = try await session.tokens.put(Token(copying: token), for: id)
         let second = try await session.tokens.put(Token(copying: token), for: id, ifVersion: first)
@@ -168,7 +168,7 @@ struct Tour {
         return "SHA-256 of UUID and Base64(SHA-256(passcode)), then AES-256-CBC there and back"
     }
 
-    private func compare(_ session: Session, _ id: FileID) async throws -> Int64 {
+    private func compare(_ session: Vault, _ id: FileID) async throws -> Int64 {
         let original = try Descriptor.open(file, .read)
         let check = Comparison(original: original)
         try await session.files.readChunks(of: id) { (bytes) throws(CofferError) in try check.add(bytes) }
@@ -176,7 +176,7 @@ struct Tour {
         return check.length
     }
 
-    private func view(_ session: Session, _ id: FileID) async throws -> FilePath {
+    private func view(_ session: Vault, _ id: FileID) async throws -> FilePath {
         let size = try Descriptor.open(file, .read).status().size
         let path = try await session.files.withViewCopy(of: id) { path in
             guard try Descriptor.open(path, .read).status().size == size, path.lastComponent == name else {

@@ -16,7 +16,7 @@ struct WipeProof {
     /// How many findings there were before the wipe, by place.
     private(set) var control: [(place: String, hits: Int)] = []
 
-    init(of vaultID: VaultID, at location: HomeLocation) {
+    init(of vaultID: VaultID, at location: VaultLocation) {
         home = location.path
         self.vaultID = vaultID
     }
@@ -33,7 +33,7 @@ struct WipeProof {
 
     /// Puts a token and a file of random names and contents into an unlocked vault, looks at the file once,
     /// and lends the class keys to the kernel keyring.
-    mutating func plant(in session: Session) async throws(CofferError) {
+    mutating func plant(in session: Vault) async throws(CofferError) {
         let value = try SecretBytes.random(count: 48)
         value.exposing { bytes in
             search.add("the value of a token", bytes)
@@ -45,7 +45,7 @@ struct WipeProof {
         try await session.tokens.put(Token(value), for: id)
         try await plantFile(in: session)
         do throws(CofferError) {
-            try await session.holdKeys(for: .seconds(600))
+            try await session.cacheKeysInKernel(for: .seconds(600))
         } catch {
             guard [.unsupported, .permissionDenied, .noSpace].contains(error.code) else { throw error }
         }
@@ -61,7 +61,7 @@ struct WipeProof {
         }
     }
 
-    private mutating func plantFile(in session: Session) async throws(CofferError) {
+    private mutating func plantFile(in session: Vault) async throws(CofferError) {
         let name = String(decoding: try Encoding.hexText(SecureRandom.bytes(20)), as: UTF8.self)
         let content = try GuardedBytes.random(count: 4096)
         search.add("the name of a file", Array(name.utf8).span)

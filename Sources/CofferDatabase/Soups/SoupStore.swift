@@ -25,12 +25,12 @@ import Synchronization
 public final class SoupStore: Sendable {
     /// `nil` once the store has ended.
     private let database: Mutex<(any DatabaseWriter)?>
-    let time: TimeSource
+    let time: VaultClock
     /// Called between the transactions of a long operation; tests stop it there.
     let checkpoint: @Sendable (LongOperation.Step) throws(CofferError) -> Void
 
     private init(
-        _ writer: any DatabaseWriter, _ time: TimeSource,
+        _ writer: any DatabaseWriter, _ time: VaultClock,
         _ checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
     ) {
         database = Mutex(writer)
@@ -47,7 +47,7 @@ public final class SoupStore: Sendable {
     /// - Returns: The store.
     /// - Throws: `unsupportedVersion` when a later release wrote it.
     public static func open(
-        on writer: any DatabaseWriter, time: TimeSource = .system
+        on writer: any DatabaseWriter, time: VaultClock = .system
     ) async throws(CofferError) -> SoupStore {
         try await open(on: writer, time: time) { _ throws(CofferError) in }
     }
@@ -57,14 +57,14 @@ public final class SoupStore: Sendable {
     /// - Parameter time: The clock that dates come from.
     /// - Returns: The store.
     /// - Throws: `outOfMemory`.
-    public static func insecureInMemory(time: TimeSource = .system) async throws(CofferError) -> SoupStore {
+    public static func insecureInMemory(time: VaultClock = .system) async throws(CofferError) -> SoupStore {
         let queue: DatabaseQueue
         do { queue = try DatabaseQueue() } catch { throw CofferError(soups: error) }
         return try await open(on: queue, time: time)
     }
 
     static func open(
-        on writer: any DatabaseWriter, time: TimeSource,
+        on writer: any DatabaseWriter, time: VaultClock,
         checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
     ) async throws(CofferError) -> SoupStore {
         let store = SoupStore(writer, time, checkpoint)
@@ -110,7 +110,7 @@ public final class SoupStore: Sendable {
     /// its last user. GRDB has no lock for a thread that begins to read while another closes.
     func end() async {
         guard let writer = database.withLock({ $0.take() }) else { return }
-        _ = try? await BlockingWork.run { _ throws(CofferError) in
+        _ = try? await BlockingExecutor.run { _ throws(CofferError) in
             do { try writer.barrierWriteWithoutTransaction { _ in } } catch {
                 throw CofferError(soups: error)
             }
@@ -132,7 +132,7 @@ public final class SoupStore: Sendable {
     }
 
     /// Milliseconds since 1970.
-    var now: Int64 { time.wall().wholeMilliseconds }
+    var now: Int64 { time.wallClock().wholeMilliseconds }
 }
 
 extension SoupStore {

@@ -14,7 +14,7 @@ public import CofferBase
 /// ask for it again.
 public actor SoupStores {
     private let databases: any SoupDatabases
-    private let time: TimeSource
+    private let time: VaultClock
     private var stores: [SoupStoreName: SoupStore] = [:]
     private var openings: [SoupStoreName: Task<Result<SoupStore, CofferError>, Never>] = [:]
     /// What was closed while it was being opened.
@@ -31,7 +31,7 @@ public actor SoupStores {
     ///   - time: The clock that dates come from.
     public init(
         _ databases: any SoupDatabases, policy: SoupStorePolicy = SoupStorePolicy(),
-        time: TimeSource = .system
+        time: VaultClock = .system
     ) {
         self.databases = databases
         self.policy = policy

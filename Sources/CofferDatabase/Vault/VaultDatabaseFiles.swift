@@ -28,13 +28,13 @@ final class VaultDatabaseFiles: Sendable {
     /// cut to nothing would pass for a new database.
     private static let identityAttribute = "identity"
 
-    let session: Session
+    let session: Vault
 
-    init(_ session: Session) { self.session = session }
+    init(_ session: Vault) { self.session = session }
 
     /// Has the session take the key back when it loses it, whatever the program keeps besides the database.
     private func takeBack(_ lease: DatabaseLease, with protection: ProtectionClass) {
-        session.observeLosses(while: lease) { [weak lease] lost in
+        session.onKeyEviction(while: lease) { [weak lease] lost in
             if lost.contains(protection) { lease?.revoke() }
         }
     }
@@ -42,10 +42,10 @@ final class VaultDatabaseFiles: Sendable {
     /// Has the session end a database that lost its key, when nobody else does.
     func retire(_ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?) {
         let (lease, protection, isOwned) = (access.lease, access.protection, owner != nil)
-        session.observeLosses(while: writer) { [weak writer, weak lease, weak owner] lost in
+        session.onKeyEviction(while: writer) { [weak writer, weak lease, weak owner] lost in
             guard lost.contains(protection), !isOwned || owner == nil, let writer, let lease else { return }
             Task {
-                _ = try? await BlockingWork.run { _ throws(CofferError) in
+                _ = try? await BlockingExecutor.run { _ throws(CofferError) in
                     EncryptedDatabase.retire(writer, lease)
                 }
             }
@@ -81,7 +81,7 @@ final class VaultDatabaseFiles: Sendable {
         let lease = try DatabaseKey.raw(secret, salt: found.salt).lease()
         takeBack(lease, with: found.protection)
         // The lock may have come between reading the key and registering it.
-        guard session.holdsKey(of: found.protection) else {
+        guard session.hasKey(of: found.protection) else {
             lease.revoke()
             throw CofferError(.locked, "The vault was locked while the database was opened.")
         }
@@ -95,7 +95,7 @@ final class VaultDatabaseFiles: Sendable {
         else { return }
         // Reads the first page if another connection has made it since. GRDB ends the process where a queue
         // that the program closed is read in another way.
-        let isRead = try? await BlockingWork.run { _ throws(CofferError) in
+        let isRead = try? await BlockingExecutor.run { _ throws(CofferError) in
             (try? writer.barrierWriteWithoutTransaction {
                 try Int.fetchOne($0, sql: "PRAGMA schema_version")
             }) != nil
@@ -109,7 +109,7 @@ final class VaultDatabaseFiles: Sendable {
 
     /// Whether the file is there and not empty; it is not opened, which would drop SQLite's locks on it.
     private static func hasPages(_ path: FilePath) async throws(CofferError) -> Bool {
-        try await BlockingWork.run { _ throws(CofferError) in
+        try await BlockingExecutor.run { _ throws(CofferError) in
             guard let name = path.lastComponent, let folder = try opened(path.removingLastComponent()) else {
                 return false
             }
@@ -120,7 +120,7 @@ final class VaultDatabaseFiles: Sendable {
     /// The scopes and names of the databases that there are; known also while the vault is locked.
     func names() async throws(CofferError) -> [(scope: Scope, name: String)] {
         let directory = directory
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return [] }
             return try files.names().compactMap { StoreKeys.parts(of: $0.string) }
         }
@@ -129,7 +129,7 @@ final class VaultDatabaseFiles: Sendable {
     /// Whether a database is there.
     func contains(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let directory = directory
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return false }
             return try files.status(of: FilePath(StoreKeys.file(scope, name))) != nil
         }
@@ -140,7 +140,7 @@ final class VaultDatabaseFiles: Sendable {
     func destroy(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let hadKey = try await session.tokens.remove(StoreKeys.id(scope, name))
         let directory = directory
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return hadKey }
             let hadFile = try StoreKeys.remove(StoreKeys.file(scope, name), from: files)
             try files.sync()
@@ -205,7 +205,7 @@ final class VaultDatabaseFiles: Sendable {
 
     private func makeDirectory() async throws(CofferError) {
         let vault = session.vaultDirectory
-        try await BlockingWork.run { _ throws(CofferError) in
+        try await BlockingExecutor.run { _ throws(CofferError) in
             do throws(CofferError) {
                 try Descriptor.open(vault, [.read, .directory]).makeDirectory(StoreKeys.directory)
             } catch {

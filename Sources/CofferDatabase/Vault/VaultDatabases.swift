@@ -43,16 +43,16 @@ public actor VaultDatabases {
     /// The openings that go on.
     private var openings: [String: Task<Result<Open, any Error>, Never>] = [:]
 
-    private init(_ session: Session) { files = VaultDatabaseFiles(session) }
+    private init(_ session: Vault) { files = VaultDatabaseFiles(session) }
 
     /// The databases of a vault. They close with its lock, where their class does, and when it is closed or
     /// wiped.
     ///
     /// - Parameter session: The vault.
     /// - Returns: The databases. Two of them on one vault know nothing of what the other has open.
-    public static func of(_ session: Session) -> VaultDatabases {
+    public static func of(_ session: Vault) -> VaultDatabases {
         let databases = VaultDatabases(session)
-        session.observeLosses(while: databases) { [weak databases] _ in
+        session.onKeyEviction(while: databases) { [weak databases] _ in
             guard let databases else { return }
             // By then the vault may be unlocked again and the databases open anew: those stay.
             Task { await databases.close { $0.isRevoked } }
@@ -132,7 +132,7 @@ public actor VaultDatabases {
         defer { openings[name] = nil }
         do {
             let access = try await files.access(Self.scope, name, class: protection)
-            let result = try await BlockingWork.run { _ throws(CofferError) in
+            let result = try await BlockingExecutor.run { _ throws(CofferError) in
                 Result { try make(access) }
             }
             let writer = try result.get()
@@ -157,7 +157,7 @@ public actor VaultDatabases {
         let protection = try await files.session.tokens.protection(of: StoreKeys.id(Self.scope, name))
         return VaultDatabaseInfo(
             name: name, protection: protection,
-            isAvailable: protection.map { files.session.holdsKey(of: $0) } ?? false,
+            isAvailable: protection.map { files.session.hasKey(of: $0) } ?? false,
             isOpen: open[name].map { !$0.lease.isRevoked } ?? false)
     }
 
@@ -195,7 +195,7 @@ public actor VaultDatabases {
     private func retire(_ open: Open) async {
         // A queue has its first page with its first write.
         await files.noteCreation(of: open.access, by: open.writer)
-        _ = try? await BlockingWork.run { _ throws(CofferError) in
+        _ = try? await BlockingExecutor.run { _ throws(CofferError) in
             EncryptedDatabase.retire(open.writer, open.lease)
         }
     }

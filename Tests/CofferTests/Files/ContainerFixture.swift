@@ -9,9 +9,9 @@ import TestSupport
 /// Containers of chosen chunk sizes, made and read without a store.
 final class ContainerFixture: Sendable {
     let home: TestHome
-    let session: Session
+    let session: Vault
     let classKey: ClassKey
-    var device: DeviceRecord { session.core.device }
+    var device: DeviceKey { session.core.device }
 
     init() async throws {
         home = try TestHome()
@@ -45,7 +45,7 @@ final class ContainerFixture: Sendable {
     }
 
     func reader(
-        _ bytes: [UInt8], id: FileID? = nil, context: [UInt8] = [], device: DeviceRecord? = nil,
+        _ bytes: [UInt8], id: FileID? = nil, context: [UInt8] = [], device: DeviceKey? = nil,
         key: ClassKey? = nil
     ) throws -> ContainerReader {
         try home.scratch.write("opened", bytes)
@@ -57,7 +57,7 @@ final class ContainerFixture: Sendable {
 
     /// The whole plaintext.
     func open(
-        _ bytes: [UInt8], id: FileID? = nil, context: [UInt8] = [], device: DeviceRecord? = nil,
+        _ bytes: [UInt8], id: FileID? = nil, context: [UInt8] = [], device: DeviceKey? = nil,
         key: ClassKey? = nil
     ) throws -> [UInt8] {
         try read(reader(bytes, id: id, context: context, device: device, key: key))

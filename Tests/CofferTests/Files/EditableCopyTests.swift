@@ -14,7 +14,7 @@ struct EditableCopyTests {
 
     private func home(
         context: [UInt8] = [], suite: OuterSuite = .chaCha20Poly1305
-    ) async throws -> (TestHome, Session, FileID) {
+    ) async throws -> (TestHome, Vault, FileID) {
         let home = try TestHome()
         let session = try await home.create()
         try home.scratch.write("letter.txt", Array("first".utf8))
@@ -23,7 +23,7 @@ struct EditableCopyTests {
         return (home, session, id)
     }
 
-    private func text(_ session: Session, _ id: FileID, context: [UInt8] = []) async throws -> String {
+    private func text(_ session: Vault, _ id: FileID, context: [UInt8] = []) async throws -> String {
         try await session.files.withDecryptedBytes(of: id, context: context) {
             String(decoding: $0.copied(), as: UTF8.self)
         }

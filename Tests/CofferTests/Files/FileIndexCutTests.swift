@@ -12,12 +12,12 @@ struct FileIndexCutTests {
     private let plaintext = Array("some content".utf8)
     private let framesStart = FileIndexContents.framesStart
 
-    private func add(_ session: Session, _ home: TestHome, _ name: String) async throws -> FileID {
+    private func add(_ session: Vault, _ home: TestHome, _ name: String) async throws -> FileID {
         try home.scratch.write(FilePath(name), plaintext)
         return try await session.files.add(contentsOf: home.scratch.path.appending(name))
     }
 
-    private func read(_ session: Session, _ id: FileID) async throws -> [UInt8] {
+    private func read(_ session: Vault, _ id: FileID) async throws -> [UInt8] {
         try await session.files.withDecryptedBytes(of: id) { $0.copied() }
     }
 
@@ -116,7 +116,7 @@ struct FileIndexCutTests {
     }
 
     /// The index as an earlier release wrote it.
-    private func older(_ version: UInt16, _ home: TestHome, _ session: Session) throws -> [UInt8] {
+    private func older(_ version: UInt16, _ home: TestHome, _ session: Vault) throws -> [UInt8] {
         let frames = Array(try home.read("fileindex")[framesStart...])
         var index = try FileIndexContents.file(
             frames: frames, lastTag: Array(frames.suffix(32)), device: session.core.device, version: 2)
@@ -170,11 +170,11 @@ struct FileIndexCutTests {
     }
 }
 
-extension Session {
+extension Vault {
     /// Makes the record of file keys what another release left.
     func changeFileKeys(_ change: (inout FileKeys) -> Void) throws {
         let record = FileKeysRecord(device: core.device)
-        try core.home.changingVault { (vault) throws(CofferError) in
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
             var contents = try record.read(in: vault)
             change(&contents.keys)
             try record.write(contents, in: vault)

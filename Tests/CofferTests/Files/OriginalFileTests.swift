@@ -145,7 +145,7 @@ struct OriginalFileTests {
     func homeAround() async throws {
         let home = try TestHome()
         _ = try await home.create()
-        let user = try await Session.create(
+        let user = try await Vault.create(
             at: home.location.namespace(of: "ada"), options: TestHome.options { _ in }, passcode: nil)
         let error = await refusal {
             _ = try await user.files.add(contentsOf: home.path("device"), removingOriginal: true)

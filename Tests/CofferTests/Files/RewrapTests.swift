@@ -10,7 +10,7 @@ import Testing
     private let plaintext = ContainerFixture.plaintext(70_000)
 
     private func add(
-        _ session: Session, _ home: TestHome, _ name: String = "file", context: [UInt8] = [],
+        _ session: Vault, _ home: TestHome, _ name: String = "file", context: [UInt8] = [],
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> FileID {
         try home.scratch.write(FilePath(name), plaintext)
@@ -18,7 +18,7 @@ import Testing
             contentsOf: home.scratch.path.appending(name), class: protection, context: context)
     }
 
-    private func read(_ session: Session, _ id: FileID, context: [UInt8] = []) async throws -> [UInt8] {
+    private func read(_ session: Vault, _ id: FileID, context: [UInt8] = []) async throws -> [UInt8] {
         try await session.files.withDecryptedBytes(of: id, context: context) { $0.copied() }
     }
 

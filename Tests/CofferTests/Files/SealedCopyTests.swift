@@ -9,7 +9,7 @@ import Testing
 @Suite struct SealedCopyTests {
     private let plaintext = ContainerFixture.plaintext(200_000)
 
-    private func home() async throws -> (TestHome, Session, FileID) {
+    private func home() async throws -> (TestHome, Vault, FileID) {
         let home = try TestHome()
         let session = try await home.create()
         try home.scratch.write("letter.txt", plaintext)

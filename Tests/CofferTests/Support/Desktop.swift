@@ -9,7 +9,7 @@ import TestSupport
 final class Desktop {
     private let scratch: ScratchDirectory
     private let helper: Helper
-    let sources: LockSources
+    let sources: LockTriggers
 
     /// Whether its parts are installed.
     static let isPossible: Bool = {
@@ -25,7 +25,7 @@ final class Desktop {
         let script = PackageRoot.path + "Tests/Faults/desktop.py"
         guard let helper = Helper(["/usr/bin/python3", script, scratch.path.string]) else { return nil }
         self.helper = helper
-        var sources = LockSources()
+        var sources = LockTriggers()
         sources.systemBus = helper.line()
         sources.sessionBus = helper.line()
         sources.desktopSession = "c7"
@@ -48,10 +48,10 @@ final class Desktop {
 
 /// A session's events as they come.
 final class EventLog: Sendable {
-    private let heard = Mutex<[SessionEvent]>([])
+    private let heard = Mutex<[VaultEvent]>([])
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    init(_ session: Session) {
+    init(_ session: Vault) {
         let stream = session.events
         let task = Task { [weak self] in
             for await event in stream { self?.heard.withLock { $0.append(event) } }
@@ -62,7 +62,7 @@ final class EventLog: Sendable {
     deinit { task.withLock { $0 }?.cancel() }
 
     /// The oldest event not yet taken, if it comes by the deadline.
-    func next(within deadline: Duration = .seconds(120)) async -> SessionEvent? {
+    func next(within deadline: Duration = .seconds(120)) async -> VaultEvent? {
         let end = ContinuousClock.now + deadline
         repeat {
             let event = heard.withLock { $0.isEmpty ? nil : $0.removeFirst() }

@@ -19,19 +19,19 @@ struct InboxEntryTests {
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func value(_ session: Session, _ account: String = "ada") async throws -> String? {
+    private func value(_ session: Vault, _ account: String = "ada") async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
     }
 
     @discardableResult
-    private func put(_ value: String, _ account: String = "ada", in session: Session) async throws -> UInt64 {
+    private func put(_ value: String, _ account: String = "ada", in session: Vault) async throws -> UInt64 {
         try await session.tokens.put(Token(copying: value), for: id(account))
     }
 
     /// A home with the value "good", unlocked, and a locked session.
-    private func scene() async throws -> (home: TestHome, owner: Session, locked: Session) {
+    private func scene() async throws -> (home: TestHome, owner: Vault, locked: Vault) {
         let home = try TestHome()
         let owner = try await home.create(Self.passcode)
         try await put("good", in: owner)
@@ -77,7 +77,7 @@ struct InboxEntryTests {
         #expect(try await owner.tokens.accept(id()) == nil)
         #expect(try await owner.tokens.remove(id("bob")))
         #expect(try await owner.tokens.pending().isEmpty)
-        #expect(try await locked.status().damagedTokens == 1)
+        #expect(try await locked.status().corruptTokens == 1)
         #expect(try await locked.tokens.discardDamagedTokens() == 1)
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
         if oddity == .link {
@@ -123,14 +123,14 @@ struct InboxEntryTests {
         #expect(try await put("better", in: owner) == 2)
         #expect(try await owner.tokens.reject(id()) == 0)
         #expect(try await owner.tokens.remove(id("nobody")) == false)
-        #expect(try await locked.status().damagedTokens == 1)
-        #expect(try await locked.protections().contains { $0.name == "damaged-tokens" })
+        #expect(try await locked.status().corruptTokens == 1)
+        #expect(try await locked.securityChecks().contains { $0.name == "damaged-tokens" })
         let error = await refusal { try await put("late", in: locked) }
         #expect(error?.code == .corrupt && error?.message.contains("discard-damaged") == true)
         #expect(try await locked.tokens.discardDamagedTokens() == 1)
         #expect(FileManager.default.fileExists(atPath: elsewhere.appending("0000000000000001-1").string))
         #expect(try await put("late", in: locked) == 0)
-        #expect(try await locked.status().damagedTokens == 0)
+        #expect(try await locked.status().corruptTokens == 0)
     }
 
     @Test("One of a newer release waits on, and is not discarded")

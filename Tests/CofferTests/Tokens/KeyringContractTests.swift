@@ -17,12 +17,12 @@ struct KeyringContractTests {
 /// A home of its own.
 private final class FileBackend: KeyringUnderTest {
     private let scratch: TestHome
-    private let home: Home
-    private let device: DeviceRecord
+    private let home: VaultDirectory
+    private let device: DeviceKey
 
     init() throws {
         scratch = try TestHome()
-        let made = try Home.create(at: scratch.location, options: TestHome.options(), passcode: nil)
+        let made = try VaultDirectory.create(at: scratch.location, options: TestHome.options(), passcode: nil)
         home = made.home
         device = made.device
     }

@@ -27,7 +27,7 @@
         private func code(
             _ body: @escaping @Sendable () throws(CofferError) -> Void
         ) async throws -> CofferError.Code? {
-            await refusal { try await BlockingWork.run { _ throws(CofferError) in try body() } }?.code
+            await refusal { try await BlockingExecutor.run { _ throws(CofferError) in try body() } }?.code
         }
 
         @Test func aLockedCollectionIsOpenedWhenTheUserAgrees() async throws {
@@ -36,12 +36,14 @@
                 let keyring = try keyring(service, VaultID.random())
                 #expect(try await code { () throws(CofferError) in try keyring.put([1], for: name) } == nil)
                 try await service.lock()
-                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                let read = try await BlockingExecutor.run { _ throws(CofferError) in
+                    try keyring.envelope(name)
+                }
                 #expect(read == [1])
                 #expect(try await service.promptCount() == 1)
                 // It stays open, and what is absent is absent.
                 let absent = KeyringContract.name(2)
-                let none = try await BlockingWork.run { _ throws(CofferError) in
+                let none = try await BlockingExecutor.run { _ throws(CofferError) in
                     try keyring.envelope(absent)
                 }
                 #expect(none == nil)
@@ -69,7 +71,9 @@
                 #expect(try await service.itemCount() == 1)
                 #expect(try await service.promptCount() == 6)
                 try await service.lock(false)
-                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                let read = try await BlockingExecutor.run { _ throws(CofferError) in
+                    try keyring.envelope(name)
+                }
                 #expect(read == [1])
             }
         }
@@ -87,7 +91,9 @@
                 #expect(late == .timedOut)
                 #expect(try await service.promptCount() == 1)
                 try await service.answerPrompts(.completed)
-                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                let read = try await BlockingExecutor.run { _ throws(CofferError) in
+                    try keyring.envelope(name)
+                }
                 #expect(read == [1])
             }
         }

@@ -16,7 +16,7 @@ struct ProvenanceTests {
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func value(_ session: Session, _ account: String = "ada") async throws -> String? {
+    private func value(_ session: Vault, _ account: String = "ada") async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
@@ -24,18 +24,18 @@ struct ProvenanceTests {
 
     @discardableResult
     private func put(
-        _ value: String, _ account: String = "ada", in session: Session,
+        _ value: String, _ account: String = "ada", in session: Vault,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> UInt64 {
         try await session.tokens.put(Token(copying: value), for: id(account), class: protection)
     }
 
-    private func unlock(_ session: Session) async throws {
+    private func unlock(_ session: Vault) async throws {
         try await session.unlock(with: Passcode(copying: Self.passcode))
     }
 
     /// A home with the value "good", open and unlocked, and a stranger to it: locked, and never otherwise.
-    private func scene() async throws -> (home: TestHome, owner: Session, stranger: Session) {
+    private func scene() async throws -> (home: TestHome, owner: Vault, stranger: Vault) {
         let home = try TestHome()
         let owner = try await home.create(Self.passcode)
         try await put("good", in: owner)
@@ -45,7 +45,7 @@ struct ProvenanceTests {
 
     /// Plants a box that any program with the home and the device key can make.
     private func plant(
-        _ id: TokenID, under name: TokenID, by session: Session,
+        _ id: TokenID, under name: TokenID, by session: Vault,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly, ticket: ReplacementTicket? = nil
     ) throws {
         let core = session.core

@@ -11,7 +11,7 @@ import Testing
     private static let long = Duration.seconds(500)
 
     /// A home with the token `1` of service s and account a.
-    private func make() async throws -> (home: TestHome, session: Session, id: TokenID) {
+    private func make() async throws -> (home: TestHome, session: Vault, id: TokenID) {
         let home = try TestHome()
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
@@ -23,7 +23,7 @@ import Testing
         token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
     }
 
-    private func value(_ session: Session, _ id: TokenID) async throws -> String? {
+    private func value(_ session: Vault, _ id: TokenID) async throws -> String? {
         try await session.tokens.withToken(for: id) { token, _ in text(token) }
     }
 

@@ -116,7 +116,7 @@
             try patient.put([1], for: name)
             service.stop()
             let name = name
-            async let read = BlockingWork.run { _ throws(CofferError) in
+            async let read = BlockingExecutor.run { _ throws(CofferError) in
                 do throws(CofferError) {
                     return Result<[UInt8]?, CofferError>.success(try patient.envelope(name))
                 } catch {

@@ -63,22 +63,23 @@
             let vaultID = try VaultID.random()
             let sound = try keyring(service, vaultID)
             if operation != .make {
-                try await BlockingWork.run { _ throws(CofferError) in try sound.put([1], for: name) }
+                try await BlockingExecutor.run { _ throws(CofferError) in try sound.put([1], for: name) }
             }
             let upset = try keyring(service, vaultID, limit: limit)
             // The first call alone may say that a client is there.
             if method != .openSession {
-                _ = try await BlockingWork.run { _ throws(CofferError) in try upset.count() }
+                _ = try await BlockingExecutor.run { _ throws(CofferError) in try upset.count() }
             }
             try await service.upset(method, moment, mishap)
             let code = await refusal {
-                try await BlockingWork.run { _ throws(CofferError) in try operation.run(upset, name) }
+                try await BlockingExecutor.run { _ throws(CofferError) in try operation.run(upset, name) }
             }?.code
             try await mending()
             let another = try keyring(service, vaultID)
-            let stored = try await BlockingWork.run { _ throws(CofferError) in try another.envelope(name) }
+            let stored = try await BlockingExecutor.run { _ throws(CofferError) in try another.envelope(name)
+            }
             // The one that failed goes on too.
-            try await BlockingWork.run { _ throws(CofferError) in
+            try await BlockingExecutor.run { _ throws(CofferError) in
                 try upset.put([3], for: name)
                 try upset.remove(name)
             }
@@ -136,13 +137,16 @@
             try await FakeSecretService.with { service in
                 let name = name
                 let keyring = try keyring(service, VaultID.random())
-                try await BlockingWork.run { _ throws(CofferError) in try keyring.put([1], for: name) }
+                try await BlockingExecutor.run { _ throws(CofferError) in try keyring.put([1], for: name) }
                 try await service.haveDefaultCollection(false)
-                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                let read = try await BlockingExecutor.run { _ throws(CofferError) in
+                    try keyring.envelope(name)
+                }
                 #expect(read == [1])
                 let other = KeyringContract.name(2)
                 let code = await refusal {
-                    try await BlockingWork.run { _ throws(CofferError) in try keyring.put([2], for: other) }
+                    try await BlockingExecutor.run { _ throws(CofferError) in try keyring.put([2], for: other)
+                    }
                 }?.code
                 #expect(code == .noDefaultCollection)
                 #expect(try await service.itemCount() == 1)

@@ -18,7 +18,7 @@ struct TokenDamageTests {
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func filled() async throws -> (home: TestHome, session: Session) {
+    private func filled() async throws -> (home: TestHome, session: Vault) {
         let home = try TestHome()
         let session = try await home.create()
         for account in Self.accounts {
@@ -30,7 +30,7 @@ struct TokenDamageTests {
     }
 
     /// Asks for every token; returns those that are read. No value is another than the one that was stored.
-    private func read(_ session: Session, _ what: String) async throws -> Set<String> {
+    private func read(_ session: Vault, _ what: String) async throws -> Set<String> {
         var found: Set<String> = []
         for account in Self.accounts {
             let error = await refusal {
@@ -184,7 +184,7 @@ struct TokenDamageTests {
         }
     }
 
-    private func read(_ session: Session, only account: String) async throws -> String? {
+    private func read(_ session: Vault, only account: String) async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }

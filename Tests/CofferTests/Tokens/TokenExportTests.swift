@@ -25,7 +25,7 @@ struct TokenExportTests {
     private func id(_ number: Int) throws -> TokenID { try TokenID(service: "s\(number)", account: "a") }
 
     /// A vault with one token of each class, and one with everything that a token can have.
-    private func filled() async throws -> Session {
+    private func filled() async throws -> Vault {
         let session = try await home.create("2468")
         for protection in ProtectionClass.allCases {
             try await session.tokens.put(
@@ -39,18 +39,18 @@ struct TokenExportTests {
         return session
     }
 
-    private func export(_ session: Session, only: [TokenID]? = nil) async throws -> TokenExportReport {
+    private func export(_ session: Vault, only: [TokenID]? = nil) async throws -> TokenExportReport {
         try await session.tokens.export(to: path, passphrase: passphrase, only: only, cost: .floor)
     }
 
     private func take(
-        _ session: Session, _ passphrase: Passcode? = nil, replacing: Bool = false
+        _ session: Vault, _ passphrase: Passcode? = nil, replacing: Bool = false
     ) async throws -> TokenImportReport {
         try await session.tokens.importTokens(
             from: path, passphrase: passphrase ?? self.passphrase, replacing: replacing)
     }
 
-    private func value(_ number: Int, in session: Session) async throws -> [UInt8]? {
+    private func value(_ number: Int, in session: Vault) async throws -> [UInt8]? {
         try await session.tokens.withToken(for: id(number)) { token, _ in token.exposing { $0.copied() } }
     }
 
@@ -239,7 +239,7 @@ struct TokenExportTests {
             #expect(error?.code == .wrongPasscode && error?.attemptsLeft == nil)
         }
         // The vault's own count of wrong passcodes is another.
-        #expect(try await target.status().attemptsLeft == Attempts.limit)
+        #expect(try await target.status().attemptsLeft == AttemptRecord.limit)
     }
 
     @Test func aLockedVaultTakesAndGivesNothing() async throws {

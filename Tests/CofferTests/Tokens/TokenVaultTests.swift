@@ -11,7 +11,7 @@ import Testing
         try TokenID(service: service, account: "ada", kind: kind)
     }
 
-    private func read(_ session: Session, _ id: TokenID) async throws -> [UInt8]? {
+    private func read(_ session: Vault, _ id: TokenID) async throws -> [UInt8]? {
         try await session.tokens.withToken(for: id) { token, _ in token.exposing { $0.copied() } }
     }
 

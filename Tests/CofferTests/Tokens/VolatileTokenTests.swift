@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct VolatileTokenTests {
-    private func text(_ session: Session, _ id: TokenID) async throws -> String? {
+    private func text(_ session: Vault, _ id: TokenID) async throws -> String? {
         try await session.tokens.withToken(for: id) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }

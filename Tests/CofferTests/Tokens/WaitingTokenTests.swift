@@ -14,20 +14,20 @@ import Testing
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func value(_ session: Session, _ account: String = "ada") async throws -> String? {
+    private func value(_ session: Vault, _ account: String = "ada") async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
     }
 
     private func put(
-        _ value: String, _ account: String = "ada", in session: Session,
+        _ value: String, _ account: String = "ada", in session: Vault,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> UInt64 {
         try await session.tokens.put(Token(copying: value), for: id(account), class: protection)
     }
 
-    private func unlock(_ session: Session) async throws {
+    private func unlock(_ session: Vault) async throws {
         try await session.unlock(with: Passcode(copying: Self.passcode))
     }
 
@@ -157,7 +157,7 @@ import Testing
         #expect(try await session.tokens.list().map(\.id.account) == ["4", "5"])
         let waiting = WaitingTokens(waiting: 0, damaged: 4)
         #expect(try await session.tokens.waitingTokens() == waiting)
-        #expect(try await session.status().damagedTokens == 4)
+        #expect(try await session.status().corruptTokens == 4)
         #expect(inbox(home).allSatisfy { $0.hasPrefix("damaged-") })
         session.lock()
         #expect(try await put("new", "0", in: session) == 0)
@@ -222,10 +222,10 @@ import Testing
         try await session.changePasscode(to: Passcode(copying: Self.passcode), current: nil)
         session.lock()
         #expect(try await put("x", in: session, class: .whenPasscodeSetThisDeviceOnly) == 0)
-        let bound = PasscodeBoundItems(tokens: 1, files: 0, databases: 0)
-        #expect(try await session.passcodeBoundItems() == bound)
+        let bound = PasscodeDependentItems(tokens: 1, files: 0, databases: 0)
+        #expect(try await session.passcodeDependentItems() == bound)
         let destroyed = try await session.changePasscode(to: nil, current: Passcode(copying: Self.passcode))
-        #expect(destroyed == PasscodeBoundItems(tokens: 1, files: 0, databases: 0))
+        #expect(destroyed == PasscodeDependentItems(tokens: 1, files: 0, databases: 0))
         #expect(inbox(home).isEmpty)
     }
 

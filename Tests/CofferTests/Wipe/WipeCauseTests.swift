@@ -54,7 +54,8 @@ import Testing
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let inside = session.core.home
-        try HomeState(word: .wiping, vaultID: session.vaultID, cause: Self.cause).write(in: inside.directory)
+        try VaultStateFile(phase: .wiping, vaultID: session.vaultID, cause: Self.cause).write(
+            in: inside.directory)
         let file = URL(filePath: home.homePath("state").string)
         var bytes = [UInt8](try Data(contentsOf: file))
         let range = 40..<40 + WipeCause.size

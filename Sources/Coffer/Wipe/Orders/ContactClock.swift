@@ -18,7 +18,7 @@ struct ContactClock: Equatable {
         let elapsed: Duration
 
         /// Where the boot's identifier cannot be read, a look may be in any boot.
-        var isKnown: Bool { identifier != Array(TimeSource.unknownBoot.utf8) }
+        var isKnown: Bool { identifier != Array(VaultClock.unknownBoot.utf8) }
     }
 
     private(set) var elapsed = Duration.zero
@@ -32,27 +32,27 @@ struct ContactClock: Equatable {
     private static let longestIdentifier = 36
 
     /// Starts at zero.
-    init(_ time: TimeSource) {
+    init(_ time: VaultClock) {
         boots = [Self.boot(time, elapsed: .zero)]
-        wall = time.wall()
+        wall = time.wallClock()
     }
 
     /// Starts at zero again. A wall clock that was ahead once is not believed less for it.
-    mutating func restart(_ time: TimeSource) {
+    mutating func restart(_ time: VaultClock) {
         let wall = wall
         self = ContactClock(time)
-        self.wall = max(wall ?? time.wall(), time.wall())
+        self.wall = max(wall ?? time.wallClock(), time.wallClock())
     }
 
-    private static func boot(_ time: TimeSource, elapsed: Duration) -> Boot {
+    private static func boot(_ time: VaultClock, elapsed: Duration) -> Boot {
         Boot(
             identifier: Array(time.bootIdentifier().utf8.prefix(longestIdentifier)),
-            lastLook: time.sinceBoot(), elapsed: elapsed)
+            lastLook: time.bootTime(), elapsed: elapsed)
     }
 
     /// The time since the contact, with what passed since the last look. A clock set back in the same boot
     /// adds nothing, and takes nothing away; of the end of an earlier boot nothing is known.
-    func passed(_ time: TimeSource) -> Duration {
+    func passed(_ time: VaultClock) -> Duration {
         let now = Self.boot(time, elapsed: elapsed)
         let own = boots.filter { $0.identifier == now.identifier }
         if now.isKnown, !own.isEmpty {
@@ -66,8 +66,8 @@ struct ContactClock: Equatable {
     }
 
     /// The time since the last look by the wall clock; none where it was set back, or nobody noted it.
-    private func sinceLastLook(_ time: TimeSource) -> Duration {
-        wall.map { max(.zero, time.wall() - $0) } ?? .zero
+    private func sinceLastLook(_ time: VaultClock) -> Duration {
+        wall.map { max(.zero, time.wallClock() - $0) } ?? .zero
     }
 
     /// What `now` goes on from; `nil` where the boot's clock went back.
@@ -78,47 +78,47 @@ struct ContactClock: Equatable {
 
     /// Whether it is worth a write: nobody looked in this boot before, the clock was set back, or a minute
     /// passed.
-    func isStale(_ time: TimeSource) -> Bool {
+    func isStale(_ time: VaultClock) -> Bool {
         let now = Self.boot(time, elapsed: elapsed)
         guard let seen = Self.last(of: boots, before: now) else { return true }
         return now.lastLook - seen.lastLook >= .seconds(60)
     }
 
-    mutating func look(_ time: TimeSource) {
+    mutating func look(_ time: VaultClock) {
         elapsed = passed(time)
         let now = Self.boot(time, elapsed: elapsed)
         if let seen = Self.last(of: boots, before: now) { boots.removeAll { $0 == seen } }
         boots = [now] + boots.prefix(Self.mostBoots - 1)
-        wall = max(wall ?? time.wall(), time.wall())
+        wall = max(wall ?? time.wallClock(), time.wallClock())
     }
 
     // MARK: In the record
 
-    func encode(to writer: inout ByteWriter) {
+    func encode(to writer: inout BinaryWriter) {
         writer.append(UInt64(clamping: elapsed.nanoseconds))
         writer.append(UInt64(clamping: boots[0].lastLook.nanoseconds))
-        writer.appendCounted(boots[0].identifier)
+        writer.appendLengthPrefixed(boots[0].identifier)
     }
 
-    init(from reader: inout ByteReader) throws(CofferError) {
+    init(from reader: inout BinaryReader) throws(CofferError) {
         elapsed = try Self.duration(&reader)
         let lastLook = try Self.duration(&reader)
-        boots = [Boot(identifier: try reader.counted(), lastLook: lastLook, elapsed: elapsed)]
+        boots = [Boot(identifier: try reader.lengthPrefixed(), lastLook: lastLook, elapsed: elapsed)]
     }
 
     /// What earlier releases do not have.
-    func encodeRest(to writer: inout ByteWriter) {
+    func encodeRest(to writer: inout BinaryWriter) {
         writer.append([wall == nil ? 0 : 1])
         writer.append(UInt64(clamping: wall?.nanoseconds ?? 0))
         writer.append([UInt8(clamping: boots.count - 1)])
         for boot in boots.dropFirst() {
             writer.append(UInt64(clamping: boot.elapsed.nanoseconds))
             writer.append(UInt64(clamping: boot.lastLook.nanoseconds))
-            writer.appendCounted(boot.identifier)
+            writer.appendLengthPrefixed(boot.identifier)
         }
     }
 
-    mutating func decodeRest(from reader: inout ByteReader) throws(CofferError) {
+    mutating func decodeRest(from reader: inout BinaryReader) throws(CofferError) {
         let hasWall = try reader.take(1)[0]
         let latest = try Self.duration(&reader)
         guard hasWall == 1 || hasWall == 0 && latest == .zero else { throw reader.damaged }
@@ -127,11 +127,11 @@ struct ContactClock: Equatable {
         guard count < Self.mostBoots else { throw reader.damaged }
         for _ in 0..<count {
             let (elapsed, lastLook) = (try Self.duration(&reader), try Self.duration(&reader))
-            boots.append(Boot(identifier: try reader.counted(), lastLook: lastLook, elapsed: elapsed))
+            boots.append(Boot(identifier: try reader.lengthPrefixed(), lastLook: lastLook, elapsed: elapsed))
         }
     }
 
-    private static func duration(_ reader: inout ByteReader) throws(CofferError) -> Duration {
+    private static func duration(_ reader: inout BinaryReader) throws(CofferError) -> Duration {
         .nanoseconds(Int64(clamping: try reader.number(UInt64.self)))
     }
 }

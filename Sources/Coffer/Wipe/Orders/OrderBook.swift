@@ -19,8 +19,8 @@ import SystemPackage
 /// running time since the last contact (8) and time since boot (8) at its last look, length (4) and boot
 /// identifier; number of orders that are being carried out (1), and each: see ``PendingOrder``.
 struct OrderBook: Equatable {
-    static let record = SlotRecord(
-        name: "orders", magic: Magic.orderBook, slotSize: 4096, what: "record of orders")
+    static let record = DualSlotRecord(
+        name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
     static let mostKeys = 16
     static let longestLabel = 64
     /// What a slot has room for beside the rest: two orders of the longest names and reasons, or a dozen.
@@ -42,7 +42,7 @@ struct OrderBook: Equatable {
     var contact: ContactPolicy?
     var clock: ContactClock
 
-    init(_ time: TimeSource) { clock = ContactClock(time) }
+    init(_ time: VaultClock) { clock = ContactClock(time) }
 
     // MARK: Keys
 
@@ -78,7 +78,7 @@ struct OrderBook: Equatable {
             throw CofferError(.busy, "Another order is being carried out: open the vault again.")
         }
         guard let order else { return }
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         for order in pending + [order] { order.encode(to: &writer) }
         // What erases everything takes the part of all that erase less with it.
         guard order.scope == .all || writer.bytes.count <= Self.mostPendingBytes else {
@@ -89,7 +89,7 @@ struct OrderBook: Equatable {
 
     /// Notes that an order was taken; one to erase as `waiting` to be carried out, the rest done at once.
     mutating func take(
-        _ order: VerifiedWipeOrder, _ waiting: PendingOrder?, time: TimeSource
+        _ order: VerifiedWipeOrder, _ waiting: PendingOrder?, time: VaultClock
     ) throws(OrderRefusal) {
         let content = order.order
         let issued = OrderEncoding.seconds(content.issued) ?? 0
@@ -131,10 +131,10 @@ struct OrderBook: Equatable {
     /// Notes in a vault whose tokens were erased that every order for them is carried out, under the home's
     /// lock. A record that is damaged has none.
     static func settleTokenOrders(
-        of device: DeviceRecord, in vault: borrowing Descriptor
+        of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard try vault.status(of: record.name) != nil else { return }
-        let stored: SlotRecord.Contents
+        let stored: DualSlotRecord.Contents
         var book: OrderBook
         do throws(CofferError) {
             stored = try record.read(
@@ -151,7 +151,7 @@ struct OrderBook: Equatable {
     }
 
     /// Whether the time without contact is over.
-    func isOverdue(_ time: TimeSource) -> Bool {
+    func isOverdue(_ time: VaultClock) -> Bool {
         guard let contact else { return false }
         return clock.passed(time) >= contact.limit
     }
@@ -159,7 +159,7 @@ struct OrderBook: Equatable {
     // MARK: In the record
 
     var encoded: [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(lastOrder)
         writer.append(lastContact)
         writer.append(newestIssue)
@@ -178,7 +178,7 @@ struct OrderBook: Equatable {
             writer.append(OrderEncoding.seconds(key.pinned) ?? 0)
             writer.appendText(key.label)
         }
-        writer.appendCounted([])
+        writer.appendLengthPrefixed([])
         clock.encodeRest(to: &writer)
         writer.append([UInt8(clamping: pending.count)])
         for order in pending { order.encode(to: &writer) }
@@ -186,7 +186,7 @@ struct OrderBook: Equatable {
     }
 
     init(decoding payload: [UInt8]) throws(CofferError) {
-        var reader = ByteReader(payload, what: Self.record.what)
+        var reader = BinaryReader(payload, what: Self.record.displayName)
         lastOrder = try reader.number()
         lastContact = try reader.number()
         newestIssue = try reader.number()
@@ -212,8 +212,8 @@ struct OrderBook: Equatable {
     }
 
     /// The last fields: an earlier release has one order whole, and nothing after it.
-    private mutating func decodePending(from reader: inout ByteReader) throws(CofferError) {
-        let order = try reader.counted(limit: UnverifiedWipeOrder.longest)
+    private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
+        let order = try reader.lengthPrefixed(limit: UnverifiedWipeOrder.longest)
         if !order.isEmpty {
             let read = try? UnverifiedWipeOrder.read(order)
             guard let read, case .wipe(let scope) = read.claimed.action else { throw reader.damaged }

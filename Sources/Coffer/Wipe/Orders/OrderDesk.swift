@@ -7,12 +7,12 @@ import SystemPackage
 ///
 /// The counter of an order is on the disk before anything is erased, and with it what the order asks for:
 /// the next opening of the vault makes up for a crash between the two.
-extension SessionCore {
+extension VaultCore {
     /// The record of orders; `nil` while the vault has none. Without the home's lock: one slot is always
     /// whole.
     func readOrderBook() throws(CofferError) -> OrderBook? {
         let vault = try home.openVault()
-        return try home.checkingState { () throws(CofferError) in try orderBook(in: vault)?.book }
+        return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.book }
     }
 
     /// Why the record of orders cannot be read, where that will not pass by itself.
@@ -28,7 +28,7 @@ extension SessionCore {
 
     private func orderBook(
         in vault: borrowing Descriptor, repairing: Bool = false
-    ) throws(CofferError) -> (book: OrderBook, contents: SlotRecord.Contents)? {
+    ) throws(CofferError) -> (book: OrderBook, contents: DualSlotRecord.Contents)? {
         guard try vault.status(of: OrderBook.record.name) != nil else { return nil }
         let contents = try OrderBook.record.read(
             vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault, repairing: repairing)
@@ -41,7 +41,7 @@ extension SessionCore {
     ) throws(CofferError) -> Outcome {
         // A refusal is no damage of the home: it goes past whoever looks at the home after an error.
         var refusal: CofferError?
-        let result: Outcome? = try home.changingVault { (vault) throws(CofferError) in
+        let result: Outcome? = try home.withExclusiveVault { (vault) throws(CofferError) in
             let stored = try orderBook(in: vault, repairing: true)
             var book = stored?.book ?? OrderBook(time)
             let result: Outcome
@@ -59,18 +59,18 @@ extension SessionCore {
     }
 
     private func write(
-        _ book: OrderBook, over old: SlotRecord.Contents?, in vault: borrowing Descriptor
+        _ book: OrderBook, over old: DualSlotRecord.Contents?, in vault: borrowing Descriptor
     ) throws(CofferError) {
         let key = try device.key(Label.ordersMAC)
         guard let old else {
-            return try OrderBook.record.install(
+            return try OrderBook.record.createAtomically(
                 book.encoded, vaultID: device.vaultID, key: key, in: vault)
         }
         try OrderBook.record.update(old, to: book.encoded, vaultID: device.vaultID, key: key, in: vault)
     }
 
     /// Seconds since 1970 by the machine's clock; before that, 0.
-    var wallSeconds: UInt64 { UInt64(clamping: time.wall().components.seconds) }
+    var wallSeconds: UInt64 { UInt64(clamping: time.wallClock().components.seconds) }
 
     /// Judges an order and changes nothing.
     func verify(_ order: UnverifiedWipeOrder) throws(CofferError) -> VerifiedWipeOrder {
@@ -128,12 +128,12 @@ extension SessionCore {
             switch error.code {
             case .notInitialised: return .failure(absent)
             case .wiped: throw error
-            case .refused where HomeLocation(path: home.path).enclosing != nil: throw error
+            case .refused where VaultLocation(path: home.path).parentVault != nil: throw error
             // Nobody can look there now. The order is noted and tried again, and holds up no other.
             default: return .success(nil)
             }
         }
-        guard inside.isVault, inside.state?.word != .wiped else { return .failure(absent) }
+        guard inside.isVault, inside.state?.phase != .wiped else { return .failure(absent) }
         return .success(inside.ids.first)
     }
 

@@ -31,8 +31,8 @@ enum OrderEncoding {
 
     static func encode(_ order: WipeOrder, signer: AdministratorKey) -> [UInt8] {
         let (action, scope, subject) = parts(of: order.action)
-        var writer = ByteWriter()
-        writer.append(Array(Magic.order.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.order.utf8))
         writer.append(version)
         writer.append([action, scope])
         switch order.target {
@@ -68,7 +68,7 @@ enum OrderEncoding {
     /// Reads what ``encode(_:signer:)`` writes, and nothing else, from bytes whose magic and version are
     /// right.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> (order: WipeOrder, signer: AdministratorKey) {
-        var reader = ByteReader(bytes, from: 10, what: "order")
+        var reader = BinaryReader(bytes, from: 10, what: "order")
         let words = try reader.take(6)
         guard words[3...].allSatisfy({ $0 == 0 }) else { throw reader.damaged }
         let target = try target(words[2], try reader.take(16), reader)
@@ -88,7 +88,7 @@ enum OrderEncoding {
     }
 
     private static func target(
-        _ word: UInt8, _ id: [UInt8], _ reader: ByteReader
+        _ word: UInt8, _ id: [UInt8], _ reader: BinaryReader
     ) throws(CofferError) -> OrderTarget {
         switch word {
         case Word.vault:
@@ -100,7 +100,7 @@ enum OrderEncoding {
     }
 
     private static func action(
-        _ word: UInt8, scope: UInt8, _ subject: [UInt8], _ reader: ByteReader
+        _ word: UInt8, scope: UInt8, _ subject: [UInt8], _ reader: BinaryReader
     ) throws(CofferError) -> OrderAction {
         switch (word, scope, subject.count) {
         case (Word.wipe, Word.all, 0): return .wipe(.all)

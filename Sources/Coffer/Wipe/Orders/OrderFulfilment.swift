@@ -5,7 +5,7 @@ import FoundationEssentials
 import SystemPackage
 
 /// Carrying out the orders that were taken, and what every opening of a vault begins with.
-extension SessionCore {
+extension VaultCore {
     /// Judges an order again, under the lock, takes its counter and carries it out.
     func carryOut(_ order: VerifiedWipeOrder) throws(CofferError) -> OrderOutcome {
         try obey(order).orThrow()
@@ -69,7 +69,7 @@ extension SessionCore {
             guard [.wiped, .notInitialised].contains(error.code), let state = try home.state() else {
                 return false
             }
-            return state.isAlive && home.isOwn(state)
+            return state.isAlive && home.belongsToThisVault(state)
         }
     }
 
@@ -81,7 +81,7 @@ extension SessionCore {
     }
 
     /// Whether the receipt in a home is that of this order.
-    private static func hasReceipt(of order: PendingOrder, in home: Home) -> Bool {
+    private static func hasReceipt(of order: PendingOrder, in home: VaultDirectory) -> Bool {
         guard let file = try? home.directory.open(Wiper.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
             let receipt = try? JSONDecoder().decode(NamedOrder.self, from: Data(bytes)),
@@ -117,14 +117,14 @@ extension SessionCore {
     /// anything else; it is tried again at each look.
     ///
     /// A record that is damaged keeps no vault from opening: who could damage it could remove it as well, and
-    /// with it what it asks for. No order is taken meanwhile; see ``Session/protections()``.
+    /// with it what it asks for. No order is taken meanwhile; see ``Vault/securityChecks()``.
     ///
     /// - Throws: `wiped` when the vault is no more; what kept it from being erased where an order asks for
     ///   all of it.
     func attendToOrders() throws(CofferError) {
         guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
         // Before all that needs the disk.
-        if book.contact?.action == .lock, book.isOverdue(time) { close(.noContact) }
+        if book.contact?.action == .lock, book.isOverdue(time) { close(.contactTimeout) }
         var failure: CofferError?
         for order in book.pending {
             do throws(CofferError) {
@@ -153,10 +153,10 @@ extension SessionCore {
         }
         guard let contact = book.contact, book.isOverdue(time) else { return }
         switch contact.action {
-        case .lock: close(.noContact)
+        case .lock: close(.contactTimeout)
         case .wipe:
             // Nothing is erased by a look that may be another machine's.
-            guard time.knowsBoot else { return close(.noContact) }
+            guard time.knowsBoot else { return close(.contactTimeout) }
             let days = contact.limit.components.seconds / 86_400
             _ = try Wiper(home: home, time: time).wipe(
                 .all, reason: "no contact for \(days) days of running time", by: self)

@@ -39,7 +39,7 @@ struct PendingOrder: Equatable {
         }
     }
 
-    func encode(to writer: inout ByteWriter) {
+    func encode(to writer: inout BinaryWriter) {
         writer.append([word])
         writer.append(HexText.decode(digest) ?? [])
         writer.append((vaultID ?? .unknown).bytes)
@@ -48,7 +48,7 @@ struct PendingOrder: Equatable {
         writer.appendText(reason)
     }
 
-    init(from reader: inout ByteReader) throws(CofferError) {
+    init(from reader: inout BinaryReader) throws(CofferError) {
         let word = try reader.take(1)[0]
         digest = HexText.encode(try reader.take(Self.digestSize))
         guard let id = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }

@@ -3,7 +3,7 @@ import CofferCrypto
 
 /// Bytes that have the form of an order and that nobody has vouched for yet.
 ///
-/// ``Session/verify(_:)`` makes a ``VerifiedWipeOrder`` of it, or refuses. What is read here may be shown to
+/// ``Vault/verify(_:)`` makes a ``VerifiedWipeOrder`` of it, or refuses. What is read here may be shown to
 /// a person and must not be acted on.
 public struct UnverifiedWipeOrder: Sendable, Hashable {
     /// The longest order in bytes.
@@ -28,7 +28,7 @@ public struct UnverifiedWipeOrder: Sendable, Hashable {
             throw CofferError(
                 .orderTooLong, "An order has at most \(longest) bytes; this has \(bytes.count).")
         }
-        guard bytes.starts(with: Array(Magic.order.utf8)), bytes.count > OrderEncoding.headerSize else {
+        guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > OrderEncoding.headerSize else {
             throw malformed
         }
         let version = bytes.span.bigEndian(UInt16.self, at: 8)

@@ -59,7 +59,7 @@ public final class MailboxRevocationSource: RevocationSource {
     ///
     /// - Throws: What keeps the directory from being read; `absent` when there is none.
     public func poll() async throws(CofferError) -> [Revocation] {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let box = try Descriptor.open(directory, [.read, .directory])
             let candidates = try self.candidates(in: box)
             return try memory.withLock { (memory) throws(CofferError) in

@@ -5,7 +5,7 @@ import CofferBase
 struct RevocationRound {
     typealias Result = (revocation: Revocation, result: Swift.Result<RevocationOutcome, CofferError>)
 
-    private let core: SessionCore
+    private let core: VaultCore
     private let policy: RevocationPolicy
     /// The rules for a first look, read once for all: most of what lies in a mailbox is not for this vault,
     /// or was seen before. What passes is judged again when it is carried out.
@@ -13,7 +13,7 @@ struct RevocationRound {
     /// An order failed that others of a higher counter must not overtake.
     private var isHeldUp = false
 
-    init(_ core: SessionCore, _ policy: RevocationPolicy) {
+    init(_ core: VaultCore, _ policy: RevocationPolicy) {
         self.core = core
         self.policy = policy
     }

@@ -15,7 +15,7 @@ import Testing
         return scene
     }
 
-    private func open(_ scene: OrderScene, _ time: TimeSource? = nil) async -> CofferError.Code? {
+    private func open(_ scene: OrderScene, _ time: VaultClock? = nil) async -> CofferError.Code? {
         await refusal { _ = try await scene.home.open(time: time ?? scene.clock.source) }?.code
     }
 
@@ -55,7 +55,7 @@ import Testing
         var events = session.events.makeAsyncIterator()
         locked.clock.advance(Self.day)
         try await session.checkContact()
-        #expect(!session.holdsKeys)
+        #expect(!session.hasKeys)
         // The idle time was over, too: whichever came first.
         let event = await events.next()
         #expect(event.map { [.locked, .closed].contains($0.kind) } == true)
@@ -134,11 +134,11 @@ import Testing
         scene.clock.advance(Self.day / 2)
         try await owner.unlock(with: Passcode(copying: "correct horse"))
         try await owner.checkContact()
-        #expect(owner.holdsKeys)
+        #expect(owner.hasKeys)
         scene.clock.advance(Self.day / 2)
         try await owner.unlock(with: Passcode(copying: "correct horse"))
         try await owner.checkContact()
-        #expect(!owner.holdsKeys)
+        #expect(!owner.hasKeys)
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
         #expect(await open(scene) == .wiped)
     }
@@ -150,7 +150,7 @@ import Testing
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
         #expect(try await scene.session.timeSinceContact() == .zero)
         scene.clock.boot(3, running: Self.day * 9)
-        scene.clock.setWall(scene.clock.source.wall() - Self.day * 9 + .seconds(30))
+        scene.clock.setWall(scene.clock.source.wallClock() - Self.day * 9 + .seconds(30))
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
         #expect(try await scene.session.timeSinceContact() == .seconds(30))
     }
@@ -177,7 +177,7 @@ import Testing
     @Test("Another machine's clock on the wall, behind or once ahead, adds nothing")
     func wallElsewhere() async throws {
         let scene = try await scene(.wipe, days: 30)
-        let wall = scene.clock.source.wall()
+        let wall = scene.clock.source.wallClock()
         let others = (1...3).map { scene.clock.elsewhere($0, earlier: Self.day * 100) }
         scene.clock.setWall(.zero)
         #expect(await open(scene) == nil)
@@ -215,7 +215,7 @@ import Testing
         #expect(await open(scene) == nil)
         #expect(try await scene.session.timeSinceContact() == Self.day * 9)
         // The wall clock goes on, as where a machine goes on from a snapshot.
-        scene.clock.setWall(scene.clock.source.wall() + Self.day * 8)
+        scene.clock.setWall(scene.clock.source.wallClock() + Self.day * 8)
         scene.clock.advance(Self.day - .seconds(1))
         #expect(await open(scene) == nil)
         scene.clock.advance(.seconds(1))

@@ -14,7 +14,7 @@ import Testing
     private func scene(_ passcode: String? = nil) async throws -> (OrderScene, link: String) {
         let scene = try await OrderScene.make(passcode)
         for user in ["ada", "bob"] {
-            _ = try await Session.create(
+            _ = try await Vault.create(
                 at: scene.home.location.namespace(of: user), options: TestHome.options(), passcode: nil,
                 time: scene.clock.source)
         }
@@ -39,13 +39,13 @@ import Testing
         }
         let session = try await scene.home.open(time: scene.clock.source)
         try await session.checkContact()
-        #expect(try await session.protections().contains { $0.name == "unfinished-orders" })
+        #expect(try await session.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .refused)
         #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
         try manager.removeItem(atPath: link)
         let again = try await scene.home.open(time: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
-        #expect(try await !again.protections().contains { $0.name == "unfinished-orders" })
+        #expect(try await !again.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .orderReplayed)
     }
 
@@ -55,7 +55,7 @@ import Testing
     func place(_ obstacle: String) async throws {
         let scene = try await OrderScene.make(nil)
         let ada = try scene.home.location.namespace(of: "ada")
-        _ = try await Session.create(
+        _ = try await Vault.create(
             at: ada, options: TestHome.options(), passcode: nil, time: scene.clock.source)
         let path = obstacle == "users" ? ada.path.removingLastComponent() : ada.path
         let place = path.string
@@ -76,7 +76,7 @@ import Testing
         try manager.moveItem(atPath: place + "-elsewhere", toPath: place)
         _ = try await scene.home.open(time: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
-        #expect(await refusal { _ = try await Session.open(at: ada) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault.open(at: ada) }?.code == .wiped)
         #expect(await scene.refusal(of: order) == .orderReplayed)
     }
 
@@ -93,7 +93,7 @@ import Testing
             #expect(error?.code == .refused)
         }
         let bob = try scene.home.location.namespace(of: "bob")
-        #expect(await refusal { _ = try await Session.open(at: bob) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault.open(at: bob) }?.code == .wiped)
         try box.write("all.order", scene.order(counter: 3))
         _ = await refusal { try await scene.session.handleRevocations(from: source) }
         #expect(try scene.session.core.home.state()?.isAlive == false)
@@ -110,7 +110,7 @@ import Testing
         #expect((error == nil) == (action == .lock))
         if action == .lock {
             try await owner.checkContact()
-            #expect(!owner.holdsKeys)
+            #expect(!owner.hasKeys)
         } else {
             #expect(try scene.session.core.home.state()?.isAlive == false)
             #expect(owner.core.keys.isWiped)
@@ -127,9 +127,9 @@ import Testing
         let lock = scene.home.homePath("lock").string
         try manager.removeItem(atPath: lock)
         try manager.createDirectory(atPath: lock, withIntermediateDirectories: false)
-        #expect(owner.holdsKeys)
+        #expect(owner.hasKeys)
         try await owner.checkContact()
-        #expect(!owner.holdsKeys)
+        #expect(!owner.hasKeys)
         _ = try await scene.home.open(time: scene.clock.source)
     }
 
@@ -147,7 +147,7 @@ import Testing
             try scene.home.write("keybag", [1, 2, 3])
             let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
             #expect(error?.code == .wiped)
-            #expect(try await Session.status(at: scene.home.location).state == .wiped)
+            #expect(try await Vault.status(at: scene.home.location).state == .wiped)
         }
     }
 

@@ -25,7 +25,7 @@ import Testing
         #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
         let receipt = [UInt8](try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string)))
         #expect(try UnverifiedWipeOrder.read(bytes).isNamed(inReceipt: receipt))
-        #expect(try await Session.status(at: scene.home.location).state == .wiped)
+        #expect(try await Vault.status(at: scene.home.location).state == .wiped)
     }
 
     @Test("The same order given again after the kill is no replay, and gives the receipt")
@@ -35,7 +35,7 @@ import Testing
         try interrupted(scene, bytes)
         let other = try scene.order(counter: 2)
         #expect(await scene.refusal(of: other) == .busy)
-        let outcome = try await Session.carryOut(
+        let outcome = try await Vault.carryOut(
             UnverifiedWipeOrder.read(bytes), at: scene.home.location, time: scene.clock.source)
         guard case .wiped(let receipt) = outcome else {
             Issue.record("no receipt")
@@ -52,7 +52,7 @@ import Testing
             for _ in 0..<4 {
                 group.addTask {
                     await refusal {
-                        _ = try await Session.carryOut(
+                        _ = try await Vault.carryOut(
                             order, at: scene.home.location, time: scene.clock.source)
                     }?.code
                 }
@@ -72,7 +72,7 @@ import Testing
             for _ in 0..<4 {
                 group.addTask {
                     await refusal {
-                        _ = try await Session.carryOut(
+                        _ = try await Vault.carryOut(
                             order, at: scene.home.location, time: scene.clock.source)
                     }?.code
                 }

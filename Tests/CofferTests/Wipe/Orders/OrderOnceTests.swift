@@ -12,23 +12,23 @@ import Testing
         return try #require(try core.take(core.verify(UnverifiedWipeOrder.read(bytes))).get())
     }
 
-    private func makeNamespace(_ location: HomeLocation, _ scene: OrderScene) async throws -> Session {
-        let session = try await Session.create(
+    private func makeNamespace(_ location: VaultLocation, _ scene: OrderScene) async throws -> Vault {
+        let session = try await Vault.create(
             at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
         try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
         return session
     }
 
     /// A namespace of ada's, with a token.
-    private func scene() async throws -> (OrderScene, HomeLocation) {
+    private func scene() async throws -> (OrderScene, VaultLocation) {
         let scene = try await OrderScene.make(nil)
         let location = try scene.home.location.namespace(of: "ada")
         _ = try await makeNamespace(location, scene)
         return (scene, location)
     }
 
-    private func holdsToken(_ location: HomeLocation, _ scene: OrderScene) async throws -> Bool {
-        let session = try await Session.open(at: location, time: scene.clock.source)
+    private func holdsToken(_ location: VaultLocation, _ scene: OrderScene) async throws -> Bool {
+        let session = try await Vault.open(at: location, time: scene.clock.source)
         return try await session.tokens.count() == 1
     }
 
@@ -54,7 +54,7 @@ import Testing
     func ownersWipe() async throws {
         let (scene, namespace) = try await scene()
         _ = try take(scene, scene.order(.wipe(.user("ada"))))
-        _ = try await Session.wipe(at: namespace, time: scene.clock.source)
+        _ = try await Vault.wipe(at: namespace, time: scene.clock.source)
         _ = try await makeNamespace(namespace, scene)
         _ = try await scene.home.open(time: scene.clock.source)
         #expect(try await holdsToken(namespace, scene))
@@ -122,7 +122,7 @@ import Testing
         let (scene, namespace) = try await scene()
         let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(.wipe(.user("ada"))))
         try scene.session.core.rewriteOrderBook { _ in bytes }
-        _ = try await Session.wipe(at: namespace, time: scene.clock.source)
+        _ = try await Vault.wipe(at: namespace, time: scene.clock.source)
         _ = try await makeNamespace(namespace, scene)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         _ = try await scene.home.open(time: scene.clock.source)
@@ -165,7 +165,7 @@ import Testing
             if action == .wipe(.tokens) {
                 #expect(try await scene.token() == !isWiped)
             } else {
-                let error = await refusal { _ = try await Session.open(at: namespace) }
+                let error = await refusal { _ = try await Vault.open(at: namespace) }
                 #expect((error == nil) == !isWiped)
                 guard isWiped else { continue }
                 // The same record once more: the receipt of the first time tells.

@@ -9,7 +9,7 @@ import TestSupport
 struct OrderScene: Sendable {
     let home: TestHome
     let clock: TestClock
-    let session: Session
+    let session: Vault
     let administrator: Administrator
 
     /// The owner has unlocked the vault and pinned the administrator's key; a token is in it.
@@ -25,7 +25,7 @@ struct OrderScene: Sendable {
     }
 
     /// The time by the scene's clock.
-    var now: Date { Date(nanosecondsSince1970: clock.source.wall().nanoseconds) }
+    var now: Date { Date(nanosecondsSince1970: clock.source.wallClock().nanoseconds) }
 
     /// An order for this vault, signed by its administrator unless told.
     func order(
@@ -40,7 +40,7 @@ struct OrderScene: Sendable {
 
     /// Reads, verifies and carries out, as whoever receives the bytes does.
     @discardableResult
-    func take(_ bytes: [UInt8], by session: Session? = nil) async throws -> OrderOutcome {
+    func take(_ bytes: [UInt8], by session: Vault? = nil) async throws -> OrderOutcome {
         let session = session ?? self.session
         return try await session.carryOut(session.verify(UnverifiedWipeOrder.read(bytes)))
     }
@@ -57,7 +57,7 @@ struct OrderScene: Sendable {
     }
 }
 
-extension SessionCore {
+extension VaultCore {
     /// Writes the record of orders with other bytes, as another release does.
     func rewriteOrderBook(_ change: ([UInt8]) throws -> [UInt8]) throws {
         let vault = try home.openVault()
@@ -80,7 +80,7 @@ extension OrderScene {
         let (time, now) = (clock.source, Int(now.timeIntervalSince1970))
         var bytes = lastOrder.bigEndianBytes + number(0) + number(now)
         bytes += [action, 0, 0, 0, 0, 0, 0, 0] + number(days * 86_400)
-        bytes += number(Int(elapsed.nanoseconds)) + number(Int(time.sinceBoot().nanoseconds))
+        bytes += number(Int(elapsed.nanoseconds)) + number(Int(time.bootTime().nanoseconds))
         bytes += counted(Array(time.bootIdentifier().utf8)) + UInt16(1).bigEndianBytes
         bytes += administrator.key.bytes + number(now) + counted(Array("the office".utf8))
         return bytes + counted(pending)

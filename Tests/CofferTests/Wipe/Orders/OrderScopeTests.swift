@@ -7,17 +7,17 @@ import Testing
 
 @Suite("Scopes of orders") struct OrderScopeTests {
     /// A scene whose home has a namespace of the user ada, with a token in it.
-    private func scene() async throws -> (OrderScene, HomeLocation) {
+    private func scene() async throws -> (OrderScene, VaultLocation) {
         let scene = try await OrderScene.make(nil)
         let location = try scene.home.location.namespace(of: "ada")
-        let session = try await Session.create(
+        let session = try await Vault.create(
             at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
         try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
         return (scene, location)
     }
 
-    private func isAlive(_ location: HomeLocation, _ scene: OrderScene) async -> Bool {
-        await refusal { _ = try await Session.open(at: location, time: scene.clock.source) } == nil
+    private func isAlive(_ location: VaultLocation, _ scene: OrderScene) async -> Bool {
+        await refusal { _ = try await Vault.open(at: location, time: scene.clock.source) } == nil
     }
 
     /// As a process leaves it that dies between the counter and the mark of the wipe.
@@ -85,7 +85,7 @@ import Testing
     func gone() async throws {
         let (scene, namespace) = try await scene()
         try interrupt(scene, scene.order(.wipe(.user("ada"))))
-        _ = try await Session.wipe(at: namespace)
+        _ = try await Vault.wipe(at: namespace)
         #expect(await isAlive(scene.home.location, scene))
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
     }

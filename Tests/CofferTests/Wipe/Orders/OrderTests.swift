@@ -34,7 +34,7 @@ import Testing
         try Data([1, 2, 3]).write(to: URL(filePath: scene.home.path("keybag").string))
         #expect(await refusal { _ = try await scene.home.open() }?.code == .corrupt)
         func carryOut(_ bytes: [UInt8]) async throws -> OrderOutcome {
-            try await Session.carryOut(
+            try await Vault.carryOut(
                 UnverifiedWipeOrder.read(bytes), at: scene.home.location, time: scene.clock.source)
         }
         let foreign = try scene.order(target: .vault(UUID()))
@@ -130,7 +130,7 @@ import Testing
     @Test("The clock at 1970 and in 2038 refuses; set back, it brings no expired order to life")
     func clocks() async throws {
         let scene = try await OrderScene.make()
-        let start = scene.clock.source.wall()
+        let start = scene.clock.source.wallClock()
         let short = try scene.order(counter: 9, expires: scene.now + 60)
         let old = try scene.order(.contact, counter: 1, expires: scene.now + 60)
         scene.clock.setWall(.zero)
@@ -159,7 +159,7 @@ import Testing
         let bytes = try administrator.sign(order)
         let read = try UnverifiedWipeOrder.read(bytes)
         #expect(await refusal { _ = try await session.verify(read) }?.code == .orderUnknownKey)
-        let outcome = await refusal { _ = try await Session.carryOut(read, at: home.location) }
+        let outcome = await refusal { _ = try await Vault.carryOut(read, at: home.location) }
         #expect(outcome?.code == .orderUnknownKey)
         #expect(try await session.administratorKeys().isEmpty)
         #expect(try !home.everything().keys.contains("vault/orders"))

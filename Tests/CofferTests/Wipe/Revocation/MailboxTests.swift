@@ -131,7 +131,7 @@ import Testing
     private func twoUsers() async throws -> (scene: OrderScene, orders: [Revocation]) {
         let scene = try await OrderScene.make(nil)
         for user in ["ada", "bob"] {
-            _ = try await Session.create(
+            _ = try await Vault.create(
                 at: scene.home.location.namespace(of: user), options: TestHome.options { _ in },
                 passcode: nil)
         }
@@ -170,7 +170,7 @@ import Testing
     func disturbed(_ name: String) async throws {
         for action in [OrderAction.wipe(.tokens), .wipe(.user("ada")), .wipe(.all)] {
             let scene = try await OrderScene.make(nil)
-            _ = try await Session.create(
+            _ = try await Vault.create(
                 at: scene.home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)
             let box = try ScratchDirectory.make()
             let path = scene.home.homePath(name).string
@@ -280,12 +280,12 @@ import Testing
         let session = try await scene.home.open(time: scene.clock.source)
         try await session.unlock(with: Passcode(copying: "correct horse"))
         #expect(try await session.tokens.count() == 1)
-        #expect(try await session.protections().contains { $0.name == "orders" && $0.status == .missing })
+        #expect(try await session.securityChecks().contains { $0.name == "orders" && $0.status == .missing })
         #expect(await refusal { _ = try await session.handle(.order(scene.order())) }?.code == .corrupt)
         #expect(await refusal { _ = try await session.contactPolicy() }?.code == .corrupt)
         try scene.home.remove("orders")
         try scene.home.write("orders", sound)
-        #expect(try await !session.protections().contains { $0.name == "orders" })
+        #expect(try await !session.securityChecks().contains { $0.name == "orders" })
         #expect(word(try await session.handle(.order(scene.order()))) == "wiped")
     }
 }

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Revocations") struct RevocationTests {
     /// The kinds of the events that have come in, up to the end of the handling.
-    private func kinds(_ events: AsyncStream<SessionEvent>) async -> [SessionEvent.Kind] {
-        var kinds: [SessionEvent.Kind] = []
+    private func kinds(_ events: AsyncStream<VaultEvent>) async -> [VaultEvent.Kind] {
+        var kinds: [VaultEvent.Kind] = []
         for await event in events {
             kinds.append(event.kind)
-            if event.kind == .revocationHandled { break }
+            if event.kind == .revocationProcessed { break }
         }
         return kinds
     }
@@ -20,12 +20,12 @@ import Testing
     @Test("A grant taken back wipes, locks or keeps, as the policy says, with an event before and after")
     func grants() async throws {
         for (policy, expected) in [
-            (.wipe(.all), [.revoked, .wiped, .revocationHandled]),
-            (.lock, [.revoked, .closed, .revocationHandled]),
+            (.wipe(.all), [.revoked, .wiped, .revocationProcessed]),
+            (.lock, [.revoked, .closed, .revocationProcessed]),
             // It names no account: what it stands for is not known.
-            (.wipe(.account), [.revoked, .closed, .revocationHandled]),
-            (.keep, [.revoked, .revocationHandled]),
-        ] as [(RevocationPolicy, [SessionEvent.Kind])] {
+            (.wipe(.account), [.revoked, .closed, .revocationProcessed]),
+            (.keep, [.revoked, .revocationProcessed]),
+        ] as [(RevocationPolicy, [VaultEvent.Kind])] {
             let scene = try await OrderScene.make()
             let events = scene.session.events
             let outcome = try await scene.session.handle(.grant("dismissed"), onRevocation: policy)
@@ -34,7 +34,7 @@ import Testing
             case (.wipe(.all), .wiped(let receipt)):
                 #expect(receipt.reason == "dismissed" && receipt.orderDigest == nil)
                 #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
-            case (.lock, .locked), (.wipe(.account), .locked): #expect(!scene.session.holdsKeys)
+            case (.lock, .locked), (.wipe(.account), .locked): #expect(!scene.session.hasKeys)
             case (.keep, .kept): #expect(try await scene.token())
             default: Issue.record("\(policy) did something else")
             }
@@ -62,7 +62,7 @@ import Testing
             return
         }
         #expect(receipt.orderDigest != nil)
-        #expect(await kinds(events) == [.revoked, .wiped, .revocationHandled])
+        #expect(await kinds(events) == [.revoked, .wiped, .revocationProcessed])
         #expect(await refusal { try await scene.session.handle(order) }?.code == .wiped)
     }
 
@@ -168,7 +168,7 @@ import Testing
         switch policy {
         case .wipe(.all): #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
         case .wipe(.account): #expect(try await !scene.token())
-        case .lock: #expect(!scene.session.holdsKeys)
+        case .lock: #expect(!scene.session.hasKeys)
         case .keep: #expect(try await scene.token())
         }
     }

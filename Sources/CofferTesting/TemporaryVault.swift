@@ -68,7 +68,7 @@ public struct TemporaryVault: Sendable {
     /// - Returns: The open session.
     /// - Throws: As ``Vault/open(at:time:interaction:)``.
     public func openAnother(
-        interaction: KeyringInteraction = .forbidden
+        interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
         try await Vault.open(at: location, time: clock.source, interaction: interaction)
     }

@@ -48,7 +48,7 @@ extension FuzzTarget {
     /// A record of an export, or its head where the first byte is that of the magic.
     private static func readExport(_ bytes: [UInt8]) throws {
         guard bytes.first != Array(FileMagic.export.utf8).first else {
-            let head = try TokenExport.Head.decode(bytes)
+            let head = try TokenExport.Header.decode(bytes)
             return try FuzzFinding.require(
                 head.encoded == Array(bytes.prefix(48)), "the head of an export changes")
         }

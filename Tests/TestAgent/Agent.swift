@@ -56,9 +56,9 @@ enum Agent {
             (_, _) throws(CofferError) in
             say("refreshing")
             _ = readLine()
-            return TokenRenewal(try Token(copying: "from the agent"))
+            return RefreshResponse(try Token(copying: "from the agent"))
         }
-        say(fresh?.isOwn == true ? "refreshed" : "waited")
+        say(fresh?.didRefresh == true ? "refreshed" : "waited")
     }
 
     /// Holds a view copy until it is killed or told to end.

@@ -88,7 +88,7 @@ final class DeviceKey: Sendable {
         guard file.backend == .secretService else {
             return try file.key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
         }
-        let keyring = try SecretServiceKeyring(deviceKeyOf: file.vaultID, client: service)
+        let keyring = try SecretServiceStorage(deviceKeyOf: file.vaultID, client: service)
         guard let sealed = try keyring.envelope(itemName) else {
             throw CofferError(
                 .keyringUnavailable,
@@ -102,7 +102,7 @@ final class DeviceKey: Sendable {
     static func storeInSecretService(
         _ key: borrowing SecretBytes, sealedBy file: borrowing DeviceKeyFile, to service: SecretServiceClient
     ) throws(CofferError) {
-        let keyring = try SecretServiceKeyring(deviceKeyOf: file.vaultID, client: service)
+        let keyring = try SecretServiceStorage(deviceKeyOf: file.vaultID, client: service)
         try keyring.put(file.seal(key), for: itemName)
     }
 

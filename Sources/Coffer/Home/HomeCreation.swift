@@ -10,7 +10,7 @@ extension VaultDirectory {
     /// Makes a home, or activates a wiped one.
     static func create(
         at location: VaultLocation, options: VaultOptions, passcode: Passcode?,
-        interaction: KeyringInteraction = .forbidden
+        interaction: PromptPolicy = .never
     ) throws(CofferError) -> (home: VaultDirectory, device: DeviceKey, keys: [ProtectionClass: ClassKey]) {
         if let passcode { try options.policy.check(passcode) }
         let inactivity = Int(options.inactivity?.components.seconds ?? 0)
@@ -20,7 +20,7 @@ extension VaultDirectory {
         if options.keyring == .secretService {
             // Where it cannot be used, nothing is made.
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
-                .requireReadable(CallDeadline(SecretServiceClient.deadline))
+                .requireReadable(Deadline(SecretServiceClient.deadline))
         }
         if let parentVault = location.parentVault { try openDirectory(parentVault).refuseWiped() }
         if !options.allowsExternalMedia { try checkMedium(of: location.path) }
@@ -40,7 +40,7 @@ extension VaultDirectory {
             try home.directory.makeDirectory(name)
             do throws(CofferError) {
                 let built = try home.directory.open(name, [.read, .directory])
-                if options.keyring == .secretService { try KeyringRemains(home: home).note(vaultID) }
+                if options.keyring == .secretService { try OrphanedSecretItems(home: home).markUsed(vaultID) }
                 let device = try DeviceKey.create(
                     vaultID: vaultID, backend: options.keyring, in: built, service: home.service)
                 let keys = try fill(built, device: device, options: options, passcode: passcode)
@@ -88,7 +88,7 @@ extension VaultDirectory {
 
     /// Takes back what a vault that was not finished has put into the Secret Service, now or later.
     private func removeItems(of vaultID: VaultID) {
-        _ = try? KeyringRemains(home: self).remove(vaultID, CallDeadline(.seconds(1)))
+        _ = try? OrphanedSecretItems(home: self).remove(vaultID, Deadline(.seconds(1)))
     }
 
     /// Looks at what is there already of the path.

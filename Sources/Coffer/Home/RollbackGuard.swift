@@ -11,11 +11,11 @@ struct RollbackGuard {
     private static let itemName = [UInt8](repeating: 1, count: 32)
     private static let tagSize = 32
 
-    private let keyring: SecretServiceKeyring
+    private let keyring: SecretServiceStorage
     private let device: DeviceKey
 
     init(device: DeviceKey, client: SecretServiceClient) throws(CofferError) {
-        keyring = try SecretServiceKeyring(deviceKeyOf: device.vaultID, client: client)
+        keyring = try SecretServiceStorage(deviceKeyOf: device.vaultID, client: client)
         self.device = device
     }
 

@@ -59,7 +59,7 @@ final class VaultDirectory: Sendable {
 
     /// Opens the directory, whatever is in it; `notInitialised` when there is none.
     static func openDirectory(
-        _ location: VaultLocation, interaction: KeyringInteraction = .forbidden
+        _ location: VaultLocation, interaction: PromptPolicy = .never
     ) throws(CofferError) -> VaultDirectory {
         let directory: Descriptor
         do throws(CofferError) {
@@ -116,7 +116,7 @@ final class VaultDirectory: Sendable {
         }
         return VaultDirectory(
             path: location.path, directory: directory, vaultID: nil,
-            service: SecretServiceClient(address: location.sessionBus, interaction: .forbidden))
+            service: SecretServiceClient(address: location.sessionBus, interaction: .never))
     }
 
     static func missing(_ path: FilePath) -> CofferError {

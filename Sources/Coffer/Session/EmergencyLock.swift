@@ -66,8 +66,8 @@ struct EmergencyLock {
     private mutating func remove(_ matches: ([UInt8]) -> Bool) {
         do throws(CofferError) {
             // First: an unlock that finds its mark afterwards has stored everything before what follows.
-            _ = try KernelRing.removeOfUser { UnlockMark.isMark($0) && matches($0) }
-            let result = try KernelRing.removeOfUser(where: matches)
+            _ = try KernelSubkeyring.removeOfUser { UnlockMark.isMark($0) && matches($0) }
+            let result = try KernelSubkeyring.removeOfUser(where: matches)
             removed += result.names.count { !UnlockMark.isMark($0) }
             // A key that could not be removed at first, and is gone, went with its link or its ring.
             failures += result.failures.filter { $0.code != .permissionDenied || !result.left.isEmpty }

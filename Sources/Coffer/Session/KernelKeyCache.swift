@@ -53,7 +53,7 @@ final class KernelKeyCache: Sendable {
                 let entry = Entry(publicKey: publicKey, isRenewable: seconds == nil)
                 entries.withLock { $0[protection] = entry }
             }
-            try KernelTokenRing.prepare(vaultID: vaultID, timeout: seconds ?? inactivity)
+            try KernelKeyringStorage.prepare(vaultID: vaultID, timeout: seconds ?? inactivity)
         } catch {
             remove(all: true)
             throw error
@@ -112,14 +112,14 @@ final class KernelKeyCache: Sendable {
         guard let inactivity, entries.withLock({ $0[protection]?.isRenewable == true }) else { return }
         let now = time.bootTime()
         // First, so that what an exact time sets comes after it.
-        KernelTokenRing.renew(vaultID: vaultID, timeout: inactivity)
+        KernelKeyringStorage.renew(vaultID: vaultID, timeout: inactivity)
         let renewal = try? KernelCachedKey.renew(
             key.key, name: name(protection), timeout: inactivity, boot: time.bootIdentifier(), now: now)
         guard case .exact(let end) = renewal else { return }
         entries.withLock { $0[protection]?.isRenewable = false }
         guard let end else { return }
         let left = Int((end - now).components.seconds)
-        KernelTokenRing.renew(vaultID: vaultID, timeout: min(max(left, 1), inactivity))
+        KernelKeyringStorage.renew(vaultID: vaultID, timeout: min(max(left, 1), inactivity))
     }
 
     /// The classes whose keys this process stored or took and that are gone: their time is over, or another
@@ -169,7 +169,7 @@ final class KernelKeyCache: Sendable {
         for protection in ProtectionClass.allCases where all || protection.isEvictedOnLock {
             if (try? KernelKeyring.remove(name(protection, vaultID: vaultID))) == true { hadAny = true }
         }
-        KernelTokenRing.remove(vaultID: vaultID)
+        KernelKeyringStorage.remove(vaultID: vaultID)
         return hadAny
     }
 }

@@ -47,12 +47,12 @@ extension VaultCore {
     fileprivate func databases(
         of names: [[UInt8]], in vault: borrowing Descriptor
     ) throws(CofferError) -> [String] {
-        let files = try StoreKeys.files(in: vault, device: device)
+        let files = try DatabaseKeyNaming.files(in: vault, device: device)
         return names.compactMap { files[$0] }
     }
 
     /// What waits for an unlock of that class.
-    fileprivate func passcodeDependentPendingTokens() throws(CofferError) -> [TokenInbox.Entry] {
+    fileprivate func passcodeDependentPendingTokens() throws(CofferError) -> [PendingTokenQueue.Entry] {
         try inbox.entries().filter {
             ProtectionClass(rawValue: $0.rawClass)?.requiresPasscode == true && $0.state != .damaged
         }
@@ -89,8 +89,8 @@ extension VaultCore {
         // Before their keys, by which they are found.
         let databases = try databases(of: names, in: vault)
         if !databases.isEmpty {
-            let directory = try vault.open(StoreKeys.directory, [.read, .directory])
-            for file in databases { _ = try StoreKeys.remove(file, from: directory) }
+            let directory = try vault.open(DatabaseKeyNaming.directory, [.read, .directory])
+            for file in databases { _ = try DatabaseKeyNaming.remove(file, from: directory) }
             try directory.sync()
         }
         if !names.isEmpty {

@@ -23,16 +23,16 @@ extension Vault {
     /// - Throws: `noSessionBus`, `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`,
     ///   `promptDismissed`, `timedOut`, `interrupted`.
     public static func checkSecretService(
-        at location: VaultLocation, interaction: KeyringInteraction = .forbidden
+        at location: VaultLocation, interaction: PromptPolicy = .never
     ) async throws(CofferError) {
         try await BlockingExecutor.run { _ throws(CofferError) in
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
-                .requireReadable(CallDeadline(SecretServiceClient.deadline))
+                .requireReadable(Deadline(SecretServiceClient.deadline))
         }
     }
 
     private enum SecretServiceState {
-        case found(KeyringCollection)
+        case found(SecretCollection)
         case none(String)
     }
 
@@ -46,7 +46,7 @@ extension Vault {
         }
         do throws(CofferError) {
             let client = SecretServiceClient(address: bus)
-            return .found(try KeyringCollection.inspect(client, CallDeadline(patience)))
+            return .found(try SecretCollection.inspect(client, Deadline(patience)))
         } catch {
             switch error.code {
             case .noDefaultCollection: return .none("The Secret Service has no default collection")

@@ -44,6 +44,6 @@ final class UnlockMark: Sendable {
     /// Removes every mark on a vault.
     static func removeAll(of vaultID: VaultID) {
         let start = Array("coffer:\(vaultID)\(infix)".utf8)
-        _ = try? KernelRing.removeOfUser { $0.starts(with: start) }
+        _ = try? KernelSubkeyring.removeOfUser { $0.starts(with: start) }
     }
 }

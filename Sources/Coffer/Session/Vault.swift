@@ -21,14 +21,14 @@ public final class Vault: Sendable {
     let core: VaultCore
 
     /// The token vault.
-    public let tokens: TokenVault
+    public let tokens: TokenStore
 
     /// The file store.
     public let files: FileStore
 
     init(core: VaultCore) {
         self.core = core
-        tokens = TokenVault(core: core)
+        tokens = TokenStore(core: core)
         files = FileStore(core: core)
     }
 
@@ -54,7 +54,7 @@ public final class Vault: Sendable {
 
     /// Keeps volatile tokens in the kernel's keyring from here on, where other processes of this user find
     /// them.
-    package func shareVolatileTokens() { core.volatileTokens.share() }
+    package func shareEphemeralTokens() { core.ephemeralTokens.share() }
 
     /// What tests let go wrong with the keyring.
     package var keyringFaults: KeyringFaults { core.keyring.faults }
@@ -73,10 +73,10 @@ public final class Vault: Sendable {
     /// - Returns: The open session.
     /// - Throws: `alreadyExists` when there is a vault; `refused` by the passcode policy or by the
     ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service also
-    ///   what ``moveKeyring(to:passcode:)`` throws.
+    ///   what ``migrateStorage(to:passcode:)`` throws.
     public static func create(
         at location: VaultLocation, options: VaultOptions = VaultOptions(), passcode: Passcode?,
-        time: VaultClock = .system, interaction: KeyringInteraction = .forbidden
+        time: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
         try await BlockingExecutor.run { _ throws(CofferError) in
             try Wiper.finishInterrupted(at: location, time: time)
@@ -97,10 +97,10 @@ public final class Vault: Sendable {
     ///   - interaction: Whether the user's keyring may ask the user.
     /// - Returns: The open session.
     /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
-    ///   vault in the Secret Service also what ``moveKeyring(to:passcode:)`` throws, and `keyringUnavailable`
-    ///   when the service has no device key of this vault.
+    ///   vault in the Secret Service also what ``migrateStorage(to:passcode:)`` throws, and
+    ///   `keyringUnavailable` when the service has no device key of this vault.
     public static func open(
-        at location: VaultLocation, time: VaultClock = .system, interaction: KeyringInteraction = .forbidden
+        at location: VaultLocation, time: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let core: VaultCore
@@ -119,7 +119,7 @@ public final class Vault: Sendable {
     /// Has the home around a namespace carry out the orders that it took, so that they find the vault that
     /// they were taken for. What keeps them keeps no namespace from being made.
     private static func attendToEnclosing(
-        _ location: VaultLocation, _ time: VaultClock, _ interaction: KeyringInteraction
+        _ location: VaultLocation, _ time: VaultClock, _ interaction: PromptPolicy
     ) throws(CofferError) {
         guard let parentVault = location.parentVault,
             let home = try? VaultDirectory.openDirectory(parentVault),
@@ -137,7 +137,7 @@ public final class Vault: Sendable {
     /// lock and erase.
     private static func attendWithoutKeybag(
         after error: CofferError, at location: VaultLocation, _ time: VaultClock,
-        _ interaction: KeyringInteraction
+        _ interaction: PromptPolicy
     ) throws(CofferError) {
         guard OrderBook.lastingDamage.contains(error.code),
             let core = try? openCore(at: location, time: time, interaction: interaction, forOrders: true)
@@ -152,7 +152,7 @@ public final class Vault: Sendable {
     /// Opens a home and nothing else: an order that waits to be carried out still waits. `forOrders`, the
     /// keybag may be damaged.
     static func openCore(
-        at location: VaultLocation, time: VaultClock, interaction: KeyringInteraction, forOrders: Bool = false
+        at location: VaultLocation, time: VaultClock, interaction: PromptPolicy, forOrders: Bool = false
     ) throws(CofferError) -> VaultCore {
         do throws(CofferError) {
             try Wiper.finishInterrupted(at: location, time: time)

@@ -13,13 +13,13 @@ final class VaultCore: Sendable {
     let keys: ClassKeyStore
     let cachedKeys: KernelKeyCache
     /// Where the sealed tokens are.
-    let keyring: VaultKeyring
+    let keyring: ActiveStorage
     /// Where the sealed tokens are that are never stored.
-    let volatileTokens: VolatileTokens
+    let ephemeralTokens: EphemeralTokens
     /// The proofs, kept past a lock, that a value continues the stored one.
     let tickets = ReplacementTickets()
     /// The values that this session stored while locked.
-    let ownWaiting = OwnWaitingTokens()
+    let ownWaiting = OwnPendingTokens()
     /// Seconds without use until the vault locks, as when it was opened.
     let inactivity: Int?
     /// The mark of an unlock whose keys are to be held.
@@ -39,7 +39,7 @@ final class VaultCore: Sendable {
         self.home = home
         self.device = device
         self.time = time
-        keyring = VaultKeyring(home: home, device: device)
+        keyring = ActiveStorage(home: home, device: device)
         let vault = try home.openVault()
         let inactivity = try home.mappingMissingFiles { () throws(CofferError) in
             do throws(CofferError) {
@@ -58,19 +58,19 @@ final class VaultCore: Sendable {
             cachedKeys.renew($0, $1)
         }
         self.keys = keys
-        let volatileTokens = VolatileTokens(
+        let ephemeralTokens = EphemeralTokens(
             vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: time.bootIdentifier)
-        self.volatileTokens = volatileTokens
+        self.ephemeralTokens = ephemeralTokens
         let (tickets, ownWaiting) = (tickets, ownWaiting)
         // Weakly: the tokens know the room of the keys, and that knows the hub.
-        hub.observe { [weak volatileTokens] event in
-            if event.kind.dropsKeys { volatileTokens?.clear() }
+        hub.observe { [weak ephemeralTokens] event in
+            if event.kind.dropsKeys { ephemeralTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
             tickets.clear()
             ownWaiting.clear()
         }
-        hub.onKeyEviction(while: volatileTokens) { [weak volatileTokens] classes in
-            volatileTokens?.clear(classes)
+        hub.onKeyEviction(while: ephemeralTokens) { [weak ephemeralTokens] classes in
+            ephemeralTokens?.clear(classes)
         }
         VaultRegistry.add(self)
     }
@@ -136,7 +136,7 @@ final class VaultCore: Sendable {
             throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
         }
         // What hinders it shows to whoever reads tokens; the unlock itself is done.
-        try? storeWaitingTokens()
+        try? drainPendingTokens()
     }
 
     /// Evaluates the passcode like an unlock and takes no key in. Without one set, any will do.

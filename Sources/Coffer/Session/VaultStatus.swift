@@ -72,7 +72,7 @@ extension Vault {
             default: throw error
             }
         }
-        session.shareVolatileTokens()
+        session.shareEphemeralTokens()
         return try await session.status()
     }
 
@@ -103,7 +103,7 @@ extension Vault {
         (status.missingFiles, status.unlistedFiles) = (condition.missing, condition.unlisted)
         status.isFileIndexDamaged = condition.indexDamage != nil
         status.isFileKeysRecordDamaged = condition.keysDamage != nil
-        let waiting = try await tokens.waitingTokens()
+        let waiting = try await tokens.pendingTokens()
         status.pendingTokens = waiting.waiting
         status.unconfirmedTokens = waiting.unconfirmed
         status.corruptTokens = waiting.damaged
@@ -187,7 +187,7 @@ extension Vault {
             if core.keys.insert(taken.keys, taken.terms, lacking: taken.lacking, since: locks) {
                 core.cachedKeys.share(taken, keybag)
             }
-            try? core.storeWaitingTokens()
+            try? core.drainPendingTokens()
             return core.keys.isUnlocked
         }
     }

@@ -25,9 +25,9 @@ public struct DocumentedSecrets: Sendable {
 
     private static let longestDeviceID = 1024
 
-    private let tokens: TokenVault
+    private let tokens: TokenStore
 
-    init(tokens: TokenVault) { self.tokens = tokens }
+    init(tokens: TokenStore) { self.tokens = tokens }
 
     private static func id(_ sort: String, _ name: String) throws(CofferError) -> TokenID {
         guard (1...512).contains(name.utf8.count) else {

@@ -59,7 +59,7 @@ struct PendingToken {
         let vaultID = device.vaultID
         let message: SecretBytes
         do throws(CofferError) {
-            message = try SealedBox.open(box.span, secretKey: classKey.inboxKey(vaultID: vaultID))
+            message = try SealedBox.open(box.span, secretKey: classKey.enqueueKey(vaultID: vaultID))
         } catch {
             guard error.code == .notAuthentic else { throw error }
             throw Self.damaged

@@ -22,7 +22,7 @@ final class TokenExport: Sendable {
     private static let longestRecord = Token.longest + (1 << 18)
 
     /// What stands before the records, without its tag.
-    struct Head: Equatable {
+    struct Header: Equatable {
         let salt: [UInt8]
         let cost: Argon2id.Cost
 
@@ -38,7 +38,7 @@ final class TokenExport: Sendable {
             return writer.bytes
         }
 
-        static func decode(_ bytes: [UInt8]) throws(CofferError) -> Head {
+        static func decode(_ bytes: [UInt8]) throws(CofferError) -> Header {
             var reader = BinaryReader(bytes, what: what, remedy: .export)
             guard try reader.take(8) == Array(FileMagic.export.utf8) else {
                 throw CofferError(
@@ -54,7 +54,7 @@ final class TokenExport: Sendable {
             let memory = Int(try reader.number(UInt32.self))
             let cost = try Argon2id.Cost(memoryKiB: memory, passes: Int(try reader.number(UInt32.self)))
             guard try reader.take(8) == [UInt8](repeating: 0, count: 8) else { throw reader.damaged }
-            return Head(salt: salt, cost: cost)
+            return Header(salt: salt, cost: cost)
         }
     }
 
@@ -107,7 +107,7 @@ final class TokenExport: Sendable {
         let sealing: SymmetricKey
         let tag: SymmetricKey
 
-        init(_ passphrase: Passcode, _ head: Head) throws(CofferError) {
+        init(_ passphrase: Passcode, _ head: Header) throws(CofferError) {
             let salt = head.salt
             let master = try Argon2id.deriveKey(
                 secret: passphrase.secret, salt: salt.span, cost: head.cost)
@@ -141,7 +141,7 @@ final class TokenExport: Sendable {
         static func begin(
             in file: borrowing Descriptor, passphrase: Passcode, cost: Argon2id.Cost
         ) throws(CofferError) -> Writer {
-            let head = Head(salt: try SecureRandom.bytes(Argon2id.saltSize), cost: cost)
+            let head = Header(salt: try SecureRandom.bytes(Argon2id.saltSize), cost: cost)
             let keys = try Keys(passphrase, head)
             let encoded = head.encoded
             let start = encoded + (try HMAC.authenticate(encoded.span, key: keys.tag))
@@ -192,7 +192,7 @@ final class TokenExport: Sendable {
     init(_ bytes: [UInt8], passphrase: Passcode, allowingExpensive: Bool) throws(CofferError) {
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.damaged }
         let head = Array(bytes[..<Self.fieldsSize])
-        let fields = try Head.decode(head)
+        let fields = try Header.decode(head)
         guard Self.isUsual(fields.cost) || allowingExpensive else {
             throw CofferError(
                 .refused,

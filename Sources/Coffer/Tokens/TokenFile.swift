@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The file of ``FileKeyring``: every envelope in one sealed file, which each change replaces whole.
+/// The file of ``FileStorage``: every envelope in one sealed file, which each change replaces whole.
 ///
 /// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
 /// with the first 32 bytes as associated data. Inside: generation (8), number of items (4), then for each its
@@ -76,7 +76,7 @@ struct TokenFile {
     /// Replaces the file by one with the items of these names alone and overwrites the old one in place: a
     /// file that is only replaced stays readable on the disk. May be repeated after a crash anywhere. Returns
     /// how many items went, as far as they could be read.
-    func erase(sparing names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int {
+    func erase(keeping names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int {
         // What cannot be read is no reason to let it lie. Where a crash cut it off while it was overwritten,
         // what was spared is in the file beside it.
         let former = try? read(in: vault)

@@ -19,14 +19,14 @@ public struct TokenInfo: Sendable, Equatable {
     /// The caller's own attributes.
     public let attributes: [String: String]
     /// Whether it is in memory alone and goes with the next lock.
-    public internal(set) var isVolatile = false
+    public internal(set) var isEphemeral = false
     /// Whether it came in while its class was locked and nothing was stored under its name: nobody can tell
     /// who put it there. Storing a value while unlocked ends that.
     public internal(set) var isStoredWhileLocked = false
 
     /// Whether both say the same, byte for byte. Strings themselves compare by canonical equivalence.
     public static func == (left: TokenInfo, right: TokenInfo) -> Bool {
-        left.version == right.version && left.stored == right.stored && left.isVolatile == right.isVolatile
+        left.version == right.version && left.stored == right.stored && left.isEphemeral == right.isEphemeral
             && left.isStoredWhileLocked == right.isStoredWhileLocked && left.describesTheSame(as: right)
     }
 

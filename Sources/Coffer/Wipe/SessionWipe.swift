@@ -40,7 +40,7 @@ extension Vault {
                     try? Wiper.finishInterrupted(at: parentVault, time: time)
                 }
                 let home = try VaultDirectory.openForWiping(location)
-                defer { try? KeyringRemains(home: home).tidy() }
+                defer { try? OrphanedSecretItems(home: home).collect() }
                 return try Wiper(home: home, time: time, report: report).run(scope, reason: reason, by: nil)
             }
         }

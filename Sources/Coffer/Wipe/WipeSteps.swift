@@ -238,11 +238,11 @@ extension Wiper {
 
     /// Removes what the vault has in the Secret Service; returns what to say when something remains there.
     private func removeItems(of vaultID: VaultID, _ findings: inout WipeFindings) -> String? {
-        let remains = KeyringRemains(home: home)
+        let remains = OrphanedSecretItems(home: home)
         let next = "the next command on the home tries again"
         do throws(CofferError) {
             guard try remains.isNoted(vaultID) else { return nil }
-            let (count, left) = try remains.remove(vaultID, CallDeadline(SecretServiceClient.deadline))
+            let (count, left) = try remains.remove(vaultID, Deadline(SecretServiceClient.deadline))
             findings.removed["keyringItems", default: 0] += count
             return left == 0 ? nil : "\(left) sealed items in the user's keyring, which is locked; \(next)"
         } catch {

@@ -60,7 +60,7 @@ struct WipeTarget {
             isVault = true
         }
         lookIntoVault(of: home, changingModes: changingModes)
-        if ids.isEmpty, isVault { ids = KeyringRemains(home: home).noted }
+        if ids.isEmpty, isVault { ids = OrphanedSecretItems(home: home).noted }
     }
 
     private mutating func lookIntoVault(of home: VaultDirectory, changingModes: Bool) {

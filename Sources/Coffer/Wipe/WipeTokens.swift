@@ -13,10 +13,10 @@ extension Wiper {
         let started = time.wallClock()
         let begin = Clock.sinceBoot
         for core in VaultRegistry.of(vaultID) {
-            core.volatileTokens.clear()
+            core.ephemeralTokens.clear()
             core.dropWaitingState()
         }
-        KernelTokenRing.remove(vaultID: vaultID)
+        KernelKeyringStorage.remove(vaultID: vaultID)
         report(WipeProgress(.memory))
         let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
         var findings = WipeFindings(unproved: Self.unproved)
@@ -57,16 +57,16 @@ extension Wiper {
     private func eraseTokens(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> Int {
-        let spared = try StoreKeys.names(in: vault, device: device)
+        let spared = try DatabaseKeyNaming.names(in: vault, device: device)
         var count = 0
-        let inbox = TokenInbox(home: home, device: device)
+        let inbox = PendingTokenQueue(home: home, device: device)
         count += (try? inbox.entries().count) ?? 0
-        try vault.removeTree(TokenInbox.directoryName)
+        try vault.removeTree(PendingTokenQueue.directoryName)
         switch try DeviceKeyFile.read(in: vault).backend {
         case .file:
-            count += try TokenFile(device: device).erase(sparing: spared, in: vault)
+            count += try TokenFile(device: device).erase(keeping: spared, in: vault)
         case .secretService:
-            let keyring = try SecretServiceKeyring(tokensOf: device.vaultID, client: home.service)
+            let keyring = try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
             let doomed = try keyring.envelopes().keys.filter { !spared.contains($0) }
             try keyring.apply(Dictionary(doomed.map { ($0, .remove) }) { first, _ in first })
             try vault.removeTree(TokenFile.fileName)

@@ -36,7 +36,7 @@ struct Wiper {
             try wiper.checkTombstone()
             try home.withExclusiveLock { () throws(CofferError) in try wiper.finishInterrupted() }
         }
-        try? KeyringRemains(home: home).tidy()
+        try? OrphanedSecretItems(home: home).collect()
     }
 
     /// Refuses a tombstone of another vault than the one that is there and sound: one file from a backup of
@@ -202,9 +202,9 @@ struct Wiper {
         for vaultID in ids {
             for core in VaultRegistry.of(vaultID) { core.close(.requested) }
             KernelKeyCache.remove(vaultID: vaultID, all: true)
-            let remains = KeyringRemains(home: home)
+            let remains = OrphanedSecretItems(home: home)
             if (try? remains.isNoted(vaultID)) == true {
-                _ = try? remains.remove(vaultID, CallDeadline(SecretServiceClient.deadline))
+                _ = try? remains.remove(vaultID, Deadline(SecretServiceClient.deadline))
             }
         }
         var findings = WipeFindings()

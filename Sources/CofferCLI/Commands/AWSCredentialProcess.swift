@@ -43,7 +43,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
         try Output.bytes(line.span)
     }
 
-    private func key(in tokens: TokenVault) async throws(CofferError) -> TokenInfo {
+    private func key(in tokens: TokenStore) async throws(CofferError) -> TokenInfo {
         let service = "aws:" + profile
         let found = try await tokens.readable().filter { info in
             info.id.service.hasSameBytes(as: service) && info.id.kind == .access

@@ -81,7 +81,7 @@ struct DockerCredential: AsyncParsableCommand {
         for info in try await Self.stored(url, in: tokens) { try await tokens.remove(info.id) }
     }
 
-    private func tokens() async throws(CofferError) -> TokenVault {
+    private func tokens() async throws(CofferError) -> TokenStore {
         try await Opening.unlockedForHelper(global).tokens
     }
 
@@ -93,7 +93,7 @@ struct DockerCredential: AsyncParsableCommand {
         String(decoding: info.id.service.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 
-    private static func stored(_ url: String, in tokens: TokenVault) async throws(CofferError) -> [TokenInfo]
+    private static func stored(_ url: String, in tokens: TokenStore) async throws(CofferError) -> [TokenInfo]
     {
         try await tokens.readable().filter { isOurs($0) && Self.url($0).hasSameBytes(as: url) }
     }

@@ -52,11 +52,11 @@ struct KeyringCommand: ParsableCommand {
         /// Moves; where the passcode is needed, with that of `--passcode-fd`, or asked for.
         private static func move(
             _ session: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
-        ) async throws(CofferError) -> KeyringMove {
+        ) async throws(CofferError) -> StorageMigration {
             let given = try Opening.passcode(global)
             do throws(CofferError) {
                 return try await Opening.waitingForDelay { () async throws(CofferError) in
-                    try await session.moveKeyring(to: backend, passcode: given)
+                    try await session.migrateStorage(to: backend, passcode: given)
                 }
             } catch {
                 guard error.code == .locked, given == nil else { throw error }
@@ -64,7 +64,7 @@ struct KeyringCommand: ParsableCommand {
                     throw CofferError(.locked, noTerminal)
                 }
                 return try await Opening.waitingForDelay { () async throws(CofferError) in
-                    try await session.moveKeyring(to: backend, passcode: typed)
+                    try await session.migrateStorage(to: backend, passcode: typed)
                 }
             }
         }

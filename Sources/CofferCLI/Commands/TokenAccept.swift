@@ -90,7 +90,7 @@ struct PendingChoice: ParsableArguments {
     }
 
     /// Why none can be accepted without a choice: another may have come in since the list was read.
-    func missing(_ id: TokenID, in tokens: TokenVault) async throws(CofferError) -> CofferError {
+    func missing(_ id: TokenID, in tokens: TokenStore) async throws(CofferError) -> CofferError {
         let waiting = try await tokens.pending().filter { $0.info.id == id }.map(\.fingerprint)
         guard !waiting.isEmpty else { return none }
         return CofferError(

@@ -16,7 +16,7 @@ struct TokenDiscardDamaged: AsyncParsableCommand {
 
     func run() async throws {
         let session = try await Opening.session(global)
-        let count = try await session.tokens.discardDamagedTokens()
+        let count = try await session.tokens.removeCorruptPendingTokens()
         if global.json {
             try Output.json(.object([("discarded", .number(count))]))
         } else {

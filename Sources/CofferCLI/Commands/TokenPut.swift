@@ -40,7 +40,7 @@ struct TokenPut: AsyncParsableCommand {
     @Flag(
         name: .customLong("volatile"),
         help: "Keep it in the kernel keyring alone, until the next lock or the inactivity time.")
-    var isVolatile = false
+    var isEphemeral = false
 
     func run() async throws {
         let id = try name.id()
@@ -53,7 +53,7 @@ struct TokenPut: AsyncParsableCommand {
         }
         let version = try await session.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
-            isVolatile: isVolatile, ifVersion: ifVersion)
+            isEphemeral: isEphemeral, ifVersion: ifVersion)
         guard version == 0 else { return try show(version) }
         let fingerprint = try await session.tokens.ownWaitingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""

@@ -63,10 +63,10 @@ struct TokenRefresh: AsyncParsableCommand {
         }
         let version = Int(refreshed.info.version)
         guard global.json else { return try Output.line(String(version)) }
-        try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.isOwn))]))
+        try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.didRefresh))]))
     }
 
-    private func refresh(_ id: TokenID, _ session: Vault) async throws(CofferError) -> RefreshedToken? {
+    private func refresh(_ id: TokenID, _ session: Vault) async throws(CofferError) -> RefreshResult? {
         let arguments = command.map { ProgramArguments.bytes($0) }
         let limit = Duration.seconds(deadline)
         let life = expiresIn.map { TimeInterval($0) }
@@ -74,16 +74,16 @@ struct TokenRefresh: AsyncParsableCommand {
         return try await session.tokens.refresh(id, deadline: limit, onRevocation: word?.policy ?? .keep) {
             (current, _) async throws(CofferError) in
             let token = try await BlockingExecutor.run { cancellation throws(CofferError) in
-                try Self.renew(current, arguments, limit, revocation: word) {
+                try Self.exchange(current, arguments, limit, revocation: word) {
                     cancellation.isCancelled
                 }
             }
-            return TokenRenewal(token, expires: life.map { Date() + $0 })
+            return RefreshResponse(token, expires: life.map { Date() + $0 })
         }
     }
 
     /// Runs the command; gives the token that it gave.
-    private static func renew(
+    private static func exchange(
         _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocation: RevocationWord?,
         isCancelled: () -> Bool
     ) throws(CofferError) -> Token {

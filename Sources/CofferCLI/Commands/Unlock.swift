@@ -41,7 +41,7 @@ struct UnlockCommand: AsyncParsableCommand {
 
     /// Says what came while locked and is damaged, or waits. The vault is unlocked all the same.
     private func tell(_ session: Vault) async {
-        guard let waiting = try? await session.tokens.waitingTokens() else { return }
+        guard let waiting = try? await session.tokens.pendingTokens() else { return }
         DamagedWaiting.tell(waiting.damaged)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(

@@ -12,7 +12,7 @@ struct GitCredentials {
     private static let expiry = "password_expiry_utc"
     private static let refreshToken = "oauth_refresh_token"
 
-    let tokens: TokenVault
+    let tokens: TokenStore
 
     /// The lines that answer `request`; empty when nothing is known. An expired password is not given, but
     /// what renews it is.

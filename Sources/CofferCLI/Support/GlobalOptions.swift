@@ -41,7 +41,7 @@ struct GlobalOptions: ParsableArguments {
     var allowPrompt = false
 
     /// Whether the keyring may ask the user.
-    var interaction: KeyringInteraction { allowPrompt ? .allowed : .forbidden }
+    var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
 
     /// Where the home is.
     func homePath() throws(CofferError) -> FilePath {

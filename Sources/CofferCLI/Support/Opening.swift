@@ -8,7 +8,7 @@ enum Opening {
     /// The session of the home, locked.
     static func session(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let session = try await Vault.open(at: location(global), interaction: global.interaction)
-        session.shareVolatileTokens()
+        session.shareEphemeralTokens()
         return session
     }
 

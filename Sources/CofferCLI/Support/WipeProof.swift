@@ -158,7 +158,7 @@ struct WipeProof {
     private func kernelHits() throws(CofferError) -> [String] {
         var hits: [String] = []
         do throws(CofferError) {
-            try KernelRing.forEachSecretOfUser { name, bytes in
+            try KernelSubkeyring.forEachSecretOfUser { name, bytes in
                 hits += search.hits(in: bytes, of: "the key \(name) of the kernel keyring")
             }
         } catch {

@@ -8,7 +8,7 @@ public import GRDB
 /// vault destroys all of them.
 public struct VaultSoupDatabases: SoupDatabases {
     /// The service under which the keys stand among the vault's tokens.
-    public static let keyService = StoreKeys.service
+    public static let keyService = DatabaseKeyNaming.service
 
     /// How long one connection waits for another process's transaction.
     private static let busyDeadline = 10.0

@@ -66,9 +66,9 @@ final class VaultDatabaseFiles: Sendable {
     func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
         -> Access
     {
-        let id = try StoreKeys.id(scope, name)
+        let id = try DatabaseKeyNaming.id(scope, name)
         let found = try await key(id, scope, name, class: protection)
-        let path = directory.appending(StoreKeys.file(scope, name))
+        let path = directory.appending(DatabaseKeyNaming.file(scope, name))
         let isThere = try await Self.hasPages(path)
         guard found.salt == nil || isThere else {
             throw CofferError(
@@ -122,7 +122,7 @@ final class VaultDatabaseFiles: Sendable {
         let directory = directory
         return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return [] }
-            return try files.names().compactMap { StoreKeys.parts(of: $0.string) }
+            return try files.names().compactMap { DatabaseKeyNaming.parts(of: $0.string) }
         }
     }
 
@@ -131,24 +131,24 @@ final class VaultDatabaseFiles: Sendable {
         let directory = directory
         return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return false }
-            return try files.status(of: FilePath(StoreKeys.file(scope, name))) != nil
+            return try files.status(of: FilePath(DatabaseKeyNaming.file(scope, name))) != nil
         }
     }
 
     /// Destroys the key, then removes the files; gives whether there was any. Works while the vault is
     /// locked.
     func destroy(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
-        let hadKey = try await session.tokens.remove(StoreKeys.id(scope, name))
+        let hadKey = try await session.tokens.remove(DatabaseKeyNaming.id(scope, name))
         let directory = directory
         return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return hadKey }
-            let hadFile = try StoreKeys.remove(StoreKeys.file(scope, name), from: files)
+            let hadFile = try DatabaseKeyNaming.remove(DatabaseKeyNaming.file(scope, name), from: files)
             try files.sync()
             return hadKey || hadFile
         }
     }
 
-    private var directory: FilePath { session.vaultDirectory.pushing(StoreKeys.directory) }
+    private var directory: FilePath { session.vaultDirectory.pushing(DatabaseKeyNaming.directory) }
 
     private static func opened(_ path: FilePath) throws(CofferError) -> Descriptor? {
         do throws(CofferError) {
@@ -207,7 +207,7 @@ final class VaultDatabaseFiles: Sendable {
         let vault = session.vaultDirectory
         try await BlockingExecutor.run { _ throws(CofferError) in
             do throws(CofferError) {
-                try Descriptor.open(vault, [.read, .directory]).makeDirectory(StoreKeys.directory)
+                try Descriptor.open(vault, [.read, .directory]).makeDirectory(DatabaseKeyNaming.directory)
             } catch {
                 guard error.code == .alreadyExists else { throw error }
             }

@@ -154,7 +154,7 @@ public actor VaultDatabases {
     public func info(of name: String) async throws(CofferError) -> VaultDatabaseInfo? {
         let name = try SoupStoreName(name, .user).name
         guard try await files.contains(Self.scope, name) else { return nil }
-        let protection = try await files.session.tokens.protection(of: StoreKeys.id(Self.scope, name))
+        let protection = try await files.session.tokens.protection(of: DatabaseKeyNaming.id(Self.scope, name))
         return VaultDatabaseInfo(
             name: name, protection: protection,
             isAvailable: protection.map { files.session.hasKey(of: $0) } ?? false,

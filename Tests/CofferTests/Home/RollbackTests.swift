@@ -93,7 +93,7 @@
         @Test func filesAloneForget() async throws {
             let session = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
-            _ = try await session.moveKeyring(to: .file, passcode: Passcode(copying: "correct horse"))
+            _ = try await session.migrateStorage(to: .file, passcode: Passcode(copying: "correct horse"))
             #expect(try service.items(["application": "coffer"]).isEmpty)
             let old = try home.read("attempts")
             #expect(try await attempt("wrong 2")?.attemptsLeft == 9)
@@ -105,18 +105,18 @@
         @Test func movingToFilesTakesThePasscode() async throws {
             let session = try await create()
             #expect(session.isUnlocked)
-            #expect(await refusal { _ = try await session.moveKeyring(to: .file) }?.code == .locked)
+            #expect(await refusal { _ = try await session.migrateStorage(to: .file) }?.code == .locked)
             let wrong = await refusal {
-                _ = try await session.moveKeyring(to: .file, passcode: Passcode(copying: "wrong"))
+                _ = try await session.migrateStorage(to: .file, passcode: Passcode(copying: "wrong"))
             }
             #expect(wrong?.code == .wrongPasscode && wrong?.attemptsLeft == 9)
             #expect(try await session.status().keyring == .secretService)
             session.lock()
             let passcode = try Passcode(copying: "correct horse")
-            #expect(try await session.moveKeyring(to: .file, passcode: passcode).to == .file)
+            #expect(try await session.migrateStorage(to: .file, passcode: passcode).to == .file)
             #expect(!session.isUnlocked)
             // Back to the stronger place it needs none.
-            #expect(try await session.moveKeyring(to: .secretService).to == .secretService)
+            #expect(try await session.migrateStorage(to: .secretService).to == .secretService)
         }
 
         @Test func protectionsSayWhichItIs() async throws {

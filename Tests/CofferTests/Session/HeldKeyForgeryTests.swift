@@ -144,7 +144,7 @@ struct HeldKeyForgeryTests {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
         defer { session.close() }
-        session.shareVolatileTokens()
+        session.shareEphemeralTokens()
         let id = try TokenID(service: "s", account: "a")
         let name = try id.keyedHash(session.core.device.nameKey().key)
         let text = String(decoding: try Encoding.hexText(name), as: UTF8.self)
@@ -156,18 +156,18 @@ struct HeldKeyForgeryTests {
                 token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
             }
         }
-        let ring = try KernelRing.make(KernelTokenRing.name(session.vaultID))
+        let ring = try KernelSubkeyring.make(KernelKeyringStorage.name(session.vaultID))
         for planted in [older, older + [UInt8](repeating: 0, count: 32), [1], []] {
             let bytes = planted.isEmpty ? [UInt8](repeating: 7, count: 33) : planted
             try ring.store(GuardedBytes.copying(bytes.span), description: text)
             #expect(try await value() == "newest")
-            #expect(try await session.tokens.list().map(\.isVolatile) == [false])
-            #expect(try session.core.volatileTokens.count() == 0)
+            #expect(try await session.tokens.list().map(\.isEphemeral) == [false])
+            #expect(try session.core.ephemeralTokens.count() == 0)
         }
         try ring.remove(text)
         // A sealed entry of one name is none under another.
         let other = try TokenID(service: "s", account: "b")
-        try await session.tokens.put(Token(copying: "volatile"), for: other, isVolatile: true)
+        try await session.tokens.put(Token(copying: "volatile"), for: other, isEphemeral: true)
         let otherName = try other.keyedHash(session.core.device.nameKey().key)
         let otherText = String(decoding: try Encoding.hexText(otherName), as: UTF8.self)
         let entry = try ring.read(otherText)
@@ -176,6 +176,6 @@ struct HeldKeyForgeryTests {
         case .none: Issue.record("nothing was stored")
         }
         #expect(try await value() == "newest")
-        #expect(try session.core.volatileTokens.count() == 1)
+        #expect(try session.core.ephemeralTokens.count() == 1)
     }
 }

@@ -44,7 +44,7 @@ import Testing
         #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
         #expect(try ends(session, clock) == before)
         #expect(before[device] == clock.source.bootTime() + .seconds(200))
-        let ring = KernelTokenRing.name(session.vaultID)
+        let ring = KernelKeyringStorage.name(session.vaultID)
         #expect(try #require(KernelKeys.secondsLeft(ring)) <= 300)
         clock.advance(.seconds(200))
         #expect(try await !home.open(time: clock.source).restoreCachedKeys())

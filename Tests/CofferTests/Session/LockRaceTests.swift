@@ -204,14 +204,14 @@ import Testing
     @Test(
         "A volatile token that is stored meanwhile does not outlast the lock",
         .enabled(if: KernelKeyring.isAvailable))
-    func volatileTokens() async throws {
+    func ephemeralTokens() async throws {
         let (home, ambush) = (try TestHome(), Ambush())
         let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
         defer { session.close() }
         let id = try TokenID(service: "s", account: "a")
         let name = try id.keyedHash(session.core.device.nameKey().key)
         for isShared in [false, true] {
-            if isShared { session.shareVolatileTokens() }
+            if isShared { session.shareEphemeralTokens() }
             let info = TokenInfo(
                 id: id, version: 1, protection: .whenUnlocked, stored: Date(timeIntervalSince1970: 0),
                 expires: nil, scopes: [], attributes: [:])
@@ -219,11 +219,11 @@ import Testing
             let envelope = try TokenEnvelope.seal(
                 Token(copying: "x"), info: info, name: name, under: key, vaultID: session.vaultID)
             ambush.set { session.lock() }
-            let put = failure { try session.core.volatileTokens.put(envelope.encoded, for: name) }
+            let put = failure { try session.core.ephemeralTokens.put(envelope.encoded, for: name) }
             #expect(put == .locked)
             #expect(ambush.count > 0)
             try await session.unlock(with: Passcode(copying: Self.passcode))
-            #expect(try session.core.volatileTokens.count() == 0)
+            #expect(try session.core.ephemeralTokens.count() == 0)
         }
     }
 }

@@ -158,10 +158,10 @@
                     Token(copying: "value \(number)"), for: TokenID(service: "s\(number)", account: "a"))
             }
             let before = try await session.tokens.list()
-            let there = try await session.moveKeyring(to: .secretService)
-            #expect(there == KeyringMove(from: .file, to: .secretService, tokens: 20, left: 0))
+            let there = try await session.migrateStorage(to: .secretService)
+            #expect(there == StorageMigration(from: .file, to: .secretService, tokens: 20, left: 0))
             #expect(
-                await refusal { _ = try await session.moveKeyring(to: .secretService) }?.code
+                await refusal { _ = try await session.migrateStorage(to: .secretService) }?.code
                     == .alreadyExists)
             #expect(!FileManager.default.fileExists(atPath: scratch.path("tokens").string))
             // A session that was open before goes on, here and there.
@@ -170,8 +170,8 @@
             }
             try await other.tokens.put(Token(copying: "new"), for: id)
             #expect(try await read(session) == Array("new".utf8))
-            let back = try await other.moveKeyring(to: .file)
-            #expect(back == KeyringMove(from: .secretService, to: .file, tokens: 21, left: 0))
+            let back = try await other.migrateStorage(to: .file)
+            #expect(back == StorageMigration(from: .secretService, to: .file, tokens: 21, left: 0))
             for session in [session, other, try await unlocked()] {
                 #expect(try await session.tokens.count() == 21)
                 #expect(try await read(session) == Array("new".utf8))
@@ -187,14 +187,14 @@
             try await session.tokens.put(Token(copying: "x"), for: id)
             try service.lock()
             #expect(
-                await refusal { _ = try await session.moveKeyring(to: .secretService) }?.code
+                await refusal { _ = try await session.migrateStorage(to: .secretService) }?.code
                     == .keyringLocked)
             #expect(try await read(session) == Array("x".utf8))
             try service.restart()
             // What the failed move may have left is gone with the next opening, and moving works.
             #expect(try await read(unlocked()) == Array("x".utf8))
             #expect(try service.items().isEmpty)
-            _ = try await session.moveKeyring(to: .secretService)
+            _ = try await session.migrateStorage(to: .secretService)
             #expect(try await read(unlocked()) == Array("x".utf8))
         }
     }

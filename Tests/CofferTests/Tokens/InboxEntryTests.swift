@@ -78,7 +78,7 @@ struct InboxEntryTests {
         #expect(try await owner.tokens.remove(id("bob")))
         #expect(try await owner.tokens.pending().isEmpty)
         #expect(try await locked.status().corruptTokens == 1)
-        #expect(try await locked.tokens.discardDamagedTokens() == 1)
+        #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
         if oddity == .link {
             #expect(FileManager.default.fileExists(atPath: home.scratch.path.appending("target").string))
@@ -90,8 +90,8 @@ struct InboxEntryTests {
         let (home, _, locked) = try await scene()
         #expect(try await put("new", "bob", in: locked) == 0)
         try make(oddity, at: home.path("inbox/0000000000000002-1"), home)
-        #expect(try await locked.tokens.discardDamagedTokens() == 1)
-        #expect(try await locked.tokens.waitingTokens() == WaitingTokens(waiting: 1, damaged: 0))
+        #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
+        #expect(try await locked.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
     }
 
     @Test("A waiting token whose mode was changed is read all the same")
@@ -127,7 +127,7 @@ struct InboxEntryTests {
         #expect(try await locked.securityChecks().contains { $0.name == "damaged-tokens" })
         let error = await refusal { try await put("late", in: locked) }
         #expect(error?.code == .corrupt && error?.message.contains("discard-damaged") == true)
-        #expect(try await locked.tokens.discardDamagedTokens() == 1)
+        #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
         #expect(FileManager.default.fileExists(atPath: elsewhere.appending("0000000000000001-1").string))
         #expect(try await put("late", in: locked) == 0)
         #expect(try await locked.status().corruptTokens == 0)
@@ -145,7 +145,7 @@ struct InboxEntryTests {
         #expect(try await value(owner) == "good")
         #expect(try await value(owner, "eve") == "newer")
         #expect(try await put("better", in: owner) == 2)
-        #expect(try await owner.tokens.discardDamagedTokens() == 0)
+        #expect(try await owner.tokens.removeCorruptPendingTokens() == 0)
         #expect(try home.read(Self.entry) == bytes)
     }
 }

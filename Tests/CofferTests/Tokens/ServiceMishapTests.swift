@@ -9,7 +9,7 @@
     @Suite("Mishaps in the middle of a call", .enabled { await FakeSecretService.isPossible() })
     struct ServiceMishapTests {
         private typealias Method = FakeSecretService.Method
-        private let name = KeyringContract.name(1)
+        private let name = ItemStorageContract.name(1)
 
         /// What a vault does, and the calls that it makes for it.
         private enum Operation: CaseIterable {
@@ -35,7 +35,7 @@
                 }
             }
 
-            func run(_ keyring: SecretServiceKeyring, _ name: [UInt8]) throws(CofferError) {
+            func run(_ keyring: SecretServiceStorage, _ name: [UInt8]) throws(CofferError) {
                 switch self {
                 case .read: _ = try keyring.envelope(name)
                 case .readAll: _ = try keyring.envelopes()
@@ -47,8 +47,8 @@
 
         private func keyring(
             _ service: FakeSecretService, _ vaultID: VaultID, limit: Duration = .seconds(120)
-        ) throws -> SecretServiceKeyring {
-            try SecretServiceKeyring(
+        ) throws -> SecretServiceStorage {
+            try SecretServiceStorage(
                 tokensOf: vaultID, client: SecretServiceClient(address: service.address, limit: limit))
         }
 
@@ -143,7 +143,7 @@
                     try keyring.envelope(name)
                 }
                 #expect(read == [1])
-                let other = KeyringContract.name(2)
+                let other = ItemStorageContract.name(2)
                 let code = await refusal {
                     try await BlockingExecutor.run { _ throws(CofferError) in try keyring.put([2], for: other)
                     }

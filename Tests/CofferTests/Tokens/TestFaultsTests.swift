@@ -48,7 +48,7 @@ struct TestFaultsTests {
             vault.faults.fail(.changing, with: CofferError(.inputOutput, "Broken."))
             let failed = await refusal {
                 _ = try await tokens.refresh(id(), deadline: .seconds(120)) {
-                    (_, _) async throws(CofferError) in TokenRenewal(try Token(copying: "new"))
+                    (_, _) async throws(CofferError) in RefreshResponse(try Token(copying: "new"))
                 }
             }
             #expect(failed?.code == .inputOutput)

@@ -176,11 +176,11 @@ struct TokenDamageTests {
             try home.write("inbox/0000000000000001-1", bytes)
             #expect(try await owner.tokens.list().map(\.id.account) == ["bob"], "byte \(offset)")
             #expect(
-                try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 1),
+                try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 1),
                 "byte \(offset)")
             #expect(try await read(owner, only: "bob") == "value of bob", "byte \(offset)")
             #expect(try await owner.tokens.remove(id("bob")))
-            #expect(try await owner.tokens.discardDamagedTokens() == 1)
+            #expect(try await owner.tokens.removeCorruptPendingTokens() == 1)
         }
     }
 

@@ -61,10 +61,10 @@ struct TokenExportTests {
     @Test func whatMayMoveMovesWithAllThatIsKnownOfIt() async throws {
         let session = try await filled()
         try await session.tokens.put(
-            Token(copying: "volatile"), for: id(20), class: .whenUnlocked, isVolatile: true)
+            Token(copying: "volatile"), for: id(20), class: .whenUnlocked, isEphemeral: true)
         // Databases stay, and so do their keys.
         try await session.tokens.putReserved(
-            Token(copying: "key"), for: StoreKeys.id("user", "notes"), class: .whenUnlocked)
+            Token(copying: "key"), for: DatabaseKeyNaming.id("user", "notes"), class: .whenUnlocked)
         #expect(try await export(session) == TokenExportReport(exported: 3, thisDeviceOnly: 3, damaged: []))
         let status = try FileManager.default.attributesOfItem(atPath: path.string)
         #expect(status[.posixPermissions] as? Int == 0o600)
@@ -144,7 +144,7 @@ struct TokenExportTests {
             var bad = good
             bad[position] ^= 0x40
             // A cost that would take the machine's memory is not tried.
-            if (32..<40).contains(position), (try? TokenExport.Head.decode(Array(bad[..<48]))) != nil {
+            if (32..<40).contains(position), (try? TokenExport.Header.decode(Array(bad[..<48]))) != nil {
                 continue
             }
             try write(bad)

@@ -131,7 +131,7 @@ import Testing
         let location = VaultLocation(path: folder.appending("home"))
         let session = try await Vault.create(at: location, options: TestHome.options(), passcode: nil)
         let id = try TokenID(service: "s", account: "a")
-        let key = try StoreKeys.id("user", "drafts")
+        let key = try DatabaseKeyNaming.id("user", "drafts")
         for account in 0..<6 {
             try await session.tokens.put(
                 Token(copying: [UInt8](repeating: 9, count: 20_000)),
@@ -141,11 +141,11 @@ import Testing
         if isSparing {
             try await session.tokens.putReserved(
                 Token(copying: "kept"), for: key, class: .whenUnlockedThisDeviceOnly)
-            let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+            let directory = session.vaultDirectory.pushing(DatabaseKeyNaming.directory)
             try FileManager.default.createDirectory(
                 atPath: directory.string, withIntermediateDirectories: false)
             _ = FileManager.default.createFile(
-                atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: nil)
+                atPath: directory.appending(DatabaseKeyNaming.file("user", "drafts")).string, contents: nil)
         }
         // As another process has them: read, and in memory.
         let other = try await Vault.open(at: location)
@@ -178,14 +178,14 @@ import Testing
     @Test(arguments: [false, true])
     func anErasureThatWasCutKeepsWhatItSpared(_ isPlanted: Bool) async throws {
         let (home, session, keyring) = try await filled()
-        let key = try StoreKeys.id("user", "drafts")
+        let key = try DatabaseKeyNaming.id("user", "drafts")
         try await session.tokens.putReserved(
             Token(copying: "kept"), for: key, class: .whenUnlockedThisDeviceOnly)
-        let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+        let directory = session.vaultDirectory.pushing(DatabaseKeyNaming.directory)
         try FileManager.default.createDirectory(
             atPath: directory.string, withIntermediateDirectories: false)
         _ = FileManager.default.createFile(
-            atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: nil)
+            atPath: directory.appending(DatabaseKeyNaming.file("user", "drafts")).string, contents: nil)
         let whole = try home.read("tokens")
         let vault = try session.core.home.openVault()
         var contents = try keyring.read(in: vault).contents

@@ -47,7 +47,7 @@ import Testing
             Token(copying: secret), for: id(), class: protection, expires: date, scopes: ["a b"],
             attributes: ["k": "v"])
         #expect(version == 0)
-        #expect(try await session.tokens.waitingTokens() == WaitingTokens(waiting: 1, damaged: 0))
+        #expect(try await session.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
         #expect(try await session.tokens.count() == 0)
         #expect(try home.occurrences(of: Array(secret.utf8)) == 0)
         #expect(try home.occurrences(of: Array("api.example.org".utf8)) == 0)
@@ -66,7 +66,7 @@ import Testing
         let info = try #require(try await session.tokens.info(for: id()))
         #expect(info.version == 1 && info.protection == protection && info.expires == date)
         #expect(info.scopes == ["a b"] && info.attributes == ["k": "v"] && info.isStoredWhileLocked)
-        #expect(try await session.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 0))
+        #expect(try await session.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 0))
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
     }
 
@@ -155,15 +155,15 @@ import Testing
         try home.write("inbox/" + names[3], home.read("inbox/" + names[4]))
         try await unlock(session)
         #expect(try await session.tokens.list().map(\.id.account) == ["4", "5"])
-        let waiting = WaitingTokens(waiting: 0, damaged: 4)
-        #expect(try await session.tokens.waitingTokens() == waiting)
+        let waiting = PendingTokenCount(waiting: 0, damaged: 4)
+        #expect(try await session.tokens.pendingTokens() == waiting)
         #expect(try await session.status().corruptTokens == 4)
         #expect(inbox(home).allSatisfy { $0.hasPrefix("damaged-") })
         session.lock()
         #expect(try await put("new", "0", in: session) == 0)
         try await unlock(session)
         #expect(try await value(session, "0") == "new")
-        #expect(try await session.tokens.discardDamagedTokens() == 4)
+        #expect(try await session.tokens.removeCorruptPendingTokens() == 4)
         #expect(inbox(home).isEmpty)
     }
 
@@ -187,7 +187,7 @@ import Testing
                     name: name, publicKey: key, vaultID: core.device.vaultID, ticket: nil))
         }
         #expect(try await owner.tokens.list().isEmpty)
-        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 1))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 1))
     }
 
     @Test func itsSizeIsBounded() async throws {

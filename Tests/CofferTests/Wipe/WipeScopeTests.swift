@@ -27,19 +27,20 @@ import Testing
         for account in ["ada lovelace", "bob the builder"] {
             try await session.tokens.put(Token(copying: Self.value), for: token(account))
         }
-        try await session.tokens.put(Token(copying: "volatile"), for: token("eve"), isVolatile: true)
+        try await session.tokens.put(Token(copying: "volatile"), for: token("eve"), isEphemeral: true)
         try home.scratch.write("letter", Array("a letter".utf8))
         let file = try await session.files.add(contentsOf: home.scratch.path.appending("letter"))
         // A database's key stands among the tokens, and its file in the vault.
-        let key = try StoreKeys.id("user", "drafts")
+        let key = try DatabaseKeyNaming.id("user", "drafts")
         try await session.tokens.putReserved(
             Token(copying: "the key of a database"), for: key, class: .whenUnlockedThisDeviceOnly)
-        let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+        let directory = session.vaultDirectory.pushing(DatabaseKeyNaming.directory)
         try FileManager.default.createDirectory(
             atPath: directory.string, withIntermediateDirectories: false)
         #expect(
             FileManager.default.createFile(
-                atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: Data()))
+                atPath: directory.appending(DatabaseKeyNaming.file("user", "drafts")).string, contents: Data()
+            ))
         let old = try home.read("tokens")
 
         let receipt = try await session.wipe(.tokens, reason: "logout")
@@ -67,7 +68,7 @@ import Testing
         #expect(receipt.removed["tokens"] == 1)
         let anew = try await home.unlocked("correct horse")
         #expect(try await anew.tokens.list().isEmpty)
-        #expect(try await anew.tokens.waitingTokens().waiting == 0)
+        #expect(try await anew.tokens.pendingTokens().waiting == 0)
     }
 
     /// Marked, and then the power went: nobody gets a token, and the next open finishes.

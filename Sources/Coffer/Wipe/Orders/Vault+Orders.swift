@@ -41,7 +41,7 @@ extension Vault {
     /// - Throws: As ``carryOut(_:)`` and ``open(at:time:interaction:)``.
     public static func carryOut(
         _ order: UnverifiedWipeOrder, at location: VaultLocation, time: VaultClock = .system,
-        interaction: KeyringInteraction = .forbidden
+        interaction: PromptPolicy = .never
     ) async throws(CofferError) -> OrderOutcome {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let core = try Vault.openCore(

@@ -36,8 +36,8 @@ extension VaultCore {
             try keyring.remove(name)
             isFound = true
         }
-        if try volatileTokens.envelope(name) != nil {
-            try volatileTokens.remove(name)
+        if try ephemeralTokens.envelope(name) != nil {
+            try ephemeralTokens.remove(name)
             isFound = true
         }
         return isFound

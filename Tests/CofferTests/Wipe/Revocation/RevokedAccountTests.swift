@@ -24,7 +24,7 @@ import Testing
             id(Self.service, "ad\u{e9}"), id(Self.service, "ade\u{301}"),
         ] { try await session.tokens.put(Token(copying: "secret"), for: token) }
         try await session.tokens.put(
-            Token(copying: "volatile"), for: id(Self.service, "ada", .other), isVolatile: true)
+            Token(copying: "volatile"), for: id(Self.service, "ada", .other), isEphemeral: true)
         var users: [Vault] = []
         for user in ["ada", "bob"] {
             let inside = try await Vault.create(

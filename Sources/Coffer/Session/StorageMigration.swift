@@ -1,5 +1,5 @@
-/// The result of ``Vault/moveKeyring(to:passcode:)``.
-public struct KeyringMove: Sendable, Equatable {
+/// The result of ``Vault/migrateStorage(to:passcode:)``.
+public struct StorageMigration: Sendable, Equatable {
     /// Where the device key and the tokens were.
     public let from: KeyringBackend
     /// Where they are now.

@@ -6,7 +6,7 @@ import SystemPackage
 ///
 /// The Secret Service does not say whether a collection has a password. gnome-keyring writes one without as a
 /// plain text file, which the file itself tells.
-struct KeyringCollection {
+struct SecretCollection {
     enum Storage { case encrypted, plainText, unknown }
 
     let path: String
@@ -15,10 +15,10 @@ struct KeyringCollection {
 
     /// Looks at the collection that new items go to.
     static func inspect(
-        _ client: SecretServiceClient, _ time: CallDeadline
-    ) throws(CofferError) -> KeyringCollection {
+        _ client: SecretServiceClient, _ time: Deadline
+    ) throws(CofferError) -> SecretCollection {
         let path = try client.defaultCollection(time)
-        return KeyringCollection(
+        return SecretCollection(
             path: path, isLocked: try client.isLocked(path, time),
             storage: storage(of: path, process: try? client.serviceProcess(time)))
     }

@@ -5,7 +5,7 @@ package import SystemPackage
 
 /// The keys of databases in a vault. They stand among its tokens, so that one lock and one class hold for
 /// both, and outlast a wipe of the tokens alone.
-package enum StoreKeys {
+package enum DatabaseKeyNaming {
     /// The service that they stand under.
     package static let service = "coffer.soups"
     /// Where the databases are, in the vault.

@@ -2,7 +2,7 @@ import CofferBase
 public import FoundationEssentials
 
 /// What a refresh obtained: the token to store in the place of the one before.
-public struct TokenRenewal: Sendable {
+public struct RefreshResponse: Sendable {
     /// The new value.
     public let token: Token
     /// When it stops being valid; `nil` for never.

@@ -3,7 +3,7 @@ import CLinux
 
 /// The keys in a ring and in the rings within it, those near the top first. Keys that hide their names are
 /// passed over.
-struct KernelRingSearch {
+struct KernelSubkeyringSearch {
     struct Entry {
         let key: KernelKey
         let type: [UInt8]
@@ -11,7 +11,7 @@ struct KernelRingSearch {
         /// The ring that it was found in.
         let ring: Int
 
-        var isRing: Bool { type == Array(KernelRing.type.utf8) }
+        var isRing: Bool { type == Array(KernelSubkeyring.type.utf8) }
     }
 
     /// The kernel's own search goes no deeper.
@@ -23,7 +23,7 @@ struct KernelRingSearch {
     private(set) var isCut = false
     private var seen: Set<Int>
 
-    init(in ring: KernelRing) {
+    init(in ring: KernelSubkeyring) {
         seen = [ring.number]
         // A ring that does not list its keys, or went meanwhile, has none to show.
         add((try? ring.keys()) ?? [], of: ring.number)
@@ -33,10 +33,10 @@ struct KernelRingSearch {
     /// The user keyring.
     ///
     /// - Throws: Why it cannot be listed.
-    static func ofUser() throws(CofferError) -> KernelRingSearch {
-        let user = KernelRing(number: Int(KEY_SPEC_USER_KEYRING))
+    static func ofUser() throws(CofferError) -> KernelSubkeyringSearch {
+        let user = KernelSubkeyring(number: Int(KEY_SPEC_USER_KEYRING))
         _ = try user.keys()
-        return KernelRingSearch(in: user)
+        return KernelSubkeyringSearch(in: user)
     }
 
     private mutating func descend() {
@@ -44,7 +44,7 @@ struct KernelRingSearch {
         for _ in 0..<Self.depth {
             let start = entries.count
             for ring in level {
-                add((try? KernelRing(number: ring.key.number).keys()) ?? [], of: ring.key.number)
+                add((try? KernelSubkeyring(number: ring.key.number).keys()) ?? [], of: ring.key.number)
             }
             level = entries[start...].filter(\.isRing)
             guard !level.isEmpty else { return }
@@ -65,7 +65,7 @@ struct KernelRingSearch {
     }
 }
 
-extension KernelRing {
+extension KernelSubkeyring {
     /// How often the user keyring is looked at again for what came while keys were removed.
     private static let rounds = 4
 
@@ -89,7 +89,7 @@ extension KernelRing {
         var removed = RemovedKeys()
         var tried: Set<Int> = []
         for round in 0..<rounds {
-            let search = try KernelRingSearch.ofUser()
+            let search = try KernelSubkeyringSearch.ofUser()
             let there = search.entries.filter { matches($0.name) }
             if search.isCut, round == 0 { removed.failures.append(tooMany) }
             let found = there.filter { tried.insert($0.key.number).inserted }
@@ -111,7 +111,7 @@ extension KernelRing {
                 removed.names.append(entry.name)
             }
         }
-        removed.left = try KernelRingSearch.ofUser().entries.map(\.name).filter(matches)
+        removed.left = try KernelSubkeyringSearch.ofUser().entries.map(\.name).filter(matches)
         return removed
     }
 
@@ -123,11 +123,11 @@ extension KernelRing {
     }
 }
 
-extension KernelRingSearch.Entry {
+extension KernelSubkeyringSearch.Entry {
     /// Removes the key, or the ring with all that is in it.
     fileprivate func remove() throws(CofferError) {
         // First, so that the link does not count against the quota for ever: see KernelKey.invalidate.
         if ring != Int(KEY_SPEC_USER_KEYRING) { KernelKeyring.unlink(key.number, from: ring) }
-        if isRing { try KernelRing(number: key.number).remove() } else { try key.remove() }
+        if isRing { try KernelSubkeyring(number: key.number).remove() } else { try key.remove() }
     }
 }

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct TokenVaultTests {
+@Suite struct TokenStoreTests {
     private func id(_ service: String, _ kind: TokenKind = .access) throws -> TokenID {
         try TokenID(service: service, account: "ada", kind: kind)
     }

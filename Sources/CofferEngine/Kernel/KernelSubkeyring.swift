@@ -4,25 +4,25 @@ import CLinux
 
 /// A ring of short secrets in the kernel's user keyring, which go all at once: with the ring's timeout, when
 /// it is removed, or at a reboot.
-package struct KernelRing: Sendable {
+package struct KernelSubkeyring: Sendable {
     static let type = "keyring"
     /// The kernel's number of a key is a signed word of 32 bits.
     private static let numberSize = 4
     let number: Int
 
     /// The ring under `description`; `nil` when there is none or its time is over.
-    package static func find(_ description: String) throws(CofferError) -> KernelRing? {
+    package static func find(_ description: String) throws(CofferError) -> KernelSubkeyring? {
         let found = try KernelKeyring.find(description, type: type, in: Int(KEY_SPEC_USER_KEYRING))
-        return found.map { KernelRing(number: $0) }
+        return found.map { KernelSubkeyring(number: $0) }
     }
 
     /// The ring under `description`, made when there is none.
-    package static func make(_ description: String) throws(CofferError) -> KernelRing {
+    package static func make(_ description: String) throws(CofferError) -> KernelSubkeyring {
         if let ring = try find(description) { return ring }
         let number = unsafe clinux_add_key(type, description, nil, 0, CInt(KEY_SPEC_USER_KEYRING))
         guard number >= 0 else { throw KernelKeyring.notStored() }
         KernelKeyring.allow(number)
-        return KernelRing(number: number)
+        return KernelSubkeyring(number: number)
     }
 
     /// Removes the ring under `description` with all that is in it; tells whether there was one.
@@ -36,7 +36,7 @@ package struct KernelRing: Sendable {
     func remove() throws(CofferError) {
         // Its keys would otherwise stay until the kernel gets round to them. A ring that does not list its
         // keys goes all the same.
-        for entry in KernelRingSearch(in: self).entries where entry.ring != number {
+        for entry in KernelSubkeyringSearch(in: self).entries where entry.ring != number {
             try? entry.key.remove()
         }
         for key in (try? keys()) ?? [] { try? key.remove() }
@@ -78,7 +78,7 @@ package struct KernelRing: Sendable {
     package static func forEachSecretOfUser(
         _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
     ) throws(CofferError) {
-        try KernelRing(number: Int(KEY_SPEC_USER_KEYRING)).forEachSecret(depth: 3, body)
+        try KernelSubkeyring(number: Int(KEY_SPEC_USER_KEYRING)).forEachSecret(depth: 3, body)
     }
 
     private func forEachSecret(
@@ -89,7 +89,9 @@ package struct KernelRing: Sendable {
             guard let label = key.label else { continue }
             // A secret is read into guarded memory and by nothing else; a ring is read as a list of keys.
             guard label.type != Array(Self.type.utf8) else {
-                if depth > 0 { try? KernelRing(number: key.number).forEachSecret(depth: depth - 1, body) }
+                if depth > 0 {
+                    try? KernelSubkeyring(number: key.number).forEachSecret(depth: depth - 1, body)
+                }
                 continue
             }
             let content = try? key.content()

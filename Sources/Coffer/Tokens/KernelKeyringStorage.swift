@@ -7,8 +7,8 @@ import CofferEngine
 ///
 /// Every process of this user can put something there, such as an older envelope of a stored token. So each
 /// entry ends with a tag under the key of its class, and what has no right tag is not there. While the class
-/// is locked nobody can tell: see ``TokenVault/located(_:orLocked:)``.
-struct KernelTokenRing: Keyring {
+/// is locked nobody can tell: see ``TokenStore/findEnvelope(_:orLocked:)``.
+struct KernelKeyringStorage: ItemStorage {
     private static let tagSize = 32
 
     private let vaultID: VaultID
@@ -34,20 +34,20 @@ struct KernelTokenRing: Keyring {
     private var name: String { Self.name(vaultID) }
 
     /// Removes every volatile token of a vault.
-    static func remove(vaultID: VaultID) { _ = try? KernelRing.remove(name(vaultID)) }
+    static func remove(vaultID: VaultID) { _ = try? KernelSubkeyring.remove(name(vaultID)) }
 
     /// Makes the ring if it is not there, and starts its timeout.
     static func prepare(vaultID: VaultID, timeout: Int?) throws(CofferError) {
-        try KernelRing.make(name(vaultID)).setTimeout(timeout)
+        try KernelSubkeyring.make(name(vaultID)).setTimeout(timeout)
     }
 
     /// Starts the timeout again, where there is a ring.
     static func renew(vaultID: VaultID, timeout: Int) {
-        try? KernelRing.find(name(vaultID))?.setTimeout(timeout)
+        try? KernelSubkeyring.find(name(vaultID))?.setTimeout(timeout)
     }
 
     /// The ring; `nil` also where the kernel has none or forbids it: then nothing can be in it.
-    private var ring: KernelRing? { try? KernelRing.find(name) }
+    private var ring: KernelSubkeyring? { try? KernelSubkeyring.find(name) }
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
         guard let ring else { return nil }
@@ -70,7 +70,7 @@ struct KernelTokenRing: Keyring {
 
     func count() throws(CofferError) -> Int { try envelopes().count }
 
-    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         for (name, change) in changes {
             switch change {
             case .remove: try ring?.remove(Self.text(name))
@@ -84,9 +84,9 @@ struct KernelTokenRing: Keyring {
         }
     }
 
-    private func writable() throws(CofferError) -> KernelRing {
+    private func writable() throws(CofferError) -> KernelSubkeyring {
         if let ring { return ring }
-        let ring = try KernelRing.make(name)
+        let ring = try KernelSubkeyring.make(name)
         try ring.setTimeout(timeout)
         return ring
     }

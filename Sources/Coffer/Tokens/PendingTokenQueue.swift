@@ -9,7 +9,7 @@ import SystemPackage
 /// and stays until somebody discards it; one that would replace a stored value and cannot prove that it may
 /// gets the prefix `unconfirmed-` and stays until somebody accepts or rejects it. Changes are made under the
 /// home's lock.
-struct TokenInbox {
+struct PendingTokenQueue {
     static let directoryName: FilePath = "inbox"
     private static let directoryPath = VaultDirectory.vaultName.appending(directoryName.string)
     /// The most that may wait.

@@ -3,7 +3,7 @@ public import CofferCrypto
 import CofferEngine
 public import SystemPackage
 
-extension TokenVault {
+extension TokenStore {
     /// Writes tokens to a new file that another vault can import: those of the classes that may move, with
     /// all that is known of them, sealed under a passphrase.
     ///
@@ -30,14 +30,14 @@ extension TokenVault {
                     .refused,
                     "The passphrase of an export has at least \(TokenExport.shortestPassphrase) bytes.")
             }
-            try core.storeWaitingTokens()
+            try core.drainPendingTokens()
             var (names, staying, damaged) = try exportable(only)
             return try NewFile.make(at: path) { (file) throws(CofferError) in
                 var writer = try TokenExport.Writer.begin(in: file, passphrase: passphrase, cost: cost)
                 var exported = 0
                 for (name, envelope) in names {
                     try cancellation.check()
-                    let found = Found(bytes: envelope, isVolatile: false)
+                    let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
                     guard
                         let (info, token) = try readable(
                             name, into: &damaged, unless: only != nil,
@@ -141,18 +141,18 @@ extension TokenVault {
                 allowingExpensive: allowingExpensive)
             try export.forEachToken { (_, _) throws(CofferError) in try cancellation.check() }
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
-                try core.storeWaitingTokens(in: vault)
-                return try take(export, replacing: replacing, in: vault)
+                try core.drainPendingTokens(in: vault)
+                return try merge(export, replacing: replacing, in: vault)
             }
         }
     }
 
     /// Stores what `export` has, under the home's lock.
-    private func take(
+    private func merge(
         _ export: TokenExport, replacing: Bool, in vault: borrowing Descriptor
     ) throws(CofferError) -> TokenImportReport {
         var report = TokenImportReport()
-        var changes: [[UInt8]: KeyringChange] = [:]
+        var changes: [[UInt8]: StorageChange] = [:]
         var damaged: [UnreadableToken] = []
         let waiting = try core.inbox.entries().contains { $0.state == .waiting }
         // Something older would come over what is imported now.
@@ -161,13 +161,13 @@ extension TokenVault {
             let key = try core.keyForStoring(info.protection)
             let name = try name(of: info.id)
             var version: UInt64 = 0
-            if let found = try located(name) {
+            if let found = try findEnvelope(name) {
                 guard
                     let (old, oldToken) = try readable(
                         name, into: &damaged, unless: false,
                         { () throws(CofferError) in try open(found, name: name, withValue: true) })
                 else { return report.conflicts.append(info.id) }
-                if let oldToken, !old.isVolatile, old.describesTheSame(as: info),
+                if let oldToken, !old.isEphemeral, old.describesTheSame(as: info),
                     oldToken.secret.isEqual(to: token.secret)
                 {
                     return report.same += 1
@@ -187,7 +187,7 @@ extension TokenVault {
         }
         guard !changes.isEmpty else { return report }
         try keyring.apply(changes)
-        try core.volatileTokens.apply(changes.mapValues { _ in .remove })
+        try core.ephemeralTokens.apply(changes.mapValues { _ in .remove })
         return report
     }
 }

@@ -2,7 +2,7 @@ import CofferBase
 import Synchronization
 
 /// A keyring in the memory of this process, for what is never stored. Gone with its owner.
-final class MemoryKeyring: Keyring {
+final class InMemoryStorage: ItemStorage {
     private let items = Mutex<[[UInt8]: [UInt8]]>([:])
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { items.withLock { $0[name] } }
@@ -19,7 +19,7 @@ final class MemoryKeyring: Keyring {
         items.withLock { items in items = items.filter { !matches($0.value) } }
     }
 
-    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         items.withLock { $0 = $0.applying(changes) }
     }
 }

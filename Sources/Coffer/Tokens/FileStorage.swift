@@ -4,7 +4,7 @@ import Synchronization
 /// The embedded keyring: the sealed file of ``TokenFile`` in the home. Works with nothing running.
 ///
 /// Several changes together are made as one.
-final class FileKeyring: Keyring {
+final class FileStorage: ItemStorage {
     private let home: VaultDirectory
     private let file: TokenFile
     /// The items last read.
@@ -21,7 +21,7 @@ final class FileKeyring: Keyring {
 
     func count() throws(CofferError) -> Int { try current().envelopes.count }
 
-    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         var contents = try current()
         guard changes.contains(where: { $1 != .remove || contents.envelopes[$0] != nil }) else { return }
         contents.envelopes = contents.envelopes.applying(changes)
@@ -29,7 +29,7 @@ final class FileKeyring: Keyring {
     }
 
     /// The envelope of a name from what was last read, when that is still what is there.
-    func warmEnvelope(_ name: [UInt8]) -> [UInt8]? {
+    func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         guard let cached = cache.withLock({ $0 }), let vault = try? home.tokenVault(),
             (try? file.isCurrent(cached, in: vault.directory)) == true
         else { return nil }

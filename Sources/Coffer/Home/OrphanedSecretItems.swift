@@ -8,7 +8,7 @@ import SystemPackage
 ///
 /// The note is on the disk before the first item is made and goes after the last is removed, so that a crash
 /// while a vault is made, moved or wiped, or a wipe without the service, is made up for by a later command.
-struct KeyringRemains {
+struct OrphanedSecretItems {
     private static let prefix = "keyring-"
     /// What a command spends on remains of the past.
     private static let patience = Duration.seconds(2)
@@ -16,7 +16,7 @@ struct KeyringRemains {
     let home: VaultDirectory
 
     /// Notes that `vaultID` has items from now on.
-    func note(_ vaultID: VaultID) throws(CofferError) {
+    func markUsed(_ vaultID: VaultID) throws(CofferError) {
         let file = try home.directory.open(Self.name(vaultID), [.readWrite, .create])
         try file.sync()
         try home.directory.sync()
@@ -29,9 +29,9 @@ struct KeyringRemains {
 
     /// Removes the items of one vault, and its note when none is left; gives how many were removed and how
     /// many are left.
-    func remove(_ vaultID: VaultID, _ time: CallDeadline) throws(CofferError) -> (removed: Int, left: Int) {
-        let key = try SecretServiceKeyring(deviceKeyOf: vaultID, client: home.service).removeAll(time)
-        let tokens = try SecretServiceKeyring(tokensOf: vaultID, client: home.service).removeAll(time)
+    func remove(_ vaultID: VaultID, _ time: Deadline) throws(CofferError) -> (removed: Int, left: Int) {
+        let key = try SecretServiceStorage(deviceKeyOf: vaultID, client: home.service).removeAll(time)
+        let tokens = try SecretServiceStorage(tokensOf: vaultID, client: home.service).removeAll(time)
         let left = key.left + tokens.left
         if left == 0 { try home.directory.remove(Self.name(vaultID)) }
         return (key.removed + tokens.removed, left)
@@ -39,7 +39,7 @@ struct KeyringRemains {
 
     /// Removes what does not belong to a live vault that keeps its things in the Secret Service, and a token
     /// file that a move left behind. Without the service, it is tried again another time.
-    func tidy() throws(CofferError) {
+    func collect() throws(CofferError) {
         let isClean = try stale().isEmpty
         let hasFile = try hasStaleFile()
         guard !isClean || hasFile else { return }
@@ -49,7 +49,7 @@ struct KeyringRemains {
                 try vault.removeTree(TokenFile.fileName)
                 try vault.sync()
             }
-            let time = CallDeadline(Self.patience)
+            let time = Deadline(Self.patience)
             for vaultID in try stale() { _ = try remove(vaultID, time) }
         }
     }

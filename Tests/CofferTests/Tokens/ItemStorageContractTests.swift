@@ -6,16 +6,16 @@ import Testing
 
 /// The contract suite on the keyrings that need nothing running.
 @Suite("The keyring contract")
-struct KeyringContractTests {
-    @Test("FileKeyring", arguments: KeyringContract.laws)
-    func file(_ law: KeyringContract) throws { try law.check(FileBackend()) }
+struct ItemStorageContractTests {
+    @Test("FileStorage", arguments: ItemStorageContract.laws)
+    func file(_ law: ItemStorageContract) throws { try law.check(FileBackend()) }
 
-    @Test("MemoryKeyring", arguments: KeyringContract.laws)
-    func memory(_ law: KeyringContract) throws { try law.check(MemoryBackend()) }
+    @Test("InMemoryStorage", arguments: ItemStorageContract.laws)
+    func memory(_ law: ItemStorageContract) throws { try law.check(MemoryBackend()) }
 }
 
 /// A home of its own.
-private final class FileBackend: KeyringUnderTest {
+private final class FileBackend: StorageUnderTest {
     private let scratch: TestHome
     private let home: VaultDirectory
     private let device: DeviceKey
@@ -27,16 +27,16 @@ private final class FileBackend: KeyringUnderTest {
         device = made.device
     }
 
-    func open() throws -> any Keyring { FileKeyring(home: home, device: device) }
+    func open() throws -> any ItemStorage { FileStorage(home: home, device: device) }
 
     func restart() {}
 }
 
 /// Memory does not outlast its owner: all owners share one.
-private final class MemoryBackend: KeyringUnderTest {
-    private let keyring = MemoryKeyring()
+private final class MemoryBackend: StorageUnderTest {
+    private let keyring = InMemoryStorage()
 
-    func open() -> any Keyring { keyring }
+    func open() -> any ItemStorage { keyring }
 
     func restart() {}
 }

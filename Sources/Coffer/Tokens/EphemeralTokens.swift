@@ -3,16 +3,16 @@ import Synchronization
 
 /// Where volatile tokens are, sealed like stored ones: in the memory of this process, or in the kernel's
 /// keyring, where the next commands find them. Every lock drops them.
-final class VolatileTokens: Keyring {
-    private let memory = MemoryKeyring()
-    private let kernel: KernelTokenRing
+final class EphemeralTokens: ItemStorage {
+    private let memory = InMemoryStorage()
+    private let kernel: KernelKeyringStorage
     private let key: @Sendable (ProtectionClass) -> ClassKey?
     private let isShared = Atomic(false)
 
     init(vaultID: VaultID, timeout: Int?, keys: ClassKeyStore, boot: @escaping @Sendable () -> String) {
         // The room tells those who empty this of locks: it must not be kept from here.
         let key: @Sendable (ProtectionClass) -> ClassKey? = { [weak keys] in keys?.present($0) }
-        kernel = KernelTokenRing(vaultID: vaultID, timeout: timeout, boot: boot, key: key)
+        kernel = KernelKeyringStorage(vaultID: vaultID, timeout: timeout, boot: boot, key: key)
         self.key = key
     }
 
@@ -34,7 +34,9 @@ final class VolatileTokens: Keyring {
         }
     }
 
-    private var keyring: any Keyring { isShared.load(ordering: .sequentiallyConsistent) ? kernel : memory }
+    private var keyring: any ItemStorage {
+        isShared.load(ordering: .sequentiallyConsistent) ? kernel : memory
+    }
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { try keyring.envelope(name) }
 
@@ -42,7 +44,7 @@ final class VolatileTokens: Keyring {
 
     func count() throws(CofferError) -> Int { try keyring.count() }
 
-    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         try keyring.apply(changes)
         // Tokens that a lock has just cleared do not come back.
         for (name, change) in changes {

@@ -7,13 +7,13 @@ public import FoundationEssentials
 ///
 /// Every token is sealed under its own key, that key under its protection class's; names, accounts and expiry
 /// are sealed too. Several processes may use one vault: changes are serialised and none is lost.
-public final class TokenVault: Sendable {
+public final class TokenStore: Sendable {
     let core: VaultCore
 
     init(core: VaultCore) { self.core = core }
 
     /// Where the envelopes are.
-    var keyring: any Keyring { core.keyring }
+    var keyring: any ItemStorage { core.keyring }
 
     /// Stores a token, replacing the one of that name.
     ///
@@ -33,7 +33,7 @@ public final class TokenVault: Sendable {
     ///   - expires: When it stops being valid.
     ///   - scopes: OAuth scopes.
     ///   - attributes: The caller's own attributes.
-    ///   - isVolatile: Keep it in memory alone, never in the keyring, until the next lock or the end of this
+    ///   - isEphemeral: Keep it in memory alone, never in the keyring, until the next lock or the end of this
     ///     session.
     ///   - ifVersion: Store only when this is the version now stored; 0 means that there must be none.
     /// - Returns: The new version, one more than the one before; 0 when the value waits for an unlock.
@@ -44,12 +44,12 @@ public final class TokenVault: Sendable {
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
-        isVolatile: Bool = false, ifVersion: UInt64? = nil
+        isEphemeral: Bool = false, ifVersion: UInt64? = nil
     ) async throws(CofferError) -> UInt64 {
         try ReservedServices.check(id)
         return try await putUnchecked(
             token, for: id, class: protection, expires: expires, scopes: scopes, attributes: attributes,
-            isVolatile: isVolatile, ifVersion: ifVersion)
+            isEphemeral: isEphemeral, ifVersion: ifVersion)
     }
 
     /// Stores what is the library's own under a reserved service; never while locked, and only when
@@ -60,12 +60,12 @@ public final class TokenVault: Sendable {
     ) async throws(CofferError) {
         _ = try await putUnchecked(
             token, for: id, class: protection, expires: nil, scopes: [], attributes: attributes,
-            isVolatile: false, ifVersion: ifVersion)
+            isEphemeral: false, ifVersion: ifVersion)
     }
 
     private func putUnchecked(
         _ token: Token, for id: TokenID, class protection: ProtectionClass, expires: Date?,
-        scopes: [String], attributes: [String: String], isVolatile: Bool, ifVersion: UInt64?
+        scopes: [String], attributes: [String: String], isEphemeral: Bool, ifVersion: UInt64?
     ) async throws(CofferError) -> UInt64 {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
@@ -77,14 +77,14 @@ public final class TokenVault: Sendable {
             }
             try info(0).checkLimits()
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
-                try core.storeWaitingTokens(in: vault)
+                try core.drainPendingTokens(in: vault)
                 do throws(CofferError) {
                     let isFirst = try core.entries(.waiting, of: name, in: vault).isEmpty
                     guard try isFirst ? true : overtakesWaiting(name) else { throw CofferError.locked }
-                    return try store(token, name: name, ifVersion: ifVersion, isVolatile: isVolatile, info)
+                    return try store(token, name: name, ifVersion: ifVersion, isEphemeral: isEphemeral, info)
                 } catch {
-                    guard error.code == .locked, ifVersion == nil, !isVolatile else { throw error }
-                    try core.letWait(token, info(0), name: name, in: vault)
+                    guard error.code == .locked, ifVersion == nil, !isEphemeral else { throw error }
+                    try core.enqueue(token, info(0), name: name, in: vault)
                     return 0
                 }
             }
@@ -95,7 +95,8 @@ public final class TokenVault: Sendable {
     /// make them wait. At the unlock they are judged against what is stored then. One that this session
     /// let wait is older and comes first.
     private func overtakesWaiting(_ name: [UInt8]) throws(CofferError) -> Bool {
-        guard try core.ownWaitingValue(name) == nil, let found = try located(name, orLocked: false) else {
+        guard try core.ownWaitingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)
+        else {
             return false
         }
         return isOpen(found)
@@ -103,11 +104,11 @@ public final class TokenVault: Sendable {
 
     /// Stores a token under the home's lock, with what `info` says of its new version.
     private func store(
-        _ token: Token, name: [UInt8], ifVersion: UInt64?, isVolatile: Bool, _ info: (UInt64) -> TokenInfo
+        _ token: Token, name: [UInt8], ifVersion: UInt64?, isEphemeral: Bool, _ info: (UInt64) -> TokenInfo
     ) throws(CofferError) -> UInt64 {
         var version: UInt64 = 0
         let classKey = try core.keyForStoring(info(0).protection)
-        if let old = try located(name, orLocked: ifVersion != nil) {
+        if let old = try findEnvelope(name, orLocked: ifVersion != nil) {
             version = try open(old, name: name, withValue: false).info.version
         }
         if let ifVersion, ifVersion != version {
@@ -116,7 +117,7 @@ public final class TokenVault: Sendable {
         }
         let envelope = try TokenEnvelope.seal(
             token, info: info(version + 1), name: name, under: classKey, vaultID: core.device.vaultID)
-        let (target, other) = isVolatile ? (core.volatileTokens, keyring) : (keyring, core.volatileTokens)
+        let (target, other) = isEphemeral ? (core.ephemeralTokens, keyring) : (keyring, core.ephemeralTokens)
         try target.put(envelope.encoded, for: name)
         if try other.envelope(name) != nil { try other.remove(name) }
         noteTicket(of: envelope, name)
@@ -148,24 +149,24 @@ public final class TokenVault: Sendable {
     public func withToken<Result>(
         for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result? {
-        if let warm = try? warm(id) { return try body(warm.token, warm.info) }
-        let found = try await BlockingExecutor.run { [self] _ throws(CofferError) -> Opened? in
+        if let warm = try? cachedToken(id) { return try body(warm.token, warm.info) }
+        let found = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ReadToken? in
             let name = try name(of: id)
-            try core.storeWaitingTokens()
-            if let own = try core.ownWaitingValue(name) { return Opened(token: own.token, info: own.info) }
-            guard let envelope = try located(name) else {
-                try core.refuseWaiting(name)
+            try core.drainPendingTokens()
+            if let own = try core.ownWaitingValue(name) { return ReadToken(token: own.token, info: own.info) }
+            guard let envelope = try findEnvelope(name) else {
+                try core.throwIfPending(name)
                 return nil
             }
             let (info, token) = try open(envelope, name: name, withValue: true)
             guard let token else { return nil }
-            return Opened(token: token, info: info)
+            return ReadToken(token: token, info: info)
         }
         guard let found else { return nil }
         return try body(found.token, found.info)
     }
 
-    private struct Opened: Sendable {
+    private struct ReadToken: Sendable {
         let token: Token
         let info: TokenInfo
     }
@@ -176,10 +177,10 @@ public final class TokenVault: Sendable {
     public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            try core.storeWaitingTokens()
+            try core.drainPendingTokens()
             if let own = try core.ownWaitingValue(name) { return own.info }
-            guard let envelope = try located(name) else {
-                try core.refuseWaiting(name)
+            guard let envelope = try findEnvelope(name) else {
+                try core.throwIfPending(name)
                 return nil
             }
             return try open(envelope, name: name, withValue: false).info
@@ -228,13 +229,13 @@ public final class TokenVault: Sendable {
             let name = try name(of: id)
             return try core.home.withExclusiveVault {
                 (vault) throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
-                try core.storeWaitingTokens(in: vault)
+                try core.drainPendingTokens(in: vault)
                 var waiting = try core.entries(.waiting, of: name, in: vault)
                 guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
                 waiting += try core.entries(.unconfirmed, of: name, in: vault)
                 try core.inbox.remove(waiting, in: vault)
                 core.ownWaiting[name] = nil
-                guard let envelope = try located(name) else {
+                guard let envelope = try findEnvelope(name) else {
                     return waiting.isEmpty ? nil : (false, waiting.count)
                 }
                 if let ifVersion {
@@ -246,7 +247,7 @@ public final class TokenVault: Sendable {
                     }
                 }
                 try keyring.remove(name)
-                try core.volatileTokens.remove(name)
+                try core.ephemeralTokens.remove(name)
                 return (true, waiting.count)
             }
         }
@@ -257,19 +258,19 @@ public final class TokenVault: Sendable {
     /// - Throws: `wiped`, `corrupt`.
     public func count() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try keyring.count() + core.volatileTokens.count()
+            try keyring.count() + core.ephemeralTokens.count()
         }
     }
 
     /// The token, where all of it is in memory and nobody has changed anything since: no thread is needed for
     /// a look at the status of a few files. `nil` or an error: ask again, on a thread that may wait.
-    private func warm(_ id: TokenID) throws(CofferError) -> Opened? {
-        guard core.volatileTokens.isEmptyInMemory, try !core.inbox.exists() else { return nil }
+    private func cachedToken(_ id: TokenID) throws(CofferError) -> ReadToken? {
+        guard core.ephemeralTokens.isEmptyInMemory, try !core.inbox.exists() else { return nil }
         let name = try name(of: id)
-        guard let envelope = core.keyring.warmEnvelope(name) else { return nil }
-        let found = Found(bytes: envelope, isVolatile: false)
+        guard let envelope = core.keyring.cachedEnvelope(name) else { return nil }
+        let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
         let (info, token) = try open(found, name: name, withValue: true)
-        return token.map { Opened(token: $0, info: info) }
+        return token.map { ReadToken(token: $0, info: info) }
     }
 
     func name(of id: TokenID) throws(CofferError) -> [UInt8] {
@@ -278,23 +279,23 @@ public final class TokenVault: Sendable {
     }
 
     /// An envelope, and where it is.
-    struct Found {
+    struct StoredEnvelope {
         let bytes: [UInt8]
-        let isVolatile: Bool
+        let isEphemeral: Bool
     }
 
     /// The envelope of a name, a volatile one first. One whose class is locked counts only where nothing is
     /// stored, and only with `locked`: nobody can tell it from what somebody put into the kernel's keyring.
-    func located(_ name: [UInt8], orLocked locked: Bool = true) throws(CofferError) -> Found? {
-        let bytes = try core.volatileTokens.envelope(name)
-        let volatile = bytes.map { Found(bytes: $0, isVolatile: true) }
+    func findEnvelope(_ name: [UInt8], orLocked locked: Bool = true) throws(CofferError) -> StoredEnvelope? {
+        let bytes = try core.ephemeralTokens.envelope(name)
+        let volatile = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
         if let volatile, isOpen(volatile) { return volatile }
-        if let bytes = try keyring.envelope(name) { return Found(bytes: bytes, isVolatile: false) }
+        if let bytes = try keyring.envelope(name) { return StoredEnvelope(bytes: bytes, isEphemeral: false) }
         return locked ? volatile : nil
     }
 
     /// Whether the key of its class is here.
-    func isOpen(_ found: Found) -> Bool {
+    func isOpen(_ found: StoredEnvelope) -> Bool {
         (try? TokenEnvelope.decode(found.bytes)).map { core.keys.all[$0.protection] != nil } ?? false
     }
 
@@ -310,13 +311,13 @@ public final class TokenVault: Sendable {
     }
 
     func open(
-        _ found: Found, name: [UInt8], withValue: Bool
+        _ found: StoredEnvelope, name: [UInt8], withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
         let envelope = try TokenEnvelope.decode(found.bytes)
         var (info, token) = try envelope.open(
             name: name, under: key(of: envelope.protection), vaultID: core.device.vaultID,
             withValue: withValue)
-        info.isVolatile = found.isVolatile
+        info.isEphemeral = found.isEphemeral
         if withValue { noteTicket(of: envelope, name) }
         return (info, token)
     }

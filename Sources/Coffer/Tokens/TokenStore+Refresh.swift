@@ -2,22 +2,23 @@ public import CofferBase
 import CofferEngine
 import Synchronization
 
-extension TokenVault {
-    /// Replaces a token by a new one that `renew` obtains with it, once: of all who ask for it at the same
-    /// time, in whatever task, thread or process, one runs `renew`, and the others wait and get its result.
+extension TokenStore {
+    /// Replaces a token by a new one that `exchange` obtains with it, once: of all who ask for it at the same
+    /// time, in whatever task, thread or process, one runs `exchange`, and the others wait and get its
+    /// result.
     ///
     /// Servers that rotate refresh tokens take a second use of the same one for theft. The right to refresh
-    /// is a lease that the kernel drops when its owner dies; then the next one runs `renew`. The old token
-    /// stays until the new one is stored and read back, and whatever `renew` fails with changes nothing. The
-    /// class of the token stays, too.
+    /// is a lease that the kernel drops when its owner dies; then the next one runs `exchange`. The old token
+    /// stays until the new one is stored and read back, and whatever `exchange` fails with changes nothing.
+    /// The class of the token stays, too.
     ///
     /// ```swift
     /// let fresh = try await session.tokens.refresh(id) { current, _ throws(CofferError) in
-    ///     TokenRenewal(try await exchange(current))
+    ///     RefreshResponse(try await exchange(current))
     /// }
     /// ```
     ///
-    /// At the deadline, or when the calling task is cancelled, the task of `renew` is cancelled and waited
+    /// At the deadline, or when the calling task is cancelled, the task of `exchange` is cancelled and waited
     /// for: a token that it gives nevertheless is stored. Not guaranteed: a token that the server gave to a
     /// process which died before it was stored is lost with it.
     ///
@@ -27,24 +28,25 @@ extension TokenVault {
     ///
     /// - Parameters:
     ///   - id: What the token is found by.
-    ///   - deadline: How long to wait for somebody else's refresh, and then how long `renew` may take.
+    ///   - deadline: How long to wait for somebody else's refresh, and then how long `exchange` may take.
     ///   - policy: What follows when the token was taken back.
-    ///   - renew: Obtains the new token from the current one.
+    ///   - exchange: Obtains the new token from the current one.
     /// - Returns: The token now stored; `nil` when there is none of that name.
     /// - Throws: `timedOut`, `cancelled`; `conflict` when the token was replaced or removed by other means
-    ///   meanwhile, which then stands; `locked`, `wiped`, `busy`, `noSpace`; what `renew` throws,
+    ///   meanwhile, which then stands; `locked`, `wiped`, `busy`, `noSpace`; what `exchange` throws,
     ///   `tokenRevoked` after the policy was followed.
     public func refresh(
         _ id: TokenID, deadline: Duration = .seconds(60),
         onRevocation policy: RevocationPolicy = .wipe(.account),
-        _ renew:
+        _ exchange:
             @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
-            TokenRenewal
-    ) async throws(CofferError) -> RefreshedToken? {
+            RefreshResponse
+    ) async throws(CofferError) -> RefreshResult? {
         guard let before = try await stored(id) else { return nil }
         let lease = try await RefreshLease.acquire(name(of: id), home: core.home, deadline: deadline)
         do throws(CofferError) {
-            let result = try await refreshed(id, since: before.info.version, deadline: deadline, renew)
+            let result = try await performRefresh(
+                id, since: before.info.version, deadline: deadline, exchange)
             await lease.release()
             return result
         } catch {
@@ -72,18 +74,18 @@ extension TokenVault {
     }
 
     /// Refreshes under the lease, unless somebody did since `version`.
-    private func refreshed(
+    private func performRefresh(
         _ id: TokenID, since version: UInt64, deadline: Duration,
-        _ renew:
+        _ exchange:
             @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
-            TokenRenewal
-    ) async throws(CofferError) -> RefreshedToken? {
+            RefreshResponse
+    ) async throws(CofferError) -> RefreshResult? {
         guard let current = try await stored(id) else { return nil }
         guard current.info.version == version else { return current }
-        let renewal: TokenRenewal
+        let renewal: RefreshResponse
         do throws(CofferError) {
-            renewal = try await Deadline(deadline).bound { () async throws(CofferError) in
-                try await renew(current.token, current.info)
+            renewal = try await RefreshDeadline(deadline).bound { () async throws(CofferError) in
+                try await exchange(current.token, current.info)
             }
         } catch {
             if error.code == .tokenRevoked { try await checkStillStored(current.info) }
@@ -94,19 +96,19 @@ extension TokenVault {
         guard stored.info.version != new || stored.token.secret.isEqual(to: renewal.token.secret) else {
             throw CofferError(.corrupt, "The new token does not read back as it was stored.")
         }
-        return RefreshedToken(token: stored.token, info: stored.info, isOwn: stored.info.version == new)
+        return RefreshResult(token: stored.token, info: stored.info, didRefresh: stored.info.version == new)
     }
 
     /// Stores what was obtained. Where the vault was locked meanwhile, it waits for the next unlock, which
     /// the error then says: the server may have taken the old token back.
     private func store(
-        _ renewal: TokenRenewal, over info: TokenInfo, for id: TokenID
+        _ renewal: RefreshResponse, over info: TokenInfo, for id: TokenID
     ) async throws(CofferError) -> UInt64 {
         func put(ifVersion: UInt64?) async throws(CofferError) -> UInt64 {
             try await self.put(
                 renewal.token, for: id, class: info.protection, expires: renewal.expires,
                 scopes: renewal.scopes ?? info.scopes, attributes: renewal.attributes ?? info.attributes,
-                isVolatile: info.isVolatile, ifVersion: ifVersion)
+                isEphemeral: info.isEphemeral, ifVersion: ifVersion)
         }
         do throws(CofferError) {
             // One that still waits has no version; stored meanwhile, it is the one to replace.
@@ -121,15 +123,15 @@ extension TokenVault {
             .locked, "The vault was locked meanwhile: the new token waits, sealed, for the next unlock.")
     }
 
-    private func stored(_ id: TokenID) async throws(CofferError) -> RefreshedToken? {
+    private func stored(_ id: TokenID) async throws(CofferError) -> RefreshResult? {
         try await withToken(for: id) { token, info in
-            RefreshedToken(token: token, info: info, isOwn: false)
+            RefreshResult(token: token, info: info, didRefresh: false)
         }
     }
 }
 
 /// A time that work may take before its task is cancelled.
-private struct Deadline {
+private struct RefreshDeadline {
     private let duration: Duration
 
     init(_ duration: Duration) { self.duration = duration }

@@ -3,17 +3,17 @@ import CofferBase
 import Testing
 
 /// The laws that every keyring keeps, whatever is behind it. No keyring has tests of its own for these.
-struct KeyringContract: Sendable, CustomTestStringConvertible {
+struct ItemStorageContract: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let check: @Sendable (any KeyringUnderTest) throws -> Void
+    let check: @Sendable (any StorageUnderTest) throws -> Void
 
-    private init(_ name: String, _ check: @escaping @Sendable (any KeyringUnderTest) throws -> Void) {
+    private init(_ name: String, _ check: @escaping @Sendable (any StorageUnderTest) throws -> Void) {
         testDescription = name
         self.check = check
     }
 
     static let laws = [
-        KeyringContract("what is absent is nil") { backend in
+        ItemStorageContract("what is absent is nil") { backend in
             let keyring = try backend.open()
             #expect(try keyring.envelope(name(1)) == nil)
             #expect(try keyring.envelopes().isEmpty)
@@ -21,7 +21,7 @@ struct KeyringContract: Sendable, CustomTestStringConvertible {
             try keyring.remove(name(1))
             #expect(try keyring.count() == 0)
         },
-        KeyringContract("bytes are exact, also after a restart") { backend in
+        ItemStorageContract("bytes are exact, also after a restart") { backend in
             let keyring = try backend.open()
             for (number, value) in values.enumerated() { try keyring.put(value, for: name(number)) }
             for (number, value) in values.enumerated() {
@@ -34,7 +34,7 @@ struct KeyringContract: Sendable, CustomTestStringConvertible {
             }
             #expect(try later.count() == values.count)
         },
-        KeyringContract("a name has one value, the last") { backend in
+        ItemStorageContract("a name has one value, the last") { backend in
             let keyring = try backend.open()
             for round in 0..<5 {
                 try keyring.put([UInt8](repeating: 1, count: round * 100), for: name(1))
@@ -44,7 +44,7 @@ struct KeyringContract: Sendable, CustomTestStringConvertible {
             try backend.restart()
             #expect(try backend.open().envelope(name(1))?.count == 400)
         },
-        KeyringContract("names are told apart by every bit") { backend in
+        ItemStorageContract("names are told apart by every bit") { backend in
             let keyring = try backend.open()
             let names =
                 [name(0)]
@@ -59,7 +59,7 @@ struct KeyringContract: Sendable, CustomTestStringConvertible {
             }
             #expect(try Set(keyring.envelopes().keys) == Set(names))
         },
-        KeyringContract("removing removes that one alone") { backend in
+        ItemStorageContract("removing removes that one alone") { backend in
             let keyring = try backend.open()
             for number in 0..<3 { try keyring.put([UInt8(number)], for: name(number)) }
             try keyring.remove(name(1))
@@ -70,14 +70,14 @@ struct KeyringContract: Sendable, CustomTestStringConvertible {
             try later.put([9], for: name(1))
             #expect(try later.envelope(name(1)) == [9])
         },
-        KeyringContract("several changes at once are all made") { backend in
+        ItemStorageContract("several changes at once are all made") { backend in
             let keyring = try backend.open()
             try keyring.apply([name(1): .put([1]), name(2): .put([2]), name(3): .remove])
             try keyring.apply([name(1): .remove, name(2): .put([3]), name(4): .put([])])
             try keyring.apply([:])
             #expect(try keyring.envelopes() == [name(2): [3], name(4): []])
         },
-        KeyringContract("another owner's changes are seen") { backend in
+        ItemStorageContract("another owner's changes are seen") { backend in
             let first = try backend.open()
             let second = try backend.open()
             for round in 0..<5 {
@@ -90,7 +90,7 @@ struct KeyringContract: Sendable, CustomTestStringConvertible {
             try second.remove(name(1))
             #expect(try first.envelope(name(1)) == nil)
         },
-        KeyringContract("many items stay") { backend in
+        ItemStorageContract("many items stay") { backend in
             let keyring = try backend.open()
             for number in 0..<150 { try keyring.put(value(number), for: name(number)) }
             try backend.restart()
@@ -119,9 +119,9 @@ struct KeyringContract: Sendable, CustomTestStringConvertible {
 }
 
 /// A backend with nothing in it.
-protocol KeyringUnderTest: AnyObject {
+protocol StorageUnderTest: AnyObject {
     /// A keyring on it, as another owner or process would open it.
-    func open() throws -> any Keyring
+    func open() throws -> any ItemStorage
     /// Ends whatever runs behind it and starts it anew.
     func restart() throws
 }

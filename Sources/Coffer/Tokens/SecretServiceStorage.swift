@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Nothing is taken for ours by its attributes alone: other programs may set the same. What cannot be read as
 /// ours and has no attribute besides is `corrupt` and never written over or removed.
-final class SecretServiceKeyring: Keyring {
+final class SecretServiceStorage: ItemStorage {
     /// What a user sees in the keyring's own program.
     private static let label = "Coffer"
     /// The bus takes no message of more than 128 MiB: so many items of 1 MiB fit.
@@ -90,7 +90,7 @@ final class SecretServiceKeyring: Keyring {
         return unlocked.count + locked.count
     }
 
-    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         for (name, change) in changes {
             switch change {
             case .put(let envelope): try put(envelope, for: name, client.deadline())
@@ -100,7 +100,7 @@ final class SecretServiceKeyring: Keyring {
     }
 
     /// Removes every item, as long as `time` lasts; gives how many were removed and how many are left.
-    func removeAll(_ time: CallDeadline) throws(CofferError) -> (removed: Int, left: Int) {
+    func removeAll(_ time: Deadline) throws(CofferError) -> (removed: Int, left: Int) {
         let (unlocked, locked) = try client.search(shared, time)
         var removed = 0
         for path in unlocked where try isOurs(path, time) {
@@ -113,7 +113,7 @@ final class SecretServiceKeyring: Keyring {
     // MARK: One item
 
     /// Stores, reads back and looks for duplicates.
-    private func put(_ envelope: [UInt8], for name: [UInt8], _ time: CallDeadline) throws(CofferError) {
+    private func put(_ envelope: [UInt8], for name: [UInt8], _ time: Deadline) throws(CofferError) {
         let secret = try Self.encode(name, envelope)
         let old = try item(name, time)
         let isReplaced = if let old { try client.replace(old.path, by: secret, time) } else { false }
@@ -125,13 +125,13 @@ final class SecretServiceKeyring: Keyring {
         }
     }
 
-    private func remove(_ name: [UInt8], _ time: CallDeadline) throws(CofferError) {
+    private func remove(_ name: [UInt8], _ time: Deadline) throws(CofferError) {
         while let item = try item(name, time) { try client.delete(item.path, time) }
     }
 
     /// The one item of a name; `nil` when there is none.
     private func item(
-        _ name: [UInt8], _ time: CallDeadline
+        _ name: [UInt8], _ time: Deadline
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
         let item = try searched(name, time)
         paths.withLock { paths in
@@ -143,7 +143,7 @@ final class SecretServiceKeyring: Keyring {
 
     /// The envelope of a name, when the item at this path is still its own.
     private func envelope(
-        _ name: [UInt8], at path: String, _ time: CallDeadline
+        _ name: [UInt8], at path: String, _ time: Deadline
     ) throws(CofferError) -> [UInt8]? {
         do throws(CofferError) {
             guard let secret = try client.secret(of: path, time),
@@ -157,7 +157,7 @@ final class SecretServiceKeyring: Keyring {
     }
 
     private func searched(
-        _ name: [UInt8], _ time: CallDeadline
+        _ name: [UInt8], _ time: Deadline
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
         var found: [(path: String, envelope: [UInt8])] = []
         for path in try find(attributes(name), time) {
@@ -174,7 +174,7 @@ final class SecretServiceKeyring: Keyring {
 
     /// The paths of what has these attributes, unlocked.
     private func find(
-        _ attributes: [String: String], _ time: CallDeadline
+        _ attributes: [String: String], _ time: Deadline
     ) throws(CofferError) -> [String] {
         let (unlocked, locked) = try client.search(attributes, time)
         guard !locked.isEmpty else { return unlocked }
@@ -184,7 +184,7 @@ final class SecretServiceKeyring: Keyring {
     }
 
     /// Whether an item has our attributes and no others.
-    private func isOurs(_ path: String, _ time: CallDeadline) throws(CofferError) -> Bool {
+    private func isOurs(_ path: String, _ time: Deadline) throws(CofferError) -> Bool {
         guard var attributes = try client.attributes(of: path, time) else { return false }
         // The service's own note of the type that an item was stored as.
         attributes["xdg:schema"] = nil

@@ -5,24 +5,24 @@ import FoundationEssentials
 import SystemPackage
 
 /// How many tokens were stored while locked and wait for an unlock.
-public struct WaitingTokens: Sendable, Equatable {
+public struct PendingTokenCount: Sendable, Equatable {
     /// Those that the next unlock looks at.
     public let waiting: Int
-    /// Those that would replace a stored value and cannot prove that they may: see ``TokenVault/pending()``.
+    /// Those that would replace a stored value and cannot prove that they may: see ``TokenStore/pending()``.
     public internal(set) var unconfirmed = 0
     /// Those that are damaged: none of them can be read any more.
     public let damaged: Int
 }
 
-extension TokenVault {
+extension TokenStore {
     /// What was stored while locked and waits for an unlock; known also while locked.
     ///
     /// - Throws: `wiped`, or what hinders looking.
-    public func waitingTokens() async throws(CofferError) -> WaitingTokens {
+    public func pendingTokens() async throws(CofferError) -> PendingTokenCount {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             _ = try core.home.openVault()
             let entries = try core.inbox.entries()
-            return WaitingTokens(
+            return PendingTokenCount(
                 waiting: entries.count { $0.state == .waiting },
                 unconfirmed: entries.count { $0.state == .unconfirmed },
                 damaged: try core.inbox.damaged(among: entries))
@@ -33,11 +33,11 @@ extension TokenVault {
     ///
     /// - Throws: `wiped`, `busy`.
     @discardableResult
-    public func discardDamagedTokens() async throws(CofferError) -> Int {
+    public func removeCorruptPendingTokens() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 if try core.inbox.isMisplaced() {
-                    try vault.removeTree(TokenInbox.directoryName)
+                    try vault.removeTree(PendingTokenQueue.directoryName)
                     return 1
                 }
                 // Reading finds those that nobody has looked at yet.
@@ -53,16 +53,16 @@ extension TokenVault {
 }
 
 extension VaultCore {
-    var inbox: TokenInbox { TokenInbox(home: home, device: device) }
+    var inbox: PendingTokenQueue { PendingTokenQueue(home: home, device: device) }
 
     /// Stores what came while locked, as far as the keys are here. Whoever reads or changes tokens does this
     /// first, so that nothing older comes after something newer.
-    func storeWaitingTokens() throws(CofferError) {
+    func drainPendingTokens() throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
-        try home.withExclusiveVault { (vault) throws(CofferError) in try storeWaitingTokens(in: vault) }
+        try home.withExclusiveVault { (vault) throws(CofferError) in try drainPendingTokens(in: vault) }
     }
 
-    private func storableEntries() throws(CofferError) -> [TokenInbox.Entry] {
+    private func storableEntries() throws(CofferError) -> [PendingTokenQueue.Entry] {
         let entries = try inbox.entries()
         guard !entries.isEmpty else { return [] }
         let keys = keys.all
@@ -72,8 +72,8 @@ extension VaultCore {
         }
     }
 
-    /// As ``storeWaitingTokens()``, under the home's lock.
-    func storeWaitingTokens(in vault: borrowing Descriptor) throws(CofferError) {
+    /// As ``drainPendingTokens()``, under the home's lock.
+    func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
         for entry in try inbox.entries() where entry.state == .waiting { try fold.take(entry, in: vault) }
@@ -82,9 +82,9 @@ extension VaultCore {
 
     /// Returns the values that wait under a name, or wait for somebody to accept them, under the home's lock.
     func entries(
-        _ state: TokenInbox.State, of name: [UInt8], in vault: borrowing Descriptor
-    ) throws(CofferError) -> [TokenInbox.Entry] {
-        var found: [TokenInbox.Entry] = []
+        _ state: PendingTokenQueue.State, of name: [UInt8], in vault: borrowing Descriptor
+    ) throws(CofferError) -> [PendingTokenQueue.Entry] {
+        var found: [PendingTokenQueue.Entry] = []
         for entry in try inbox.entries() where entry.state == state {
             if try inbox.read(entry, in: vault)?.name == name { found.append(entry) }
         }
@@ -92,7 +92,7 @@ extension VaultCore {
     }
 
     /// Throws `locked` when something waits under a name of which nothing is stored: it is not absent.
-    func refuseWaiting(_ name: [UInt8]) throws(CofferError) {
+    func throwIfPending(_ name: [UInt8]) throws(CofferError) {
         guard try !inbox.entries().isEmpty else { return }
         let waits = try home.withExclusiveVault { (vault) throws(CofferError) in
             try !entries(.waiting, of: name, in: vault).isEmpty
@@ -102,7 +102,7 @@ extension VaultCore {
 
     /// Seals a token to its class's public key, under the home's lock; with proof where this session had
     /// read or written what it replaces.
-    func letWait(
+    func enqueue(
         _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
         // What would wait while tokens are being erased, would go with them.
@@ -122,11 +122,11 @@ extension VaultCore {
             try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, at: place)
         }
         tickets.keep(ticket, for: name)
-        ownWaiting[name] = OwnWaitingTokens.Value(info: info, token: token, file: added)
+        ownWaiting[name] = OwnPendingTokens.Value(info: info, token: token, file: added)
     }
 
     /// The value that this session stored while locked, as long as it waits.
-    func ownWaitingValue(_ name: [UInt8]) throws(CofferError) -> OwnWaitingTokens.Value? {
+    func ownWaitingValue(_ name: [UInt8]) throws(CofferError) -> OwnPendingTokens.Value? {
         guard let value = ownWaiting[name] else { return nil }
         guard try inbox.isWaiting(value.file) else {
             ownWaiting[name] = nil

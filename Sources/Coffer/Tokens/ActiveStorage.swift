@@ -3,10 +3,10 @@ import CofferEngine
 import Synchronization
 
 /// The keyring that the home records, also when another process has moved it since.
-final class VaultKeyring: Keyring {
+final class ActiveStorage: ItemStorage {
     private struct Current: Sendable {
         let backend: KeyringBackend
-        let keyring: any Keyring
+        let keyring: any ItemStorage
         /// The record that says so, as it was.
         let record: FileStatus?
     }
@@ -42,15 +42,15 @@ final class VaultKeyring: Keyring {
 
     /// The envelope of a name, where what was read before still holds and looking at a few files tells so;
     /// `nil` also when there is none, or when it takes more than that to know.
-    func warmEnvelope(_ name: [UInt8]) -> [UInt8]? {
-        guard !faults.isSet, let known = try? recorded(), let file = known.keyring as? FileKeyring else {
+    func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
+        guard !faults.isSet, let known = try? recorded(), let file = known.keyring as? FileStorage else {
             return nil
         }
-        return file.warmEnvelope(name)
+        return file.cachedEnvelope(name)
     }
 
     /// Under the home's lock nobody moves the keyring.
-    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError) {
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         try faults.check(.changing)
         try recorded().keyring.apply(changes)
         try faults.check(.changed)
@@ -58,7 +58,7 @@ final class VaultKeyring: Keyring {
 
     /// Runs `body`, once more when what it read was moved away meanwhile.
     private func reading<Result>(
-        _ body: (any Keyring) throws(CofferError) -> Result
+        _ body: (any ItemStorage) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         try faults.check(.reading)
         let before = try recorded()
@@ -82,11 +82,11 @@ final class VaultKeyring: Keyring {
             if let known = current.withLock({ $0 }), known.record == record { return known }
             let file = try DeviceKeyFile.read(in: vault.directory)
             guard file.vaultID == device.vaultID else { throw CofferError.wiped }
-            let keyring: any Keyring =
+            let keyring: any ItemStorage =
                 switch file.backend {
-                case .file: FileKeyring(home: home, device: device)
+                case .file: FileStorage(home: home, device: device)
                 case .secretService:
-                    try SecretServiceKeyring(tokensOf: device.vaultID, client: home.service)
+                    try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
                 }
             let found = Current(backend: file.backend, keyring: keyring, record: record)
             current.withLock { $0 = found }

@@ -5,7 +5,7 @@ import CofferBase
 /// A keyring sees envelopes and keyed names alone. Changes are made under the home's lock, so that what was
 /// read under it still holds when the change is made. Every keyring keeps the laws of the one contract suite
 /// in the tests.
-protocol Keyring: Sendable {
+protocol ItemStorage: Sendable {
     /// The envelope of a name; `nil` when there is none.
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]?
 
@@ -19,16 +19,16 @@ protocol Keyring: Sendable {
     func count() throws(CofferError) -> Int
 
     /// Makes every change, each whole or not at all; what is removed may be gone already.
-    func apply(_ changes: [[UInt8]: KeyringChange]) throws(CofferError)
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError)
 }
 
 /// What becomes of one name in a keyring.
-enum KeyringChange: Sendable, Equatable {
+enum StorageChange: Sendable, Equatable {
     case put([UInt8])
     case remove
 }
 
-extension Keyring {
+extension ItemStorage {
     /// Where damage to one is damage to all, there is nothing to leave out.
     func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String]) {
         (try envelopes(), [])
@@ -45,7 +45,7 @@ extension Keyring {
 
 extension [[UInt8]: [UInt8]] {
     /// The same with changes made.
-    func applying(_ changes: [[UInt8]: KeyringChange]) -> Self {
+    func applying(_ changes: [[UInt8]: StorageChange]) -> Self {
         var result = self
         for (name, change) in changes {
             switch change {

@@ -22,7 +22,8 @@ final class FuzzWorld: Sendable {
             SymmetricKey.random(), id: SecureRandom.bytes(16), generation: 1, vaultID: device.vaultID)
         var made: [(bytes: [UInt8], plaintext: [UInt8])] = []
         for (suite, log, count) in [
-            (OuterSuite.chaCha20Poly1305, UInt8(4), 70), (.aes256GCM, 5, 96), (.chaCha20Poly1305, 8, 0),
+            (ContainerCipherSuite.chaCha20Poly1305, UInt8(4), 70), (.aes256GCM, 5, 96),
+            (.chaCha20Poly1305, 8, 0),
         ] {
             let plaintext = [UInt8].counting(count)
             try scratch.write("source", plaintext)

@@ -10,19 +10,19 @@ struct ContainerLayout: Equatable {
     static let standardLog: UInt8 = 16
 
     /// The binary logarithm of the chunk size.
-    let log: UInt8
+    let chunkSizeLog2: UInt8
     /// The plaintext's length.
     let length: Int64
 
-    var chunkSize: Int { 1 << Int(log) }
+    var chunkSize: Int { 1 << Int(chunkSizeLog2) }
     var stride: Int { chunkSize + Self.overhead }
 
     /// How many chunks there are; the last one is always shorter than the others.
-    var chunkCount: Int64 { (length >> Int64(log)) + 1 }
+    var chunkCount: Int64 { (length >> Int64(chunkSizeLog2)) + 1 }
     var containerSize: Int64 { Self.headerSize + length + chunkCount * Int64(Self.overhead) }
 
     init(log: UInt8, length: Int64) {
-        self.log = log
+        self.chunkSizeLog2 = log
         self.length = length
     }
 
@@ -49,7 +49,7 @@ struct ContainerLayout: Equatable {
 
     /// How much plaintext chunk `index` holds.
     func plaintextCount(_ index: Int64) -> Int {
-        Int(min(Int64(chunkSize), length - (index << Int64(log))))
+        Int(min(Int64(chunkSize), length - (index << Int64(chunkSizeLog2))))
     }
 
     /// Where chunk `index` begins in the container.

@@ -6,7 +6,7 @@ import CofferEngine
 /// the file, and at any moment one of them is whole.
 struct ContainerRewrap {
     let device: DeviceKey
-    let keys: FileKeys
+    let keys: FileKeyset
     /// Without the context that is bound into a container its inner layer stays as it is.
     var context: [UInt8] = []
 
@@ -28,7 +28,7 @@ struct ContainerRewrap {
         _ file: borrowing Descriptor, id: FileID, always: Bool,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) -> Outcome {
-        let slots = try ContainerSlots.read(file, keys: keys, device: device)
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var slot = slots.newest
         guard slot.id == id, let oldKEK = try keys.outer(slot.kekID, device: device),
             let newKEK = try keys.currentOuter(device),
@@ -36,7 +36,7 @@ struct ContainerRewrap {
         else { throw Self.damaged }
         do throws(CofferError) {
             let fileKey = try oldKEK.unwrap(slot.wrappedKey)
-            let header = try OuterSlot.openInnerHeader(slots.newestBytes, keys: layer)
+            let header = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer)
             let classKey = try classKey(slot.protection)
             let inner = try rewrapInner(header, of: slot, classKey: classKey)
             if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header { return .unchanged }
@@ -48,7 +48,7 @@ struct ContainerRewrap {
             slot.wrappedKey = try newKEK.wrap(fileKey)
             let bytes = try slot.encode(innerHeader: inner.bytes, keys: layer)
             for place in [1 - slots.index, slots.index] {
-                try file.write(bytes.span, at: Int64(place * OuterSlot.size))
+                try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
                 try file.syncData()
             }
             return inner.isCurrent ? .rewrapped : .outerOnly
@@ -59,16 +59,17 @@ struct ContainerRewrap {
 
     /// The ids of every key that either slot of `file` is wrapped under.
     func keysUsed(by file: borrowing Descriptor) throws(CofferError) -> Set<[UInt8]> {
-        let slots = try ContainerSlots.read(file, keys: keys, device: device)
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var used: Set<[UInt8]> = []
         for bytes in [slots.newestBytes, slots.otherBytes] {
-            guard let slot = try OuterSlot.decode(bytes) else { continue }
+            guard let slot = try ContainerHeaderSlot.decode(bytes) else { continue }
             guard let kek = try keys.outer(slot.kekID, device: device),
                 let layer = try slot.keys(bytes, kek: kek)
             else { continue }
             used.insert(slot.kekID)
             do throws(CofferError) {
-                used.insert(try InnerHeader.decode(OuterSlot.openInnerHeader(bytes, keys: layer)).kekID)
+                used.insert(
+                    try InnerHeader.decode(ContainerHeaderSlot.openInnerHeader(bytes, keys: layer)).kekID)
             } catch {
                 throw error.code == .notAuthentic ? Self.damaged : error
             }
@@ -78,7 +79,7 @@ struct ContainerRewrap {
 
     /// The inner header with its file key under the current key.
     private func rewrapInner(
-        _ bytes: [UInt8], of slot: OuterSlot, classKey: ClassKey
+        _ bytes: [UInt8], of slot: ContainerHeaderSlot, classKey: ClassKey
     ) throws(CofferError) -> (bytes: [UInt8], isCurrent: Bool) {
         var header = try InnerHeader.decode(bytes)
         let (vaultID, protection) = (device.vaultID, slot.protection)
@@ -90,7 +91,7 @@ struct ContainerRewrap {
         // The tag of the inner header needs the context.
         if header.isContextBound, context.isEmpty { return (bytes, false) }
         let fileKey = try oldKEK.unwrap(header.wrappedKey)
-        let layer = try LayerKeys.derive(
+        let layer = try LayerKeySchedule.derive(
             fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
             context: context)
         let commitment = layer.commitment

@@ -18,8 +18,8 @@ extension FileStore {
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            try NewFile.make(at: path) { (file) throws(CofferError) in
-                let check = try stopping(cancellation)
+            try AtomicFile.create(at: path) { (file) throws(CofferError) in
+                let check = try cancellationCheck(cancellation)
                 try Self.write(open(id, context: context), to: file, check, progress)
             }
         }

@@ -63,7 +63,7 @@ final class FileIndex: Sendable {
     func salvage(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try load(in: vault)
         guard contents.version < FileIndexContents.newestVersion, !contents.isDamaged,
-            try FileKeysRecord(device: device).read(in: vault).keys.hasIndexCommits
+            try FileKeysetRecord(device: device).read(in: vault).keys.hasIndexCommits
         else { return contents }
         // Somebody may have written a newer one since.
         var again = try load(in: vault)
@@ -156,14 +156,14 @@ final class FileIndex: Sendable {
 
     /// Strikes a file out; nothing when it is not entered. A damaged index stays as it is: the one that is
     /// made of the containers will not have the file.
-    func strike(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
+    func remove(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
         let contents = try salvage(in: vault)
         guard !contents.isDamaged, contents.entries[id] != nil else { return }
-        try append(.removals([id]), in: vault)
+        try append(.tombstones([id]), in: vault)
     }
 
     /// Strikes out the files that `isGone` chooses.
-    func strike(
+    func remove(
         in vault: borrowing Descriptor, where isGone: (FileID, Entry) -> Bool
     ) throws(CofferError) {
         let contents = try salvage(in: vault)
@@ -171,7 +171,7 @@ final class FileIndex: Sendable {
         let ids = contents.entries.filter { isGone($0.key, $0.value) }.map(\.key).sorted()
         for start in stride(from: 0, to: ids.count, by: FileIndexFrame.capacity) {
             let part = Array(ids[start..<min(start + FileIndexFrame.capacity, ids.count)])
-            try append(.removals(part), in: vault)
+            try append(.tombstones(part), in: vault)
         }
     }
 
@@ -213,7 +213,7 @@ final class FileIndex: Sendable {
     /// Once the index has commits: in a vault of an earlier release, nothing says so yet.
     private func noteCommits(in vault: borrowing Descriptor) throws(CofferError) {
         guard !isNoted.load(ordering: .relaxed) else { return }
-        try FileKeysRecord(device: device).noteIndexCommits(in: vault)
+        try FileKeysetRecord(device: device).noteIndexCommits(in: vault)
         isNoted.store(true, ordering: .relaxed)
     }
 

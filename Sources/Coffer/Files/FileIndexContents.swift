@@ -143,13 +143,13 @@ struct FileIndexContents: Sendable {
     /// Takes in what was written at ``end``.
     mutating func append(_ frame: FileIndexFrame, tag: [UInt8]) throws(CofferError) {
         for entry in try frame.entries() {
-            if frame.kind == .removals {
+            if frame.kind == .tombstones {
                 removed.insert(entry.id)
             } else {
                 removed.remove(entry.id)
             }
             entries[entry.id] =
-                frame.kind == .removals
+                frame.kind == .tombstones
                 ? nil
                 : FileIndex.Entry(
                     protection: frame.protection, generation: entry.generation, commitment: entry.commitment)

@@ -16,7 +16,7 @@ struct FileIndexFrame {
     /// How many records a frame has at most.
     static let capacity = 256
 
-    enum Kind: UInt16 { case records = 1, removals = 2 }
+    enum Kind: UInt16 { case records = 1, tombstones = 2 }
 
     let kind: Kind
     let protection: UInt16
@@ -25,7 +25,7 @@ struct FileIndexFrame {
     let body: [UInt8]
 
     /// The part that anybody who knows the device key can read.
-    var clear: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
+    var cleartextHeader: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
 
     private var clearCount: Int { count * (kind == .records ? FileIndexRecord.clearSize : 16) }
 
@@ -53,10 +53,10 @@ struct FileIndexFrame {
             body: head + clear + sealed)
     }
 
-    static func removals(_ ids: [FileID]) -> FileIndexFrame {
+    static func tombstones(_ ids: [FileID]) -> FileIndexFrame {
         let clear = ids.flatMap { $0.uuid.bytes }
-        let head = head(headSize + clear.count + tagSize, .removals, 0, ids.count)
-        return FileIndexFrame(kind: .removals, protection: 0, count: ids.count, body: head + clear)
+        let head = head(headSize + clear.count + tagSize, .tombstones, 0, ids.count)
+        return FileIndexFrame(kind: .tombstones, protection: 0, count: ids.count, body: head + clear)
     }
 
     private static func head(_ size: Int, _ kind: Kind, _ protection: UInt16, _ count: Int) -> [UInt8] {
@@ -113,7 +113,7 @@ struct FileIndexFrame {
 
     /// The ids of a frame, with what tells a container from an older one; `nil` for removals.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
-        var reader = BinaryReader(clear, what: FileIndex.what)
+        var reader = BinaryReader(cleartextHeader, what: FileIndex.what)
         var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
         for _ in 0..<count {
             let id = try FileID(uuidBytes: reader.take(16), reader)
@@ -144,7 +144,7 @@ struct FileIndexFrame {
             guard error.code == .notAuthentic else { throw error }
             throw FileIndex.damaged
         }
-        return try FileIndexRecord.decode(count: count, clear: clear, sealed: plaintext)
+        return try FileIndexRecord.decode(count: count, clear: cleartextHeader, sealed: plaintext)
     }
 
     private static func cipher(_ classKey: ClassKey, _ vaultID: VaultID) throws(CofferError) -> AEAD {

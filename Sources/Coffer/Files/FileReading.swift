@@ -17,7 +17,7 @@ extension FileStore {
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Void
     ) async throws(CofferError) {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+            let check = try cancellationCheck(cancellation)
             let reader = try open(id, context: context)
             let wanted = try Self.clamp(range, to: reader.layout.length)
             try reader.forEachRun(
@@ -43,7 +43,7 @@ extension FileStore {
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+            let check = try cancellationCheck(cancellation)
             let reader = try open(id, context: context)
             let wanted = try Self.clamp(range, to: reader.layout.length)
             let buffer = try AlignedBuffer.make(count: max(wanted.count, 1))
@@ -59,7 +59,8 @@ extension FileStore {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let mark = core.keys.mark
             let reader = try open(id, context: context)
-            let check = try stopping(BlockingExecutor.Cancellation(), since: mark, only: reader.protection)
+            let check = try cancellationCheck(
+                BlockingExecutor.Cancellation(), since: mark, only: reader.protection)
             return StoredFileReader(reader, check: check)
         }
     }
@@ -71,7 +72,7 @@ extension FileStore {
         _ id: FileID, context: [UInt8] = [], progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+            let check = try cancellationCheck(cancellation)
             try open(id, context: context).verify(check: check, progress: progress)
         }
     }

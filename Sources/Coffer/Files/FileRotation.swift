@@ -32,14 +32,14 @@ extension FileStore {
     /// - Returns: What was done.
     /// - Throws: `locked` unless every class is open; `busy` when files are being added all the time: the old
     ///   keys stay until the next call; `wiped`, `noSpace`, `readOnly`, `cancelled`.
-    public func rewrap(
-        progress: (@Sendable (StoreProgress) -> Void)? = nil
-    ) async throws(CofferError) -> RewrapReport {
+    public func rotateKeys(
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
+    ) async throws(CofferError) -> KeyRotationReport {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+            let check = try cancellationCheck(cancellation)
             try beginRotation()
             let all = try ids().sorted { $0.description < $1.description }
-            var report = RewrapReport()
+            var report = KeyRotationReport()
             for (number, id) in all.enumerated() {
                 try check()
                 do throws(CofferError) {
@@ -53,7 +53,7 @@ extension FileStore {
                     default: throw error
                     }
                 }
-                progress?(StoreProgress(completed: number + 1, total: all.count))
+                progress?(BatchProgress(completed: number + 1, total: all.count))
             }
             if report.unreadable.isEmpty { report.destroyedKeys = try endRotation(check) }
             return report
@@ -71,9 +71,9 @@ extension FileStore {
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             guard try directory.status(of: id.fileName) != nil else { return nil }
             let file = try directory.open(id.fileName, .readWrite)
-            let record = FileKeysRecord(device: core.device)
+            let record = FileKeysetRecord(device: core.device)
             var keys = try record.read(in: vault).keys
-            let protection = try ContainerSlots.read(file, keys: keys, device: core.device).newest.protection
+            let protection = try ContainerHeader.read(file, keys: keys, device: core.device).newest.protection
             _ = try record.current(protection, classKey: classKey(protection), in: vault)
             keys = try record.read(in: vault).keys
             return try ContainerRewrap(device: core.device, keys: keys, context: context).rewrap(
@@ -84,7 +84,7 @@ extension FileStore {
     /// Makes new current keys, unless a rotation is under way.
     private func beginRotation() throws(CofferError) {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
-            let record = FileKeysRecord(device: core.device)
+            let record = FileKeysetRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)
             guard !contents.keys.isRotating else { return }
             contents.keys.isRotating = true
@@ -121,7 +121,7 @@ extension FileStore {
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             try cleanUp(directory, in: vault)
             guard try Self.unfinished(in: directory).isEmpty else { return nil }
-            let record = FileKeysRecord(device: core.device)
+            let record = FileKeysetRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)
             var used: Set<[UInt8]> = []
             for id in try ids() {

@@ -13,7 +13,7 @@ public final class FileStore: Sendable {
     let core: VaultCore
     let index: FileIndex
     /// What a lock takes back.
-    let openViews: OpenViews
+    let openViews: ActiveViewCopies
     /// When this session last removed what crashes left of files.
     let cleanedUp = Mutex<Duration?>(nil)
 
@@ -22,7 +22,7 @@ public final class FileStore: Sendable {
     init(core: VaultCore) {
         self.core = core
         index = FileIndex(device: core.device)
-        openViews = OpenViews(core.hub)
+        openViews = ActiveViewCopies(core.hub)
     }
 
     /// Seals a copy of the file at `path`. The original stays unless you ask otherwise.
@@ -30,7 +30,7 @@ public final class FileStore: Sendable {
     /// - Parameters:
     ///   - path: A regular file; its name and date are kept, sealed.
     ///   - protection: When it can be read.
-    ///   - outerSuite: The cipher of the outer layer.
+    ///   - outerCipher: The cipher of the outer layer.
     ///   - context: Bytes that are bound into the inner layer, at most 1024: the id of the record that the
     ///     file belongs to, a tenant. Nobody reads the file without giving the same. They are not kept.
     ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk, unless it
@@ -46,7 +46,8 @@ public final class FileStore: Sendable {
     ///   has; `noSpace`, `readOnly`, `cancelled`.
     public func add(
         contentsOf path: FilePath, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        outerSuite: OuterSuite = .chaCha20Poly1305, context: [UInt8] = [], removingOriginal: Bool = false,
+        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
+        removingOriginal: Bool = false,
         allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
@@ -57,20 +58,20 @@ public final class FileStore: Sendable {
             guard context.count <= Self.longestContext else {
                 throw CofferError(.invalidInput, "A context has at most \(Self.longestContext) bytes.")
             }
-            let check = try stopping(cancellation)
-            if !allowingExternalMedia { try MediumRule.checkVault(core.home.openVault()) }
+            let check = try cancellationCheck(cancellation)
+            if !allowingExternalMedia { try MediaPolicy.checkVault(core.home.openVault()) }
             let classKey = try core.keyForStoring(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {
                 throw CofferError(.refused, "\(path) is not a regular file.")
             }
             if removingOriginal { try OriginalRule.check(path, source, outside: core.home) }
-            let original = removingOriginal ? try OriginalFile(path, source) : nil
+            let original = removingOriginal ? try SourceFile(path, source) : nil
             let id = try FileID.random()
             try addContainer(id, protection, classKey, check) { (target, outer, inner) throws(CofferError) in
                 let writer = ContainerWriter(
                     id: id, device: core.device, classKey: classKey, protection: protection,
-                    suite: outerSuite, context: context, outerKEK: outer, innerKEK: inner)
+                    suite: outerCipher, context: context, outerKEK: outer, innerKEK: inner)
                 return try writer.seal(
                     source, name: name.bytes, into: target, check: check, progress: progress)
             }
@@ -185,7 +186,7 @@ public final class FileStore: Sendable {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
-                try cleanUpNowAndThen(directory, in: vault)
+                try cleanUpIfDue(directory, in: vault)
                 guard try directory.status(of: id.fileName) != nil else {
                     return try clear(id, in: vault)
                 }
@@ -197,11 +198,11 @@ public final class FileStore: Sendable {
 
     /// Strikes out a file whose container is missing; tells whether it was entered.
     private func clear(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
-        guard try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex else { return false }
+        guard try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex else { return false }
         let contents = try index.salvage(in: vault)
         guard contents.entries[id] != nil else { return false }
         guard !contents.isDamaged else { throw FileIndex.damaged }
-        try index.strike(id, in: vault)
+        try index.remove(id, in: vault)
         return true
     }
 
@@ -215,8 +216,8 @@ public final class FileStore: Sendable {
         try directory.rename(id.fileName, to: doomed)
         try directory.sync()
         try destroyHeader(of: directory.open(doomed, .readWrite))
-        if try FileKeysRecord(device: device).read(in: vault).keys.hasIndex {
-            try index.strike(id, in: vault)
+        if try FileKeysetRecord(device: device).read(in: vault).keys.hasIndex {
+            try index.remove(id, in: vault)
         }
         try directory.remove(doomed)
         try directory.sync()

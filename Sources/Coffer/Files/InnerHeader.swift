@@ -33,7 +33,7 @@ struct InnerHeader {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.innerHeader.utf8))
         writer.append(UInt16(1))
-        writer.append([OuterSuite.aes256GCM.rawValue, log])
+        writer.append([ContainerCipherSuite.aes256GCM.rawValue, log])
         writer.append(UInt32(isContextBound ? 1 : 0))
         writer.append(id.uuid.bytes)
         writer.append(salt)
@@ -66,7 +66,7 @@ struct InnerHeader {
         let suite = try reader.number(UInt8.self)
         let log = try reader.number(UInt8.self)
         let flags = try reader.number(UInt32.self)
-        guard version == 1, suite == OuterSuite.aes256GCM.rawValue, flags <= 1 else {
+        guard version == 1, suite == ContainerCipherSuite.aes256GCM.rawValue, flags <= 1 else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
         let id = try FileID(uuidBytes: reader.take(16), reader)

@@ -78,10 +78,10 @@ extension VaultDirectory {
         try AttemptRecord.record.create(
             AttemptRecord().encoded, vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
         if options.keyring == .file { try TokenFile.create(device: device, in: vault) }
-        try FileKeysRecord.create(device: device, in: vault)
+        try FileKeysetRecord.create(device: device, in: vault)
         try FileIndex.create(device: device, in: vault)
         try vault.makeDirectory(filesName)
-        if options.allowsExternalMedia { try MediumRule.allow(in: vault) }
+        if options.allowsExternalMedia { try MediaPolicy.allow(in: vault) }
         try vault.sync()
         return keys
     }
@@ -95,7 +95,7 @@ extension VaultDirectory {
     private static func checkMedium(of path: FilePath) throws(CofferError) {
         var current = path
         while try !exists(current) { current.removeLastComponent() }
-        try MediumRule.check(Descriptor.open(current.isEmpty ? "." : current, [.read, .nonBlocking]))
+        try MediaPolicy.check(Descriptor.open(current.isEmpty ? "." : current, [.read, .nonBlocking]))
     }
 
     private static func makeDirectory(_ path: FilePath) throws(CofferError) {

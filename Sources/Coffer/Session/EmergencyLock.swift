@@ -94,7 +94,7 @@ struct EmergencyLock {
         do throws(CofferError) {
             if hints.isUnfinished { try Wiper.finishInterrupted(at: location, time: .system) }
             guard !hints.isWiped else { return }
-            _ = try ViewRoots.reap(vault: VaultDirectory.openDirectory(location).openVault())
+            _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
         } catch {
             // A wipe that is finished says so by this.
             if error.code != .wiped { failures.append(error) }

@@ -61,7 +61,7 @@ extension VaultCore {
     /// The files of that class. One that is damaged says no class and stays.
     fileprivate func passcodeDependentFiles(in vault: borrowing Descriptor) throws(CofferError) -> [FileID] {
         let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
-        let keys = try FileKeysRecord(device: device).read(in: vault).keys
+        let keys = try FileKeysetRecord(device: device).read(in: vault).keys
         var files: [FileID] = []
         for name in try directory.names() {
             guard let id = FileID(fileName: name), let file = try? directory.open(name, .read),
@@ -73,12 +73,12 @@ extension VaultCore {
     }
 
     /// Files of that class whose containers are missing: nobody will ever read their entries again.
-    private func strikeMissing(
+    private func removeMissing(
         _ index: FileIndex, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
-        guard try FileKeysRecord(device: device).read(in: vault).keys.hasIndex else { return }
+        guard try FileKeysetRecord(device: device).read(in: vault).keys.hasIndex else { return }
         let present = Set(try directory.names().compactMap { FileID(fileName: $0) })
-        try index.strike(in: vault) { id, entry in
+        try index.remove(in: vault) { id, entry in
             ProtectionClass(rawValue: entry.protection)?.requiresPasscode == true && !present.contains(id)
         }
     }
@@ -102,7 +102,7 @@ extension VaultCore {
         let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
         let index = FileIndex(device: device)
         for id in files { try FileStore.destroy(id, of: device, index, directory, in: vault) }
-        try strikeMissing(index, directory, in: vault)
+        try removeMissing(index, directory, in: vault)
         try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
         return PasscodeDependentItems(
             tokens: names.count - databases.count + waiting.count, files: files.count,

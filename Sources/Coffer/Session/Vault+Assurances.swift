@@ -53,7 +53,7 @@ extension Vault {
             let vault = try core.home.openVault()
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             let file = try directory.open(id.fileName, .read)
-            let keys = try FileKeysRecord(device: core.device).read(in: vault).keys
+            let keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
             return try ContainerReader.protection(of: file, device: core.device, keys: keys)
         }
         return try await assurances(of: found)

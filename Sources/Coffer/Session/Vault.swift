@@ -111,7 +111,7 @@ public final class Vault: Sendable {
                 throw error
             }
             try core.attendToOrders()
-            _ = try? ViewRoots.reap(vault: core.home.openVault())
+            _ = try? ViewCopyDirectory.removeStale(vault: core.home.openVault())
             return Vault(core: core)
         }
     }

@@ -216,11 +216,11 @@ extension Vault {
     }
 
     private static var viewDirectory: SecurityCheck {
-        if ViewRoots.hasRuntimeDirectory {
+        if ViewCopyDirectory.hasRuntimeDirectory {
             return SecurityCheck(
                 "view-copies", .ok, "View copies lie in the user's runtime directory, in memory.")
         }
-        guard ViewRoots.hasSharedMemory else {
+        guard ViewCopyDirectory.hasSharedMemory else {
             return SecurityCheck(
                 "view-copies", .missing, "There is no directory in memory: files cannot be viewed.")
         }

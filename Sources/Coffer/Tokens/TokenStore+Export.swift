@@ -32,7 +32,7 @@ extension TokenStore {
             }
             try core.drainPendingTokens()
             var (names, staying, damaged) = try exportable(only)
-            return try NewFile.make(at: path) { (file) throws(CofferError) in
+            return try AtomicFile.create(at: path) { (file) throws(CofferError) in
                 var writer = try TokenExport.Writer.begin(in: file, passphrase: passphrase, cost: cost)
                 var exported = 0
                 for (name, envelope) in names {

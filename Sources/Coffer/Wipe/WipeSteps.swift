@@ -8,7 +8,7 @@ extension Wiper {
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
     private static let keyFiles: [FilePath] = [
-        Keybag.record.name, FileKeys.record.name, DeviceKeyFile.name, AttemptRecord.record.name,
+        Keybag.record.name, FileKeyset.record.name, DeviceKeyFile.name, AttemptRecord.record.name,
     ]
     private static let filesPerReport = 64
     /// How often the vault's directory is emptied, while another process fills it.

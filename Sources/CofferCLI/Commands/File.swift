@@ -67,7 +67,7 @@ struct FileAdd: AsyncParsableCommand {
         let session = try await Opening.unlocked(global)
         let original = removeOriginal ? try FilePathArgument.path(path) : nil
         let links = original.flatMap { try? Descriptor.open($0, [.read, .nonBlocking]).status().links } ?? 1
-        if let original { tell(OriginalFile.remains(beside: original)) }
+        if let original { tell(SourceFile.remains(beside: original)) }
         let id = try await add(to: session)
         if links > 1 {
             Output.message(
@@ -103,7 +103,7 @@ struct FileAdd: AsyncParsableCommand {
             result = .success(
                 try await session.files.add(
                     contentsOf: FilePathArgument.path(path), class: protection.protection,
-                    outerSuite: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
+                    outerCipher: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
                     removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
                     progress: ProgressBar("sealing").report))
         } catch {

@@ -31,11 +31,11 @@ struct FileRewrap: AsyncParsableCommand {
                 try Output.json(.object([("id", .text(one.description)), ("rewrapped", .flag(true))]))
             }
         } else {
-            try show(try await session.files.rewrap())
+            try show(try await session.files.rotateKeys())
         }
     }
 
-    private func show(_ report: RewrapReport) throws {
+    private func show(_ report: KeyRotationReport) throws {
         if global.json {
             try Output.json(
                 .object([

@@ -38,7 +38,7 @@ struct FileVerify: AsyncParsableCommand {
         }
     }
 
-    private func show(_ report: StoreReport) throws {
+    private func show(_ report: IntegrityReport) throws {
         let lists = [
             ("damaged", report.damaged), ("orphans", report.orphans), ("missing", report.missing),
             ("contextNeeded", report.contextNeeded),
@@ -59,7 +59,7 @@ struct FileVerify: AsyncParsableCommand {
     }
 
     /// The next steps for the damage that was found.
-    private static func remedies(_ report: StoreReport) -> [String] {
+    private static func remedies(_ report: IntegrityReport) -> [String] {
         var remedies: [String] = []
         if !report.damaged.isEmpty {
             remedies.append(

@@ -150,14 +150,14 @@ struct FileView: AsyncParsableCommand {
     /// The same on a copy without a name in this process's file systems.
     private func viewInMemory(_ id: FileID, _ session: Vault) async throws -> Int32 {
         let info = try await session.files.info(for: id, context: file.boundBytes)
-        return try await session.files.withSealedCopy(
+        return try await session.files.withMemoryCopy(
             of: id, context: file.boundBytes, options: options
         ) { copy in
             guard isPrivate else {
                 return try runCommand(
                     Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.descriptor])
             }
-            return try await session.files.withPrivatePlace(for: info.protection) { place in
+            return try await session.files.withPrivateMountPoint(for: info.protection) { place in
                 let path = place.appending(info.name)
                 return try runCommand(
                     PrivateView.command(
@@ -191,7 +191,7 @@ struct FileReap: AsyncParsableCommand {
 
     func run() async throws {
         let location = try Opening.location(global)
-        let count = try await Vault.reapViewCopies(at: location)
+        let count = try await Vault.removeStaleViewCopies(at: location)
         if global.json {
             try Output.json(.object([("reaped", .number(count))]))
         } else {

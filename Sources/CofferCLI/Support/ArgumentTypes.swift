@@ -36,7 +36,7 @@ enum OuterCipherWord: String, CaseIterable, ExpressibleByArgument {
     case chaCha20Poly1305 = "chacha20-poly1305"
     case aes256GCM = "aes-256-gcm"
 
-    var suite: OuterSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
+    var suite: ContainerCipherSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
 }
 
 /// What follows when a token was taken back, as words on the command line.

@@ -29,7 +29,8 @@ final class ContainerFixture: Sendable {
     }
 
     func seal(
-        _ plaintext: [UInt8], id: FileID? = nil, log: UInt8 = 4, suite: OuterSuite = .chaCha20Poly1305,
+        _ plaintext: [UInt8], id: FileID? = nil, log: UInt8 = 4,
+        suite: ContainerCipherSuite = .chaCha20Poly1305,
         name: [UInt8] = Array("name".utf8), context: [UInt8] = []
     ) throws -> [UInt8] {
         try home.scratch.write("source", plaintext)

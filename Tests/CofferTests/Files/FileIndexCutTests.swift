@@ -162,18 +162,18 @@ struct FileIndexCutTests {
     @Test("Records of file keys of earlier releases are read, those of newer ones refused")
     func flags() throws {
         for flags in UInt8(0)...7 {
-            let keys = try FileKeys.decode([0, 0, 0, flags, 0, 0])
+            let keys = try FileKeyset.decode([0, 0, 0, flags, 0, 0])
             #expect(keys.hasIndex == (flags & 1 != 0) && keys.isRotating == (flags & 2 != 0))
             #expect(keys.hasIndexCommits == (flags & 4 != 0) && keys.encoded == [0, 0, 0, flags, 0, 0])
         }
-        #expect(failure { _ = try FileKeys.decode([0, 0, 0, 8, 0, 0]) } == .unsupportedVersion)
+        #expect(failure { _ = try FileKeyset.decode([0, 0, 0, 8, 0, 0]) } == .unsupportedVersion)
     }
 }
 
 extension Vault {
     /// Makes the record of file keys what another release left.
-    func changeFileKeys(_ change: (inout FileKeys) -> Void) throws {
-        let record = FileKeysRecord(device: core.device)
+    func changeFileKeys(_ change: (inout FileKeyset) -> Void) throws {
+        let record = FileKeysetRecord(device: core.device)
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             var contents = try record.read(in: vault)
             change(&contents.keys)

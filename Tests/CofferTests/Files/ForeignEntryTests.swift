@@ -35,7 +35,7 @@ struct ForeignEntryTests {
             let second = try await add(session, home)
             #expect(try await session.files.verifyAll().isClean)
             #expect(try await session.files.list().count == 2)
-            #expect(try await session.files.rewrap().destroyedKeys > 0)
+            #expect(try await session.files.rotateKeys().destroyedKeys > 0)
             #expect(try await session.status().unfinishedFiles == 0)
             let found = try await session.securityChecks().first { $0.name == "foreign-entries" }
             #expect(found?.message.contains(Self.name) == true)

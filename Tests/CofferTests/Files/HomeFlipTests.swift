@@ -39,7 +39,7 @@ import Testing
                 if name == "b" { try await session.files.remove(id) } else { contents.append(content) }
             }
             let infos = try await session.files.list()
-            let rewrapped = try await session.files.rewrap()
+            let rewrapped = try await session.files.rotateKeys()
             try #require(rewrapped.unreadable.isEmpty)
             return Scene(home: home, files: try home.everything(), infos: infos, contents: contents)
         }

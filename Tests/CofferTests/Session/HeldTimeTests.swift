@@ -182,7 +182,7 @@ import Testing
         let used = try await session.files.add(contentsOf: path)
         let unused = try await session.files.add(contentsOf: path, class: .whenUnlocked)
         let keys = session.core.keys
-        try await session.files.withSealedCopy(of: used) { _ in
+        try await session.files.withMemoryCopy(of: used) { _ in
             let error = await refusal {
                 _ = try await session.files.withEditableCopy(of: unused) { _ in
                     clock.advance(.seconds(599))

@@ -8,7 +8,8 @@ import Testing
 
 /// Views that a process left which was killed, under a runtime directory that this process does not have.
 @Suite(
-    "Views under other runtime directories", .enabled(if: ViewRoots.hasSharedMemory, "there is no /dev/shm"))
+    "Views under other runtime directories",
+    .enabled(if: ViewCopyDirectory.hasSharedMemory, "there is no /dev/shm"))
 struct ViewRemovalTests {
     private let manager = FileManager.default
 
@@ -160,7 +161,7 @@ struct ViewRemovalTests {
             }
             func unmount() { for mount in mounts { _ = try? CommandRun.run("umount", [mount]) } }
             defer { unmount() }
-            _ = try? await Vault.reapViewCopies(at: home.location)
+            _ = try? await Vault.removeStaleViewCopies(at: home.location)
             #expect(!manager.fileExists(atPath: view))
             for name in names { #expect(!manager.fileExists(atPath: views + name + "/file/x")) }
             unmount()

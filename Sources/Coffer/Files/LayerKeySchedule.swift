@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 
 /// The keys of one layer of one container, from its file key: see FileFormat, "Keys".
-struct LayerKeys: ~Copyable, Sendable {
+struct LayerKeySchedule: ~Copyable, Sendable {
     enum Layer: UInt8 { case outer = 1, inner = 2 }
 
     let commitment: [UInt8]
@@ -11,13 +11,13 @@ struct LayerKeys: ~Copyable, Sendable {
     let authenticationKey: SymmetricKey
     private let chunkKey: SymmetricKey
     private let nonceBase: [UInt8]
-    private let suite: OuterSuite
+    private let suite: ContainerCipherSuite
 
     static func derive(
-        _ fileKey: borrowing SymmetricKey, layer: Layer, suite: OuterSuite, log: UInt8, id: FileID,
+        _ fileKey: borrowing SymmetricKey, layer: Layer, suite: ContainerCipherSuite, log: UInt8, id: FileID,
         salt: [UInt8],
         context: [UInt8]
-    ) throws(CofferError) -> LayerKeys {
+    ) throws(CofferError) -> LayerKeySchedule {
         let info =
             Array(Label.fileLayer.utf8) + [layer.rawValue, suite.rawValue, log] + id.uuid.bytes + salt
             + context
@@ -25,7 +25,7 @@ struct LayerKeys: ~Copyable, Sendable {
         let chunkKey = try block.key(0..<32)
         let headerKey = try block.key(76..<108)
         let authenticationKey = try block.key(108..<140)
-        return LayerKeys(
+        return LayerKeySchedule(
             commitment: block.publicBytes(44..<76), headerKey: headerKey,
             authenticationKey: authenticationKey,
             chunkKey: chunkKey, nonceBase: block.publicBytes(32..<44), suite: suite)

@@ -1,5 +1,5 @@
 /// What replacing the keys of files did.
-public struct RewrapReport: Sendable, Equatable {
+public struct KeyRotationReport: Sendable, Equatable {
     /// How many containers were wrapped anew in this run.
     public internal(set) var rewrapped = 0
     /// How many old keys were destroyed: whatever was wrapped under them opens with nothing any more.

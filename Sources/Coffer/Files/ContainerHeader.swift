@@ -6,9 +6,9 @@ import CofferEngine
 /// A slot is valid when its key-encryption key is known, its file key unwraps, its commitment and its tag
 /// hold. Of two valid ones that with the higher generation counts; two of one generation have to be the same
 /// byte for byte, and two of different generations have to agree in every immutable field.
-struct ContainerSlots {
+struct ContainerHeader {
     /// The slot that counts.
-    let newest: OuterSlot
+    let newest: ContainerHeaderSlot
     /// Its bytes.
     let newestBytes: [UInt8]
     /// Where it is: 0 or 1.
@@ -25,17 +25,17 @@ struct ContainerSlots {
     ///
     /// - Throws: `corrupt`; `foreign` when no slot names a key of this vault; `unsupportedVersion`.
     static func read(
-        _ file: borrowing Descriptor, keys: FileKeys, device: DeviceKey
-    ) throws(CofferError) -> ContainerSlots {
+        _ file: borrowing Descriptor, keys: FileKeyset, device: DeviceKey
+    ) throws(CofferError) -> ContainerHeader {
         var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
         var span = header.mutableSpan
         guard try file.read(at: 0, into: &span) == header.count else { throw damaged }
-        var valid: [(slot: OuterSlot, index: Int)] = []
+        var valid: [(slot: ContainerHeaderSlot, index: Int)] = []
         var failure = damaged
-        let places = [Array(header[..<OuterSlot.size]), Array(header[OuterSlot.size...])]
+        let places = [Array(header[..<ContainerHeaderSlot.size]), Array(header[ContainerHeaderSlot.size...])]
         for index in places.indices {
             do throws(CofferError) {
-                guard let slot = try OuterSlot.decode(places[index]) else { continue }
+                guard let slot = try ContainerHeaderSlot.decode(places[index]) else { continue }
                 if let kek = try keys.outer(slot.kekID, device: device) {
                     if try slot.keys(places[index], kek: kek) != nil { valid.append((slot, index)) }
                 } else {
@@ -55,7 +55,7 @@ struct ContainerSlots {
                     || other.index == best.index
             else { throw damaged }
         }
-        return ContainerSlots(
+        return ContainerHeader(
             newest: best.slot, newestBytes: places[best.index], index: best.index,
             otherBytes: places[1 - best.index])
     }

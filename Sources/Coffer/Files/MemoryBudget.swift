@@ -2,7 +2,7 @@ import CofferBase
 import CofferEngine
 
 /// Whether a decrypted copy may take so much memory.
-enum ViewRoom {
+enum MemoryBudget {
     /// Refuses what would take more than half of what is free, in the file system and in the machine.
     ///
     /// - Parameters:

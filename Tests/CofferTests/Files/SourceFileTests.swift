@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite("The original goes only as it was sealed")
-struct OriginalFileTests {
+struct SourceFileTests {
     private let content = Array("as it was sealed".utf8)
 
     /// Returns the result of removing after `change` came between sealing and removing.
@@ -17,7 +17,7 @@ struct OriginalFileTests {
         try scratch.write("original", content)
         let path = scratch.path.appending("original")
         let source = try Descriptor.open(path, [.read, .nonBlocking])
-        let original = try OriginalFile(path, source)
+        let original = try SourceFile(path, source)
         try change(path)
         do throws(CofferError) {
             try original.remove(source)

@@ -4,7 +4,7 @@ package import SystemPackage
 
 /// The file that was sealed, when it is to go afterwards: only as it was when it was sealed, and only when
 /// nobody has it open for writing.
-package struct OriginalFile: ~Copyable {
+package struct SourceFile: ~Copyable {
     private let path: FilePath
     private let directory: Descriptor
     private let name: FilePath

@@ -10,7 +10,7 @@ import SystemPackage
 /// bound commits), number of keys (2), and for each: purpose (2; 0 the outer layer, else the protection
 /// class), id of the key that protects it (16; the vault id, or the id of the class key), wrapped key (96).
 /// See Formats.
-struct FileKeys: Sendable {
+struct FileKeyset: Sendable {
     static let record = DualSlotRecord(
         name: "filekeys", magic: FileMagic.fileKeys, slotSize: 8192, displayName: "record of file keys",
         remedy: .home)
@@ -161,9 +161,9 @@ struct FileKeys: Sendable {
         return writer.bytes
     }
 
-    static func decode(_ payload: [UInt8]) throws(CofferError) -> FileKeys {
+    static func decode(_ payload: [UInt8]) throws(CofferError) -> FileKeyset {
         var reader = BinaryReader(payload, what: record.displayName, remedy: record.remedy)
-        var keys = FileKeys()
+        var keys = FileKeyset()
         let flags = try reader.number(UInt32.self)
         guard flags <= 7 else {
             throw CofferError(

@@ -3,24 +3,24 @@ import CofferEngine
 
 /// The record of file keys on the disk. A vault made before there was one has none: its containers are
 /// wrapped under keys derived from the device key and the class keys.
-struct FileKeysRecord {
+struct FileKeysetRecord {
     let device: DeviceKey
 
     /// What is recorded, and where; nothing in a vault that has no record yet.
     struct Contents {
-        var keys: FileKeys
+        var keys: FileKeyset
         fileprivate let stored: DualSlotRecord.Contents?
     }
 
     func read(
         in vault: borrowing Descriptor, repairing: Bool = false
     ) throws(CofferError) -> Contents {
-        guard try vault.status(of: FileKeys.record.name) != nil else {
-            return Contents(keys: FileKeys(), stored: nil)
+        guard try vault.status(of: FileKeyset.record.name) != nil else {
+            return Contents(keys: FileKeyset(), stored: nil)
         }
-        let contents = try FileKeys.record.read(
+        let contents = try FileKeyset.record.read(
             vaultID: device.vaultID, key: device.key(Label.fileKeysMAC), in: vault, repairing: repairing)
-        return Contents(keys: try FileKeys.decode(contents.payload), stored: contents)
+        return Contents(keys: try FileKeyset.decode(contents.payload), stored: contents)
     }
 
     /// Writes `contents`, read before under the same lock of the home.
@@ -28,21 +28,21 @@ struct FileKeysRecord {
         let key = try device.key(Label.fileKeysMAC)
         let payload = contents.keys.encoded
         if let stored = contents.stored {
-            try FileKeys.record.update(
+            try FileKeyset.record.update(
                 stored, to: payload, vaultID: device.vaultID, key: key, in: vault)
         } else {
             try vault.removeTemporaries()
-            try FileKeys.record.createAtomically(payload, vaultID: device.vaultID, key: key, in: vault)
+            try FileKeyset.record.createAtomically(payload, vaultID: device.vaultID, key: key, in: vault)
         }
     }
 
     /// The record of a new vault, in a directory that nobody sees yet.
     static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
-        var keys = FileKeys()
+        var keys = FileKeyset()
         keys.hasIndex = true
         keys.hasIndexCommits = true
         try keys.addOuter(device)
-        try FileKeys.record.create(
+        try FileKeyset.record.create(
             keys.encoded, vaultID: device.vaultID, key: device.key(Label.fileKeysMAC), in: vault)
     }
 
@@ -74,7 +74,7 @@ struct FileKeysRecord {
     }
 
     private func find(
-        _ keys: FileKeys, _ protection: ProtectionClass, _ classKey: ClassKey
+        _ keys: FileKeyset, _ protection: ProtectionClass, _ classKey: ClassKey
     ) throws(CofferError) -> (outer: FileKEK?, inner: FileKEK?) {
         (
             try keys.currentOuter(device),

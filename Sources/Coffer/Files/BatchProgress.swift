@@ -1,5 +1,5 @@
 /// How far work on all files is.
-public struct StoreProgress: Sendable, Equatable {
+public struct BatchProgress: Sendable, Equatable {
     /// Files done.
     public let completed: Int
     /// Files in all.

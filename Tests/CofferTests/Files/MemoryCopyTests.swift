@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct SealedCopyTests {
+@Suite struct MemoryCopyTests {
     private let plaintext = ContainerFixture.plaintext(200_000)
 
     private func home() async throws -> (TestHome, Vault, FileID) {
@@ -20,7 +20,7 @@ import Testing
 
     @Test func itIsReadByPathAndByDescriptorAndNobodyWrites() async throws {
         let (home, session, id) = try await home()
-        let descriptor = try await session.files.withSealedCopy(of: id) { copy in
+        let descriptor = try await session.files.withMemoryCopy(of: id) { copy in
             #expect(copy.length == 200_000)
             #expect(copy.path.string == "/proc/self/fd/\(copy.descriptor)")
             let opened = try Descriptor.open(copy.path, .read)
@@ -42,13 +42,13 @@ import Testing
 
     @Test func aLockTakesItBackAndAReaderKeepsIt() async throws {
         let (home, session, id) = try await home()
-        try await session.files.withSealedCopy(of: id) { copy in
+        try await session.files.withMemoryCopy(of: id) { copy in
             let opened = try Descriptor.open(copy.path, .read)
             session.lock()
             #expect(try Data(contentsOf: URL(filePath: copy.path.string)).isEmpty)
             #expect(try opened.readAll(limit: 1 << 20) == plaintext)
         }
-        #expect(await refusal { try await session.files.withSealedCopy(of: id) { _ in } }?.code == .locked)
+        #expect(await refusal { try await session.files.withMemoryCopy(of: id) { _ in } }?.code == .locked)
         extendLifetime(home)
     }
 
@@ -56,7 +56,7 @@ import Testing
         let (home, session, id) = try await home()
         var options = ViewOptions()
         options.limit = .milliseconds(20)
-        try await session.files.withSealedCopy(of: id, options: options) { copy in
+        try await session.files.withMemoryCopy(of: id, options: options) { copy in
             while try !Data(contentsOf: URL(filePath: copy.path.string)).isEmpty {
                 try await Task.sleep(for: .milliseconds(5))
             }
@@ -68,7 +68,7 @@ import Testing
     @Test func shortMemoryIsRefused() {
         func refused(_ length: Int64, _ free: Int64?, _ memory: Int64?) -> CofferError.Code? {
             do throws(CofferError) {
-                try ViewRoom.check(length, inFileSystem: free, memory: memory)
+                try MemoryBudget.check(length, inFileSystem: free, memory: memory)
                 return nil
             } catch {
                 return error.code

@@ -4,14 +4,14 @@ import CofferEngine
 import FoundationEssentials
 
 /// One slot of a container's header. Byte layout: FileFormat, "Slot".
-struct OuterSlot {
+struct ContainerHeaderSlot {
     static let size = ContainerLayout.slotSize
     static let wrappedKeySize = 40
     private static let tagSize = 32
     private static let nonceRange = 376..<388
     private static let sealedRange = 388..<1428
 
-    var suite: OuterSuite
+    var suite: ContainerCipherSuite
     var log: UInt8
     var generation: UInt32
     var id: FileID
@@ -22,7 +22,7 @@ struct OuterSlot {
     var commitment: [UInt8]
 
     /// Seals the inner header under a new nonce and authenticates the whole slot.
-    func encode(innerHeader: [UInt8], keys: borrowing LayerKeys) throws(CofferError) -> [UInt8] {
+    func encode(innerHeader: [UInt8], keys: borrowing LayerKeySchedule) throws(CofferError) -> [UInt8] {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.container.utf8))
         writer.append(UInt16(1))
@@ -47,7 +47,7 @@ struct OuterSlot {
     }
 
     /// Reads the fields that are readable without a key; `nil` for a slot never used.
-    static func decode(_ bytes: [UInt8]) throws(CofferError) -> OuterSlot? {
+    static func decode(_ bytes: [UInt8]) throws(CofferError) -> ContainerHeaderSlot? {
         guard bytes.contains(where: { $0 != 0 }) else { return nil }
         var reader = BinaryReader(bytes, what: "container header")
         guard bytes.count == size, try reader.take(8) == Array(FileMagic.container.utf8) else {
@@ -56,7 +56,7 @@ struct OuterSlot {
         let version = try reader.number(UInt16.self)
         let rawSuite = try reader.number(UInt8.self)
         let log = try reader.number(UInt8.self)
-        guard version == 1, let suite = OuterSuite(rawValue: rawSuite) else {
+        guard version == 1, let suite = ContainerCipherSuite(rawValue: rawSuite) else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
         guard ContainerLayout.logRange.contains(log) else { throw reader.damaged }
@@ -75,7 +75,7 @@ struct OuterSlot {
         }
         let wrappedKey = try reader.take(wrappedKeySize)
         try reader.skip(344 - reader.position)
-        return OuterSlot(
+        return ContainerHeaderSlot(
             suite: suite, log: log, generation: generation, id: id, salt: salt, protection: protection,
             kekID: kekID,
             wrappedKey: wrappedKey, commitment: try reader.take(32))
@@ -83,7 +83,7 @@ struct OuterSlot {
 
     /// The keys of the outer layer, checked against the commitment and the slot's tag; `nil` when they do not
     /// hold.
-    func keys(_ bytes: [UInt8], kek: FileKEK) throws(CofferError) -> LayerKeys? {
+    func keys(_ bytes: [UInt8], kek: FileKEK) throws(CofferError) -> LayerKeySchedule? {
         let fileKey: SymmetricKey
         do throws(CofferError) {
             fileKey = try kek.unwrap(wrappedKey)
@@ -91,7 +91,7 @@ struct OuterSlot {
             guard error.code == .notAuthentic else { throw error }
             return nil
         }
-        let keys = try LayerKeys.derive(
+        let keys = try LayerKeySchedule.derive(
             fileKey, layer: .outer, suite: suite, log: log, id: id, salt: salt, context: [])
         let expected = keys.commitment
         guard ConstantTime.equal(expected.span, commitment.span) else { return nil }
@@ -111,7 +111,9 @@ struct OuterSlot {
     }
 
     /// Opens the inner header of the slot `bytes`.
-    static func openInnerHeader(_ bytes: [UInt8], keys: borrowing LayerKeys) throws(CofferError) -> [UInt8] {
+    static func openInnerHeader(_ bytes: [UInt8], keys: borrowing LayerKeySchedule) throws(CofferError)
+        -> [UInt8]
+    {
         var cipher = try keys.headerCipher()
         var header = [UInt8](repeating: 0, count: InnerHeader.size)
         var span = header.mutableSpan
@@ -126,7 +128,7 @@ struct OuterSlot {
     private static func associatedData(_ bytes: [UInt8]) -> [UInt8] { Array(bytes[0..<12] + bytes[16..<376]) }
 
     /// What no update of a slot changes; where two valid slots differ in it, the file is damaged.
-    func isSameFile(as other: OuterSlot) -> Bool {
+    func isSameFile(as other: ContainerHeaderSlot) -> Bool {
         suite == other.suite && log == other.log && id == other.id && salt == other.salt
     }
 }

@@ -4,9 +4,11 @@ import Synchronization
 
 /// Spreads runs of chunks over the processors, on threads of its own. Every run reads and writes at its own
 /// offsets, so order does not matter.
-enum ChunkRunner {
+enum ParallelChunkProcessor {
     /// Chunks worked on at a time by one thread: about 1 MiB.
-    static func runLength(_ layout: ContainerLayout) -> Int64 { max(1, Int64(1 << 20) >> Int64(layout.log)) }
+    static func runLength(_ layout: ContainerLayout) -> Int64 {
+        max(1, Int64(1 << 20) >> Int64(layout.chunkSizeLog2))
+    }
 
     /// Calls `work` for runs that cover `chunks`, from several threads, each with a state of its own from
     /// `prepare`. Between runs `check` is called on every thread; it throws to stop. The first error ends the

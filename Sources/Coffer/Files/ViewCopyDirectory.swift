@@ -7,14 +7,14 @@ import SystemPackage
 /// `$XDG_RUNTIME_DIR/coffer/views` where there is one on tmpfs; else `/dev/shm/coffer-` and a random name
 /// that the vault keeps for itself. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. Whoever
 /// views holds a lock on `lease`, which the kernel drops when the process dies.
-enum ViewRoots {
+enum ViewCopyDirectory {
     private static let leaseName: FilePath = "lease"
     private static let sharedMemory: FilePath = "/dev/shm"
     /// A view directory that is being made; it has its lease before it loses the prefix.
     static let newPrefix = ".new-"
 
     /// The root to make a view in. Where it is one that nobody would look for, the vault notes it first.
-    static func usable(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
+    static func preferred(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
         var record = ViewRootRecord(in: vault)
         if let path = runtimePath, let runtime = try? runtimeRoot(path, creating: true) {
             if path != systemRuntime {
@@ -122,7 +122,7 @@ enum ViewRoots {
 
     /// Removes views whose owner is dead; returns how many. One that resists keeps none of the others: they
     /// go, and then its error is thrown.
-    static func reap(vault: borrowing Descriptor) throws(CofferError) -> Int {
+    static func removeStale(vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
         var failure: CofferError?
         for root in existing(ViewRootRecord(in: vault)).roots {
@@ -223,7 +223,7 @@ enum ViewRoots {
     }
 
     /// A root and the view that was made in it.
-    struct Place: ~Copyable {
+    struct ViewDirectory: ~Copyable {
         let root: Descriptor
         let view: NewView
     }

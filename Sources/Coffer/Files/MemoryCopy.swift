@@ -3,8 +3,8 @@ import CofferEngine
 public import SystemPackage
 
 /// A decrypted copy in a file in memory that has no name and that nobody can change, as
-/// ``FileStore/withSealedCopy(of:context:options:_:)`` lends it.
-public struct SealedCopy: Sendable {
+/// ``FileStore/withMemoryCopy(of:context:options:_:)`` lends it.
+public struct MemoryCopy: Sendable {
     /// The number of the open file in this process. Let a child inherit it to view the copy; what has it open
     /// keeps it, after a lock too.
     public let descriptor: Int32
@@ -36,39 +36,39 @@ extension FileStore {
     /// - Returns: What `body` gives.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` when the copy would take more than half of
     ///   the free memory; and what `body` throws.
-    public func withSealedCopy<Result>(
+    public func withMemoryCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
-        _ body: (SealedCopy) async throws -> Result
+        _ body: (MemoryCopy) async throws -> Result
     ) async throws -> Result {
-        let hold = try await makeSealedCopy(of: id, context)
-        let number = openViews.add(hold.protection) { [weak hold] in hold?.blank() }
+        let hold = try await makeMemoryCopy(of: id, context)
+        let number = openViews.add(hold.protection) { [weak hold] in hold?.revoke() }
         defer {
             openViews.forget(number)
-            hold.blank()
+            hold.revoke()
         }
         // A lock before this did not know of the copy.
         try hold.check()
         if let limit = options.limit { hold.end(after: limit) }
         return try await body(
-            SealedCopy(
+            MemoryCopy(
                 descriptor: hold.file.number, path: FilePath("/proc/self/fd/\(hold.file.number)"),
                 length: hold.length, isSwappable: Self.isSwapActive))
     }
 
-    private func makeSealedCopy(
+    private func makeMemoryCopy(
         of id: FileID, _ context: [UInt8]
-    ) async throws(CofferError) -> SealedHold {
+    ) async throws(CofferError) -> MemoryCopyHandle {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let mark = core.keys.mark
             let reader = try open(id, context: context)
-            let check = try stopping(cancellation, since: mark, only: reader.protection)
-            try ViewRoom.check(reader.layout.length, inFileSystem: nil)
+            let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)
+            try MemoryBudget.check(reader.layout.length, inFileSystem: nil)
             let memory = try Descriptor.sealableMemory()
             try reader.copy(into: memory, check: check)
             try memory.setPermissions(0o400)
             try memory.seal()
             try check()
-            return SealedHold(
+            return MemoryCopyHandle(
                 try memory.reopenedForReading(), length: reader.layout.length,
                 protection: reader.protection, check: check)
         }
@@ -76,7 +76,7 @@ extension FileStore {
 }
 
 /// The open file of a sealed copy.
-private final class SealedHold: Sendable {
+private final class MemoryCopyHandle: Sendable {
     let file: Descriptor
     let length: Int64
     let protection: ProtectionClass
@@ -93,9 +93,9 @@ private final class SealedHold: Sendable {
     }
 
     /// The number stands for nothing from here on.
-    func blank() { file.blank() }
+    func revoke() { file.blank() }
 
     func end(after limit: Duration) {
-        ViewTimer.after(limit) { [weak self] in self?.blank() }
+        ViewTimer.after(limit) { [weak self] in self?.revoke() }
     }
 }

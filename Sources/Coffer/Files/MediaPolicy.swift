@@ -4,7 +4,7 @@ import SystemPackage
 
 /// Sealed files stay on media of this machine, unless the owner wants it otherwise: what can be pulled out or
 /// is on another machine gets into other hands, together with the device key.
-enum MediumRule {
+enum MediaPolicy {
     /// Its presence in a vault says that the vault was made to be on such a medium.
     private static let marker: FilePath = "external"
 

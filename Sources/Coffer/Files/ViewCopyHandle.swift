@@ -4,7 +4,7 @@ import SystemPackage
 import Synchronization
 
 /// One view copy: its directory goes when this is told to, or with its owner.
-final class ViewHold: Sendable {
+final class ViewCopyHandle: Sendable {
     let path: FilePath
     let leaseNumber: Int32
     private let root: Descriptor
@@ -25,8 +25,9 @@ final class ViewHold: Sendable {
     var number: Int { registration.withLock { $0 } }
 
     init(
-        _ place: consuming ViewRoots.Place, _ name: FilePath.Component, _ protection: ProtectionClass,
-        in openViews: OpenViews
+        _ place: consuming ViewCopyDirectory.ViewDirectory, _ name: FilePath.Component,
+        _ protection: ProtectionClass,
+        in openViews: ActiveViewCopies
     ) {
         path = place.view.directory.path.pushing(Self.holder).appending(name)
         leaseNumber = place.view.lease.number
@@ -36,7 +37,7 @@ final class ViewHold: Sendable {
         directory = place.view.directory
         lease = Mutex(place.view.lease)
         let number = openViews.add(protection) { [weak self] in
-            self?.takeBack(.locked, "The vault was locked")
+            self?.revoke(.locked, "The vault was locked")
         }
         registration.withLock { $0 = number }
     }
@@ -60,7 +61,7 @@ final class ViewHold: Sendable {
     }
 
     /// Remembers how the copy looks now that it is whole.
-    func isWhole(_ status: FileStatus) { original.withLock { $0 = status } }
+    func recordOriginalStatus(_ status: FileStatus) { original.withLock { $0 = status } }
 
     /// Whether somebody changed the copy; of one that was taken back, whether it was changed by then.
     var isChanged: Bool {
@@ -89,7 +90,7 @@ final class ViewHold: Sendable {
         throw cause.withLock { $0 } ?? CofferError(.cancelled, "The copy was taken back.")
     }
 
-    private func takeBack(_ code: CofferError.Code, _ reason: String) {
+    private func revoke(_ code: CofferError.Code, _ reason: String) {
         cause.withLock {
             $0 = $0 ?? CofferError(code, "\(reason): the copy was taken back, with what was changed in it.")
         }
@@ -99,13 +100,13 @@ final class ViewHold: Sendable {
 
     /// Takes the copy back after `limit`.
     func end(after limit: Duration) {
-        ViewTimer.after(limit) { [weak self] in self?.takeBack(.timedOut, "The time is up") }
+        ViewTimer.after(limit) { [weak self] in self?.revoke(.timedOut, "The time is up") }
     }
 
     func isKeptByOthers() throws(CofferError) -> Bool {
         lease.withLock { $0 = nil }
         do throws(CofferError) {
-            var again: Descriptor? = try ViewRoots.openLease(in: directory)
+            var again: Descriptor? = try ViewCopyDirectory.openLease(in: directory)
             guard try again?.tryLock() == true else { return true }
             lease.withLock { if let own = again.take() { $0 = consume own } }
         } catch {
@@ -118,7 +119,7 @@ final class ViewHold: Sendable {
         removed.store(true, ordering: .sequentiallyConsistent)
         // What a viewer made in it may resist; that keeps nothing else.
         if let error = root.removeAll(of: directoryName, overwriting: true).first { throw error }
-        ViewRoots.removeIfEmpty(root)
+        ViewCopyDirectory.removeIfEmpty(root)
     }
 
     deinit { try? remove() }

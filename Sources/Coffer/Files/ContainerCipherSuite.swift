@@ -1,7 +1,7 @@
 public import CofferCrypto
 
 /// The cipher of a container's outer layer. The inner one is always AES-256-GCM.
-public enum OuterSuite: UInt8, Sendable, CaseIterable {
+public enum ContainerCipherSuite: UInt8, Sendable, CaseIterable {
     /// AES-256-GCM: where FIPS rules hold.
     case aes256GCM = 1
     /// ChaCha20-Poly1305: another primitive than the inner layer's. The default.

@@ -3,11 +3,11 @@ import CofferEngine
 import SystemPackage
 
 /// Files that leave the vault: each appears whole, with its last byte on the disk, or not at all.
-enum NewFile {
+enum AtomicFile {
     /// Makes a file at `path`, readable by this user alone, that `fill` writes.
     ///
     /// Throws `alreadyExists` for what is there already, and whatever `fill` throws; then nothing was made.
-    static func make<Result>(
+    static func create<Result>(
         at path: FilePath, _ fill: (borrowing Descriptor) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         guard let name = path.lastComponent else {

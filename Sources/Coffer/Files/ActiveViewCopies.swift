@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The view copies that a session has handed out and that are still there: a lock removes them.
-final class OpenViews: Sendable {
+final class ActiveViewCopies: Sendable {
     private struct State {
         var views: [Int: (protection: ProtectionClass, remove: @Sendable () -> Void)] = [:]
         var next = 0

@@ -1,5 +1,5 @@
 /// What looking at every file of a store found.
-public struct StoreReport: Sendable, Equatable {
+public struct IntegrityReport: Sendable, Equatable {
     /// Files whose every byte is authentic.
     public internal(set) var authentic = 0
     /// Files whose header is authentic; the content needs the context that is bound into them.

@@ -25,7 +25,7 @@ struct VaultStateFile: Equatable {
     let phase: Phase
     let vaultID: VaultID
     /// Of a tombstone, as far as it is there.
-    var cause: WipeCause?
+    var cause: WipeReason?
 
     /// Whether there is a vault to use.
     var isAlive: Bool { phase == .active || phase == .wipingTokens }
@@ -46,9 +46,9 @@ struct VaultStateFile: Equatable {
         guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }
         let text = try reader.take(8)
         guard let word = Phase.allCases.first(where: { $0.bytes == text }) else { throw reader.damaged }
-        let cause = try reader.take(WipeCause.size)
+        let cause = try reader.take(WipeReason.size)
         try reader.expectPadding()
-        return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeCause(cause))
+        return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeReason(cause))
     }
 
     /// Makes this the state of `home` and flushes it: the first time by rename, from then on in place.

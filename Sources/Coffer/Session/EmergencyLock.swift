@@ -92,7 +92,7 @@ struct EmergencyLock {
     /// Does what opening the home also does: finishes an interrupted wipe and removes views of dead owners.
     private mutating func tidy(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
-            if hints.isUnfinished { try Wiper.finishInterrupted(at: location, time: .system) }
+            if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, time: .system) }
             guard !hints.isWiped else { return }
             _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
         } catch {

@@ -79,7 +79,7 @@ public final class Vault: Sendable {
         time: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
         try await BlockingExecutor.run { _ throws(CofferError) in
-            try Wiper.finishInterrupted(at: location, time: time)
+            try VaultEraser.finishInterrupted(at: location, time: time)
             try attendToEnclosing(location, time, interaction)
             let made = try VaultDirectory.create(
                 at: location, options: options, passcode: passcode, interaction: interaction)
@@ -110,7 +110,7 @@ public final class Vault: Sendable {
                 try attendWithoutKeybag(after: error, at: location, time, interaction)
                 throw error
             }
-            try core.attendToOrders()
+            try core.processPendingCommands()
             _ = try? ViewCopyDirectory.removeStale(vault: core.home.openVault())
             return Vault(core: core)
         }
@@ -123,11 +123,11 @@ public final class Vault: Sendable {
     ) throws(CofferError) {
         guard let parentVault = location.parentVault,
             let home = try? VaultDirectory.openDirectory(parentVault),
-            (try? home.openVault().status(of: OrderBook.record.name)) != nil,
+            (try? home.openVault().status(of: RemoteCommandRecord.record.name)) != nil,
             let core = try? openCore(at: parentVault, time: time, interaction: interaction, forOrders: true)
         else { return }
         do throws(CofferError) {
-            try core.attendToOrders()
+            try core.processPendingCommands()
         } catch {
             guard error.code != .wiped else { throw error }
         }
@@ -139,11 +139,11 @@ public final class Vault: Sendable {
         after error: CofferError, at location: VaultLocation, _ time: VaultClock,
         _ interaction: PromptPolicy
     ) throws(CofferError) {
-        guard OrderBook.lastingDamage.contains(error.code),
+        guard RemoteCommandRecord.lastingDamage.contains(error.code),
             let core = try? openCore(at: location, time: time, interaction: interaction, forOrders: true)
         else { return }
         do throws(CofferError) {
-            try core.attendToOrders()
+            try core.processPendingCommands()
         } catch {
             guard error.code != .wiped else { throw error }
         }
@@ -155,7 +155,7 @@ public final class Vault: Sendable {
         at location: VaultLocation, time: VaultClock, interaction: PromptPolicy, forOrders: Bool = false
     ) throws(CofferError) -> VaultCore {
         do throws(CofferError) {
-            try Wiper.finishInterrupted(at: location, time: time)
+            try VaultEraser.finishInterrupted(at: location, time: time)
         } catch {
             // Tokens that cannot be erased yet stay out of reach, and keep nobody from the rest.
             guard error.code != .foreign,

@@ -29,7 +29,7 @@ final class VaultCore: Sendable {
     /// Who is told of locks.
     let hub: EventBroadcaster
     /// Stores outside of this library, which close before a wipe is done.
-    let registered = Mutex<[RegisteredStore]>([])
+    let registered = Mutex<[WeakObserver]>([])
 
     /// The core of a vault. `forOrders`, a keybag that cannot be read is none: an order needs no class key.
     init(
@@ -260,7 +260,7 @@ final class VaultCore: Sendable {
             return try body(keys, contents, vault)
         }
         guard let result else {
-            _ = try Wiper(home: home, time: time).wipe(.all, reason: "ten wrong passcodes", by: self)
+            _ = try VaultEraser(home: home, time: time).wipe(.all, reason: "ten wrong passcodes", by: self)
             throw CofferError(
                 .wiped, "Ten wrong passcodes: this vault was erased and needs activation: run init.")
         }

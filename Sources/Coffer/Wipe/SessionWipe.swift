@@ -31,17 +31,18 @@ extension Vault {
     public static func startWipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
         time: VaultClock = .system
-    ) -> WipeRun {
-        WipeRun { report async throws(CofferError) in
+    ) -> WipeOperation {
+        WipeOperation { report async throws(CofferError) in
             try await BlockingExecutor.run { _ throws(CofferError) in
                 if scope == .tokens {
-                    try Wiper.finishInterrupted(at: location, time: time)
+                    try VaultEraser.finishInterrupted(at: location, time: time)
                 } else if let parentVault = location.parentVault {
-                    try? Wiper.finishInterrupted(at: parentVault, time: time)
+                    try? VaultEraser.finishInterrupted(at: parentVault, time: time)
                 }
                 let home = try VaultDirectory.openForWiping(location)
                 defer { try? OrphanedSecretItems(home: home).collect() }
-                return try Wiper(home: home, time: time, report: report).run(scope, reason: reason, by: nil)
+                return try VaultEraser(home: home, time: time, report: report).run(
+                    scope, reason: reason, by: nil)
             }
         }
     }
@@ -73,35 +74,35 @@ extension Vault {
     ///   - scope: What of it is erased.
     ///   - reason: What the receipt says.
     /// - Returns: The wipe, which goes on by itself.
-    public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeRun {
+    public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeOperation {
         let core = core
-        return WipeRun { report async throws(CofferError) in
+        return WipeOperation { report async throws(CofferError) in
             let end = try await BlockingExecutor.run { _ throws(CofferError) in
-                try Wiper(home: core.home, time: core.time, report: report).run(
+                try VaultEraser(home: core.home, time: core.time, report: report).run(
                     scope, reason: reason, by: core)
             }
             // The keys are gone: what is open cannot be opened again. It closes before we say done.
-            if scope == .all { for store in core.stores { await store.vaultWasWiped() } }
+            if scope == .all { for store in core.stores { await store.vaultDidWipe() } }
             return end
         }
     }
 
     /// Has a store outside of this library, such as a set of databases, close before a wipe is done. It is
     /// not kept alive by this.
-    public func register(_ store: any VaultStore) {
+    public func register(_ store: any VaultObserver) {
         core.registered.withLock { stores in
             stores.removeAll { $0.store == nil }
-            stores.append(RegisteredStore(store: store))
+            stores.append(WeakObserver(store: store))
         }
     }
 }
 
 /// A store that is not kept alive.
-struct RegisteredStore {
-    weak var store: (any VaultStore)?
+struct WeakObserver {
+    weak var store: (any VaultObserver)?
 }
 
 extension VaultCore {
     /// The stores that registered and are there.
-    fileprivate var stores: [any VaultStore] { registered.withLock { $0.compactMap(\.store) } }
+    fileprivate var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 }

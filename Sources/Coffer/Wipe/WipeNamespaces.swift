@@ -4,7 +4,7 @@ import SystemPackage
 
 /// The namespaces of users, homes of their own that go with the home around them. One that cannot be erased
 /// keeps none of the others.
-extension Wiper {
+extension VaultEraser {
     /// How long a namespace's lock is waited for, where others wait for their turn.
     private static let shortDeadline = Duration.seconds(1)
 
@@ -36,8 +36,8 @@ extension Wiper {
                     wiper.noteWhatIsNoVault(what, &findings)
                     continue
                 }
-                let seen = Set(findings.unproved)
-                findings.unproved += end.receipt.unproved.filter { !seen.contains($0) }
+                let seen = Set(findings.unverified)
+                findings.unverified += end.receipt.unverified.filter { !seen.contains($0) }
                 guard let error = end.failure else {
                     findings.count("namespaces")
                     continue
@@ -65,7 +65,7 @@ extension Wiper {
             let names = try? users.names()
         else { return }
         for name in names where (try? users.status(of: name))?.kind == .symbolicLink {
-            findings.unproved.append(
+            findings.unverified.append(
                 "what \(VaultDirectory.usersName)/\(name) points to: it is a link, which is not followed")
         }
     }
@@ -120,7 +120,7 @@ extension Wiper {
         guard target.state?.phase != .wiped else { return }
         let unknown = "it shows no vault, so its keys in the kernel keyring have no name"
         guard let status = try? home.directory.status(of: VaultDirectory.vaultName) else {
-            return findings.unproved.append("\(what): \(unknown)")
+            return findings.unverified.append("\(what): \(unknown)")
         }
         let vault = home.path.pushing(VaultDirectory.vaultName)
         let reason =
@@ -130,8 +130,8 @@ extension Wiper {
         findings.note(what, remainsBecause: target.damage ?? CofferError(.refused, reason))
     }
 
-    private func inside(_ name: FilePath) throws(CofferError) -> Wiper {
-        Wiper(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
+    private func inside(_ name: FilePath) throws(CofferError) -> VaultEraser {
+        VaultEraser(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
     }
 
     /// Writes its tombstone and destroys its keys, where it has a vault; returns what may be the vault's ids.
@@ -140,11 +140,11 @@ extension Wiper {
             let target = WipeTarget(home)
             guard target.isVault, target.state?.phase != .wiped else { return target.ids }
             // Where there is no place for the mark, that of the home around it stands for it.
-            try? markWiped(.wiping, target.ids.first ?? .unknown, reason: reason)
+            try? writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
             forget(target.ids)
             var own = WipeFindings()
             destroyKeys(&own)
-            findings.unproved += own.unproved
+            findings.unverified += own.unverified
             return target.ids
         }
         return ids ?? []
@@ -159,7 +159,7 @@ extension Wiper {
                 return nil
             }
             let ids = known + target.ids.filter { !known.contains($0) }
-            try? markWiped(.wiping, ids.first ?? .unknown, reason: reason)
+            try? writeTombstone(.wiping, ids.first ?? .unknown, reason: reason)
             return finish(ids, reason: reason, scope: .user(""), completes: false)
         }
     }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import SystemPackage
 
 /// The steps after the tombstone. Nothing here throws: a failure is noted, and the next step is taken.
-extension Wiper {
+extension VaultEraser {
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
     private static let keyFiles: [FilePath] = [
@@ -26,7 +26,7 @@ extension Wiper {
     func finish(
         _ ids: [VaultID], reason: String, scope: WipeScope = .all, completes: Bool,
         since beginning: Beginning? = nil,
-        _ known: WipeFindings = WipeFindings(unproved: Self.unproved)
+        _ known: WipeFindings = WipeFindings(unverified: Self.unverified)
     ) -> WipeEnd {
         var findings = known
         let beginning = beginning ?? Beginning(time)
@@ -90,7 +90,7 @@ extension Wiper {
         for name in Self.keyFiles {
             let kind = (try? vault.directory.status(of: name))??.kind
             if kind == .symbolicLink {
-                findings.unproved.append("what \(name) pointed to: it was a link, which is not followed")
+                findings.unverified.append("what \(name) pointed to: it was a link, which is not followed")
             }
             guard kind == .regular else { continue }
             keys.append(name)
@@ -226,13 +226,13 @@ extension Wiper {
     /// Items in keyrings go last, since the desktop's may not answer; nothing opens them any more.
     private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
         for vaultID in ids {
-            if let left = removeItems(of: vaultID, &findings) { findings.unproved.append(left) }
+            if let left = removeItems(of: vaultID, &findings) { findings.unverified.append(left) }
             guard KernelKeyCache.isAnyLeft(vaultID: vaultID) else { continue }
             let error = CofferError(.inputOutput, "The kernel still has a key of \(vaultID).")
             findings.note("a key in the kernel keyring", remainsBecause: error)
         }
         guard ids.isEmpty else { return }
-        findings.unproved.append(
+        findings.unverified.append(
             "keys in the kernel keyring and view copies: nothing in the home told the vault's id")
     }
 
@@ -257,7 +257,7 @@ extension Wiper {
         try? home.directory.replace(Self.receiptName, with: bytes.span)
     }
 
-    static let unproved: [String] = [
+    static let unverified: [String] = [
         "copies made before the wipe: backups, snapshots, images of the disk",
         "old blocks kept by flash wear levelling or copy-on-write file systems",
         "swap and hibernation images",

@@ -22,7 +22,7 @@ struct WipeTarget {
     private static let statePlace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
     private static let places: [Trace] =
         [Trace(name: DeviceKeyFile.name, magic: FileMagic.device, idOffset: 16)]
-        + [Keybag.record, AttemptRecord.record, FileKeyset.record, OrderBook.record].map { record in
+        + [Keybag.record, AttemptRecord.record, FileKeyset.record, RemoteCommandRecord.record].map { record in
             Trace(
                 name: record.name, magic: record.magic, idOffset: DualSlotRecord.idOffset,
                 starts: [0, Int64(record.slotSize)])

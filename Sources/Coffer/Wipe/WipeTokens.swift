@@ -4,10 +4,10 @@ import FoundationEssentials
 import SystemPackage
 
 /// Wiping the tokens alone.
-extension Wiper {
+extension VaultEraser {
     /// Everything after the mark in the state: the tokens go, and the vault is alive as before. Where the
     /// keyring does not answer, the mark stays and the next open tries again.
-    func finishTokens(
+    func completeTokenWipe(
         _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceKey?
     ) throws(CofferError) -> WipeReceipt {
         let started = time.wallClock()
@@ -19,7 +19,7 @@ extension Wiper {
         KernelKeyringStorage.remove(vaultID: vaultID)
         report(WipeProgress(.memory))
         let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
-        var findings = WipeFindings(unproved: Self.unproved)
+        var findings = WipeFindings(unverified: Self.unverified)
         do throws(CofferError) {
             let opened: DeviceKey
             if let device {
@@ -29,12 +29,12 @@ extension Wiper {
             }
             let count = try eraseTokens(of: opened, in: vault)
             // Before tokens are stored again: an order for them takes none of these.
-            try OrderBook.settleTokenOrders(of: opened, in: vault)
+            try RemoteCommandRecord.settleTokenOrders(of: opened, in: vault)
             findings.removed["tokens"] = count
             report(WipeProgress(.keys))
         } catch {
             guard Self.isKeyringAway(error) else { throw error }
-            findings.unproved.append(
+            findings.unverified.append(
                 "tokens in the Secret Service (\(error.code.name)): the next open tries again")
         }
         let receipt = WipeReceipt(

@@ -67,9 +67,9 @@ struct WatchCommand: AsyncParsableCommand {
     /// Ends with an error alone.
     private func follow(_ session: Vault, _ mailbox: FilePath?) async throws(CofferError) {
         let pause = Duration.seconds(every)
-        let none = ClosureRevocationSource { () throws(CofferError) in [] }
+        let none = PollingRevocationSource { () throws(CofferError) in [] }
         guard let mailbox else { return try await session.followRevocations(from: none, every: pause) }
-        let source = MailboxRevocationSource(mailbox)
+        let source = DirectoryRevocationSource(mailbox)
         try await session.followRevocations(from: source, every: pause) { result in
             switch result {
             case .failure(let error), .success(.refused(let error)):

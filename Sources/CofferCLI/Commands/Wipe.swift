@@ -75,7 +75,7 @@ struct WipeCommand: AsyncParsableCommand {
     }
 
     /// Tells the receipt, also of a wipe that left something.
-    private func end(_ wipe: WipeRun) async throws {
+    private func end(_ wipe: WipeOperation) async throws {
         let error: CofferError
         do throws(CofferError) {
             return try await tellAnyway(wipe.receipt)
@@ -137,7 +137,7 @@ struct WipeCommand: AsyncParsableCommand {
             for place in receipt.failures { try Output.line("  \(place.printable)") }
         }
         try Output.line("Cannot be proved gone:")
-        for place in receipt.unproved { try Output.line("  \(place.printable)") }
+        for place in receipt.unverified { try Output.line("  \(place.printable)") }
     }
 
     private func carryOut(_ order: String) async throws(CofferError) -> WipeReceipt {
@@ -145,10 +145,10 @@ struct WipeCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "An order says itself what to erase: give --order alone.")
         }
         let read = try OrderFile.read(order)
-        guard case .wipe = read.claimed.action else {
+        guard case .wipe = read.content.action else {
             throw CofferError(.invalidInput, "This order erases nothing: give it to coffer wipe-order take.")
         }
-        let outcome = try await Vault.carryOut(
+        let outcome = try await Vault.execute(
             read, at: Opening.location(global), interaction: global.interaction)
         guard case .wiped(let receipt) = outcome else {
             throw CofferError(.internalFailure, "The order was carried out without a receipt.")
@@ -181,7 +181,7 @@ extension WipeReceipt {
             ("keysDestroyedAfterMilliseconds", keysDestroyedAfterMilliseconds.map { .decimal($0) } ?? .none),
             ("completesInterrupted", .flag(completesInterrupted)),
             ("removed", .object(removed.sorted { $0.key < $1.key }.map { ($0.key, .number($0.value)) })),
-            ("unproved", .list(unproved.map { .text($0) })),
+            ("unproved", .list(unverified.map { .text($0) })),
             ("failures", .list(failures.map { .text($0) })),
         ]
     }

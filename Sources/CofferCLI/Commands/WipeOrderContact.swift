@@ -37,7 +37,7 @@ struct WipeOrderContact: AsyncParsableCommand {
         try await show(session)
     }
 
-    private func policy(_ action: Action) throws(CofferError) -> ContactPolicy? {
+    private func policy(_ action: Action) throws(CofferError) -> DeadManSwitch? {
         guard action != .off else {
             guard afterDays == nil else { throw CofferError(.invalidInput, "Off has no days.") }
             return nil
@@ -45,7 +45,7 @@ struct WipeOrderContact: AsyncParsableCommand {
         guard let afterDays, (1...3650).contains(afterDays) else {
             throw CofferError(.invalidInput, "--action \(action) needs --after-days, 1 to 3650.")
         }
-        return try ContactPolicy(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
+        return try DeadManSwitch(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
     }
 
     private func show(_ session: Vault) async throws {

@@ -80,7 +80,7 @@ struct WipeOrderCreate: ParsableCommand {
         guard (1...3_153_600_000).contains(validFor) else {
             throw CofferError(.invalidInput, "--valid-for takes one second to a century.")
         }
-        let order = WipeOrder(
+        let order = RemoteCommand(
             try orderAction(), for: try target(),
             counter: counter ?? Self.counter(issued, now: Date()), issued: issued,
             expires: issued + TimeInterval(validFor), reason: reason)

@@ -140,7 +140,7 @@ public actor SoupStores {
     }
 }
 
-extension SoupStores: VaultStore {
+extension SoupStores: VaultObserver {
     /// Closes all stores.
-    public func vaultWasWiped() async { await close() }
+    public func vaultDidWipe() async { await close() }
 }

@@ -125,7 +125,7 @@
             try await session.tokens.put(Token(copying: "x"), for: id)
             let receipt = try await session.wipe()
             #expect(receipt.removed["keyringItems"] == 2)
-            #expect(!receipt.unproved.contains { $0.contains("Secret Service") })
+            #expect(!receipt.unverified.contains { $0.contains("Secret Service") })
             #expect(try service.items() == [mail])
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: location.path.string).sorted()
@@ -137,7 +137,7 @@
             try await session.tokens.put(Token(copying: "x"), for: id)
             try service.kill()
             let receipt = try await session.wipe()
-            #expect(receipt.unproved.contains { $0.contains("Secret Service") })
+            #expect(receipt.unverified.contains { $0.contains("Secret Service") })
             #expect(try await Vault.status(at: location).state == .wiped)
             try service.start()
             #expect(try service.items(["application": "coffer"]).count == 2)

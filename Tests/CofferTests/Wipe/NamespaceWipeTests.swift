@@ -87,7 +87,7 @@ import Testing
         #expect(receipt.removed["namespaces"] == 1)
         let name = String(try #require(path.split(separator: "/").last))
         #expect(receipt.failures.contains { $0.contains(name) } == (damage == "link"))
-        #expect(receipt.unproved.contains { $0.contains(name) } == (damage == "renamed"))
+        #expect(receipt.unverified.contains { $0.contains(name) } == (damage == "renamed"))
         for vaultID in made.values { KernelKeyCache.remove(vaultID: vaultID, all: true) }
     }
 
@@ -147,7 +147,7 @@ import Testing
         try manager.moveItem(atPath: ada, toPath: moved)
         try manager.createSymbolicLink(atPath: ada, withDestinationPath: moved)
         let receipt = try await session.wipe()
-        #expect(receipt.unproved.contains { $0.contains("users/") && $0.contains("link") })
+        #expect(receipt.unverified.contains { $0.contains("users/") && $0.contains("link") })
         #expect(manager.fileExists(atPath: moved + "/vault/keybag"))
         #expect(try keys(in: home).isEmpty)
     }

@@ -108,16 +108,16 @@ struct ViewRemovalTests {
         try await withRuntime { runtime in
             let (home, view) = try await left(under: runtime)
             try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: runtime + "/coffer/views")
-            let unproved = try await Vault.wipe(at: home.location).unproved
-            #expect(unproved.contains { $0.contains(runtime) })
+            let unverified = try await Vault.wipe(at: home.location).unverified
+            #expect(unverified.contains { $0.contains(runtime) })
             #expect(manager.fileExists(atPath: view))
         }
         let (home, view) = try await left(under: "")
         let root = view.split(separator: "/").prefix(3).map { "/" + $0 }.joined()
         defer { try? manager.removeItem(atPath: root) }
         try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: root)
-        let unproved = try await Vault.wipe(at: home.location).unproved
-        #expect(unproved.contains { $0.contains(root) })
+        let unverified = try await Vault.wipe(at: home.location).unverified
+        #expect(unverified.contains { $0.contains(root) })
     }
 
     @Test("The receipt of the home names what that of a namespace cannot prove")
@@ -138,7 +138,7 @@ struct ViewRemovalTests {
             _ = agent.end()
             try manager.moveItem(atPath: runtime, toPath: runtime + "-elsewhere")
             defer { try? manager.removeItem(atPath: runtime + "-elsewhere") }
-            #expect(try await session.wipe().unproved.contains { $0.contains(runtime) })
+            #expect(try await session.wipe().unverified.contains { $0.contains(runtime) })
         }
     }
 
@@ -176,7 +176,7 @@ struct ViewRemovalTests {
             try manager.moveItem(atPath: runtime, toPath: runtime + "-elsewhere")
             defer { try? manager.removeItem(atPath: runtime + "-elsewhere") }
             let receipt = try await Vault.wipe(at: home.location)
-            #expect(receipt.unproved.contains { $0.contains(runtime) })
+            #expect(receipt.unverified.contains { $0.contains(runtime) })
             #expect(receipt.failures.isEmpty)
         }
     }
@@ -193,7 +193,7 @@ struct ViewRemovalTests {
             let known = ViewRemoval(of: [], vault: vault, others: [other])
             #expect(!known.unseen.contains { $0.what == folder })
             let receipt = try await Vault.wipe(at: home.location)
-            #expect(receipt.unproved.contains { $0.contains(folder) && $0.contains("\(other)") })
+            #expect(receipt.unverified.contains { $0.contains(folder) && $0.contains("\(other)") })
             #expect(receipt.failures.isEmpty && manager.fileExists(atPath: view))
         }
     }

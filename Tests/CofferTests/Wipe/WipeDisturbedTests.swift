@@ -80,7 +80,7 @@ import Testing
         guard damage != .fullDirectory else {
             // An entry that somebody else put there is not the vault's.
             #expect(manager.fileExists(atPath: state + "/in it"))
-            #expect(receipt.unproved.contains { $0.contains("mark") })
+            #expect(receipt.unverified.contains { $0.contains("mark") })
             return
         }
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
@@ -168,7 +168,7 @@ import Testing
         try manager.moveItem(atPath: keybag, toPath: moved)
         try manager.createSymbolicLink(atPath: keybag, withDestinationPath: moved)
         let receipt = try await Vault.wipe(at: home.location)
-        #expect(receipt.unproved.contains { $0.contains("keybag") && $0.contains("link") })
+        #expect(receipt.unverified.contains { $0.contains("keybag") && $0.contains("link") })
         #expect(manager.fileExists(atPath: moved))
         #expect(!manager.fileExists(atPath: home.homePath("vault").string))
     }
@@ -314,12 +314,12 @@ import Testing
         #expect(try FileLock.tryAcquire("lock", in: inside.directory).isAbsent)
         try damage?.apply(
             to: home.homePath("lock").string, outside: home.scratch.path(of: "outside"))
-        var wiper = Wiper(home: inside, time: .system)
+        var wiper = VaultEraser(home: inside, time: .system)
         wiper.lockDeadline = .milliseconds(20)
         let receipt = try wiper.wipe(.all, reason: "lost", by: nil)
         extendLifetime(held)
         #expect(
-            receipt.unproved.contains { $0.contains("the home's lock") }
+            receipt.unverified.contains { $0.contains("the home's lock") }
                 == (damage != .missing && damage != .pipe))
         #expect(receipt.removed["keys"] == 4 && receipt.failures.isEmpty)
         #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))

@@ -53,9 +53,9 @@ import Testing
         #expect(failure { _ = try other.core.device.deviceKey() } == .wiped)
     }
 
-    private final class Store: VaultStore {
+    private final class Store: VaultObserver {
         let count = Mutex(0)
-        func vaultWasWiped() async { count.withLock { $0 += 1 } }
+        func vaultDidWipe() async { count.withLock { $0 += 1 } }
     }
 
     @Test func storesCloseBeforeTheWipeIsDone() async throws {

@@ -85,7 +85,7 @@ import Testing
         #expect(!receipt.completesInterrupted)
         #expect(receipt.started <= receipt.finished)
         #expect(try #require(receipt.keysDestroyedAfterMilliseconds) < 1000)
-        #expect(!receipt.unproved.isEmpty)
+        #expect(!receipt.unverified.isEmpty)
         let json = try Data(contentsOf: URL(filePath: home.homePath("receipt.json").string))
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601

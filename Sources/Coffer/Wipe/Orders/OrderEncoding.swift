@@ -17,7 +17,7 @@ enum OrderEncoding {
     /// The last second of the year 9999.
     private static let lastSecond: UInt64 = 253_402_300_799
 
-    private enum Word {
+    private enum Tag {
         static let wipe: UInt8 = 1
         static let contact: UInt8 = 2
         static let pin: UInt8 = 3
@@ -29,7 +29,7 @@ enum OrderEncoding {
         static let device: UInt8 = 2
     }
 
-    static func encode(_ order: WipeOrder, signer: AdministratorKey) -> [UInt8] {
+    static func encode(_ order: RemoteCommand, signer: AdministratorKey) -> [UInt8] {
         let (action, scope, subject) = parts(of: order.action)
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.order.utf8))
@@ -37,10 +37,10 @@ enum OrderEncoding {
         writer.append([action, scope])
         switch order.target {
         case .vault(let id):
-            writer.append([Word.vault, 0, 0, 0])
+            writer.append([Tag.vault, 0, 0, 0])
             writer.append(id.bytes)
         case .device(let id):
-            writer.append([Word.device, 0, 0, 0])
+            writer.append([Tag.device, 0, 0, 0])
             writer.append(id.bytes)
         }
         writer.append(order.counter)
@@ -56,18 +56,20 @@ enum OrderEncoding {
 
     private static func parts(of action: OrderAction) -> (UInt8, UInt8, [UInt8]) {
         switch action {
-        case .wipe(.all): (Word.wipe, Word.all, [])
-        case .wipe(.user(let name)): (Word.wipe, Word.user, Array(name.utf8))
-        case .wipe(.tokens): (Word.wipe, Word.tokens, [])
-        case .contact: (Word.contact, 0, [])
-        case .pin(let key): (Word.pin, 0, key.bytes)
-        case .unpin(let key): (Word.unpin, 0, key.bytes)
+        case .wipe(.all): (Tag.wipe, Tag.all, [])
+        case .wipe(.user(let name)): (Tag.wipe, Tag.user, Array(name.utf8))
+        case .wipe(.tokens): (Tag.wipe, Tag.tokens, [])
+        case .contact: (Tag.contact, 0, [])
+        case .pin(let key): (Tag.pin, 0, key.bytes)
+        case .unpin(let key): (Tag.unpin, 0, key.bytes)
         }
     }
 
     /// Reads what ``encode(_:signer:)`` writes, and nothing else, from bytes whose magic and version are
     /// right.
-    static func decode(_ bytes: [UInt8]) throws(CofferError) -> (order: WipeOrder, signer: AdministratorKey) {
+    static func decode(_ bytes: [UInt8]) throws(CofferError) -> (
+        order: RemoteCommand, signer: AdministratorKey
+    ) {
         var reader = BinaryReader(bytes, from: 10, what: "order")
         let words = try reader.take(6)
         guard words[3...].allSatisfy({ $0 == 0 }) else { throw reader.damaged }
@@ -81,7 +83,7 @@ enum OrderEncoding {
         guard let reason = String(validating: text, as: UTF8.self), isReason(reason), reader.remaining == 0
         else { throw reader.damaged }
         let action = try action(words[0], scope: words[1], subject, reader)
-        let order = WipeOrder(
+        let order = RemoteCommand(
             action, for: target, counter: counter, issued: date(issued), expires: date(expires),
             reason: reason)
         return (order, signer)
@@ -91,10 +93,10 @@ enum OrderEncoding {
         _ word: UInt8, _ id: [UInt8], _ reader: BinaryReader
     ) throws(CofferError) -> OrderTarget {
         switch word {
-        case Word.vault:
+        case Tag.vault:
             guard let uuid = UUID(bytes: id) else { throw reader.damaged }
             return .vault(uuid)
-        case Word.device: return .device(try DeviceID(id))
+        case Tag.device: return .device(try DeviceID(id))
         default: throw reader.damaged
         }
     }
@@ -103,16 +105,16 @@ enum OrderEncoding {
         _ word: UInt8, scope: UInt8, _ subject: [UInt8], _ reader: BinaryReader
     ) throws(CofferError) -> OrderAction {
         switch (word, scope, subject.count) {
-        case (Word.wipe, Word.all, 0): return .wipe(.all)
-        case (Word.wipe, Word.tokens, 0): return .wipe(.tokens)
-        case (Word.wipe, Word.user, _):
+        case (Tag.wipe, Tag.all, 0): return .wipe(.all)
+        case (Tag.wipe, Tag.tokens, 0): return .wipe(.tokens)
+        case (Tag.wipe, Tag.user, _):
             guard let name = String(validating: subject, as: UTF8.self), isName(name) else {
                 throw reader.damaged
             }
             return .wipe(.user(name))
-        case (Word.contact, 0, 0): return .contact
-        case (Word.pin, 0, Ed25519.keySize): return .pin(try AdministratorKey(subject))
-        case (Word.unpin, 0, Ed25519.keySize): return .unpin(try AdministratorKey(subject))
+        case (Tag.contact, 0, 0): return .contact
+        case (Tag.pin, 0, Ed25519.keySize): return .pin(try AdministratorKey(subject))
+        case (Tag.unpin, 0, Ed25519.keySize): return .unpin(try AdministratorKey(subject))
         default: throw reader.damaged
         }
     }

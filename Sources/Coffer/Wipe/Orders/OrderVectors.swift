@@ -21,7 +21,7 @@ package enum OrderVectors {
         let (wanted, seed) = (try said(by: test), try test.bytes("privateKey"))
         do throws(CofferError) {
             let rules = try rules(of: test)
-            let verified = try rules.verify(UnverifiedWipeOrder.read(bytes))
+            let verified = try rules.verify(SignedCommand.read(bytes))
             guard describes(verified.order, wanted) else { return .wrong("it says something else") }
             let written = try verified.order.signed(by: SymmetricKey.copying(seed.span))
             return written == bytes ? .agrees : .wrong("writing it gives other bytes")
@@ -51,7 +51,7 @@ package enum OrderVectors {
             subject: try test.bytes("subject"), reason: try test.bytes("reason"))
     }
 
-    private static func describes(_ order: WipeOrder, _ wanted: Said) -> Bool {
+    private static func describes(_ order: RemoteCommand, _ wanted: Said) -> Bool {
         let (action, scope, subject): (Int, Int, [UInt8]) =
             switch order.action {
             case .wipe(.all): (1, 1, [])
@@ -74,7 +74,7 @@ package enum OrderVectors {
                 reason: Array(order.reason.utf8))
     }
 
-    private static func rules(of test: VectorCase) throws(CofferError) -> OrderRules {
+    private static func rules(of test: VectorCase) throws(CofferError) -> CommandVerifier {
         do throws(VectorDamage) {
             let pinned = try test.bytes("keys")
             guard let vaultID = UUID(bytes: try test.bytes("vaultID")) else {
@@ -86,7 +86,7 @@ package enum OrderVectors {
             }
             let counters = last.map { $0.span.bigEndian(UInt64.self, at: 0) }
             let (device, now) = (try test.bytes("deviceID"), try test.integer("now"))
-            return OrderRules(
+            return CommandVerifier(
                 keys: stride(from: 0, to: pinned.count, by: Ed25519.keySize).compactMap {
                     try? AdministratorKey(Array(pinned[$0..<$0 + Ed25519.keySize]))
                 }, vaultID: vaultID, deviceID: try? DeviceID(device), lastOrder: counters[0],

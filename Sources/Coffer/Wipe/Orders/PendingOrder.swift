@@ -18,11 +18,11 @@ struct PendingOrder: Equatable {
 
     private static let digestSize = 32
 
-    init(_ order: UnverifiedWipeOrder, _ scope: WipeScope, for vaultID: VaultID?) {
+    init(_ order: SignedCommand, _ scope: WipeScope, for vaultID: VaultID?) {
         digest = order.digest
         self.scope = scope
-        reason = WipeCause(reason: order.claimed.reason, orderDigest: nil).reason
-        expires = OrderEncoding.seconds(order.claimed.expires) ?? 0
+        reason = WipeReason(reason: order.content.reason, orderDigest: nil).reason
+        expires = OrderEncoding.seconds(order.content.expires) ?? 0
         self.vaultID = vaultID == .unknown ? nil : vaultID
     }
 

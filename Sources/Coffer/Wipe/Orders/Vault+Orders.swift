@@ -5,11 +5,11 @@ extension Vault {
     /// Whether this vault would take an order now. Changes nothing.
     ///
     /// - Parameter order: What was received.
-    /// - Returns: The order to give to ``carryOut(_:)``.
+    /// - Returns: The order to give to ``execute(_:)``.
     /// - Throws: In the order in which it is looked at: `orderUnknownKey`, `orderBadSignature`,
     ///   `orderForeign`, `orderCounterOutOfRange`, `orderReplayed`, `orderNotYetValid`, `orderExpired`;
     ///   `wiped`, `corrupt`.
-    public func verify(_ order: UnverifiedWipeOrder) async throws(CofferError) -> VerifiedWipeOrder {
+    public func verify(_ order: SignedCommand) async throws(CofferError) -> VerifiedCommand {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.verify(order) }
     }
@@ -25,9 +25,9 @@ extension Vault {
     /// - Throws: As ``verify(_:)`` and ``wipe(_:reason:)``; `refused`, `alreadyExists`, `absent` for keys;
     ///   `absent` for a user; `busy` while an order to erase everything, or too many others, wait.
     @discardableResult
-    public func carryOut(_ order: VerifiedWipeOrder) async throws(CofferError) -> OrderOutcome {
+    public func execute(_ order: VerifiedCommand) async throws(CofferError) -> OrderOutcome {
         let core = core
-        return try await BlockingExecutor.run { _ throws(CofferError) in try core.carryOut(order) }
+        return try await BlockingExecutor.run { _ throws(CofferError) in try core.execute(order) }
     }
 
     /// Carries out an order on the home at `location`, also one whose carrying out was interrupted.
@@ -38,15 +38,15 @@ extension Vault {
     ///   - time: The clocks to go by.
     ///   - interaction: Whether the user's keyring may ask the user.
     /// - Returns: What was done.
-    /// - Throws: As ``carryOut(_:)`` and ``open(at:time:interaction:)``.
-    public static func carryOut(
-        _ order: UnverifiedWipeOrder, at location: VaultLocation, time: VaultClock = .system,
+    /// - Throws: As ``execute(_:)`` and ``open(at:time:interaction:)``.
+    public static func execute(
+        _ order: SignedCommand, at location: VaultLocation, time: VaultClock = .system,
         interaction: PromptPolicy = .never
     ) async throws(CofferError) -> OrderOutcome {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let core = try Vault.openCore(
                 at: location, time: time, interaction: interaction, forOrders: true)
-            return try core.carryOut(core.verify(order))
+            return try core.execute(core.verify(order))
         }
     }
 
@@ -68,7 +68,7 @@ extension Vault {
     ///   - label: What to call it: up to 64 bytes without control characters.
     /// - Throws: `locked`; `alreadyExists`; `refused` when 16 are pinned; `invalidInput` for the label.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
-        guard label.utf8.count <= OrderBook.longestLabel, OrderEncoding.isReason(label) else {
+        guard label.utf8.count <= RemoteCommandRecord.longestLabel, OrderEncoding.isReason(label) else {
             throw CofferError(.invalidInput, "A label has at most 64 bytes and no control characters.")
         }
         try await changeOrderBook { (book, now) throws(CofferError) in
@@ -88,7 +88,7 @@ extension Vault {
     /// What happens when no contact comes in; `nil`, as in every new vault: nothing.
     ///
     /// - Throws: `wiped`, `corrupt`.
-    public func contactPolicy() async throws(CofferError) -> ContactPolicy? {
+    public func contactPolicy() async throws(CofferError) -> DeadManSwitch? {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.readOrderBook()?.contact }
     }
@@ -96,7 +96,7 @@ extension Vault {
     /// Sets, or with `nil` switches off, what happens when no contact comes in. The time starts now.
     ///
     /// - Throws: `locked`; `refused` while no key is pinned, since then nobody could make contact.
-    public func setContactPolicy(_ policy: ContactPolicy?) async throws(CofferError) {
+    public func setContactPolicy(_ policy: DeadManSwitch?) async throws(CofferError) {
         let time = core.time
         try await changeOrderBook { (book, _) throws(CofferError) in
             guard policy == nil || !book.keys.isEmpty else {
@@ -122,14 +122,14 @@ extension Vault {
     /// it now and then: the time between the last look and the end of a boot does not count.
     ///
     /// - Throws: `wiped` when the time was over and the vault is no more.
-    public func checkContact() async throws(CofferError) {
+    public func checkHeartbeat() async throws(CofferError) {
         let core = core
-        try await BlockingExecutor.run { _ throws(CofferError) in try core.attendToOrders() }
+        try await BlockingExecutor.run { _ throws(CofferError) in try core.processPendingCommands() }
     }
 
     /// Changes the record for the owner, who shows by the unlocked vault to be it.
     private func changeOrderBook(
-        _ change: @escaping @Sendable (inout OrderBook, _ now: UInt64) throws(CofferError) -> Void
+        _ change: @escaping @Sendable (inout RemoteCommandRecord, _ now: UInt64) throws(CofferError) -> Void
     ) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in

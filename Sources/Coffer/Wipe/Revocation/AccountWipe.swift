@@ -51,10 +51,10 @@ extension VaultCore {
         guard !account.account.isEmpty else { return nil }
         if let parentVault = own.parentVault {
             guard try isNamespace(of: account.account, in: parentVault) else { return nil }
-            return try Wiper(home: home, time: time).wipe(.all, reason: reason, by: self)
+            return try VaultEraser(home: home, time: time).wipe(.all, reason: reason, by: self)
         }
         do throws(CofferError) {
-            return try Wiper(home: home, time: time).wipe(
+            return try VaultEraser(home: home, time: time).wipe(
                 .user(account.account), reason: reason, by: nil)
         } catch {
             // A vault that was wiped itself shows by its state.

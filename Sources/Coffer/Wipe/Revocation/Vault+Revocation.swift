@@ -73,7 +73,7 @@ extension Vault {
         var reports = RevocationReports()
         while !Task.isCancelled {
             do throws(CofferError) {
-                try await checkContact()
+                try await checkHeartbeat()
             } catch {
                 guard error.code != .wiped else { throw error }
                 report(.failure(error))
@@ -141,7 +141,7 @@ extension VaultCore {
     ) throws(CofferError) -> RevocationOutcome {
         switch revocation {
         case .order(let bytes): return try handle(bytes)
-        case .grant(let reason, let account):
+        case .grantRevoked(let reason, let account):
             return try announcing { () throws(CofferError) in
                 try end(reason.isEmpty ? "a grant was taken back" : reason, of: account, policy)
             }
@@ -151,14 +151,14 @@ extension VaultCore {
     /// Carries out an order, or says why not. Only what was judged is a refusal: a home that cannot be read
     /// or changed now says nothing of the order.
     private func handle(_ bytes: [UInt8]) throws(CofferError) -> RevocationOutcome {
-        let order: UnverifiedWipeOrder
+        let order: SignedCommand
         do throws(CofferError) {
-            order = try UnverifiedWipeOrder.read(bytes)
+            order = try SignedCommand.read(bytes)
         } catch {
-            guard UnverifiedWipeOrder.refusals.contains(error.code) else { throw error }
+            guard SignedCommand.refusals.contains(error.code) else { throw error }
             return .refused(error)
         }
-        switch try judge(order) {
+        switch try verificationResult(of: order) {
         case .failure(let refusal): return .refused(refusal.reason)
         case .success(let order):
             guard case .wipe = order.order.action else { return RevocationOutcome(try obey(order)) }
@@ -172,7 +172,7 @@ extension VaultCore {
     ) throws(CofferError) -> RevocationOutcome {
         switch policy {
         case .wipe(.all):
-            return .wiped(try Wiper(home: home, time: time).wipe(.all, reason: reason, by: self))
+            return .wiped(try VaultEraser(home: home, time: time).wipe(.all, reason: reason, by: self))
         case .wipe(.account):
             if let account { return .accountWiped(try wipe(account, reason: reason)) }
             close(.revoked)

@@ -51,7 +51,7 @@ import Testing
         // The record holds two of the longest orders beside all of them, and every boot it remembers.
         let name = String(repeating: "n", count: 256)
         let reason = String(repeating: "r", count: 1024)
-        let longest = try UnverifiedWipeOrder.read(
+        let longest = try SignedCommand.read(
             scene.order(.wipe(.user(name)), counter: 2, reason: reason))
         for number in 0..<9 {
             _ = try await scene.home.open(time: scene.clock.elsewhere(number, earlier: .seconds(9)))
@@ -59,14 +59,14 @@ import Testing
         let pending = PendingOrder(longest, .user(name), for: scene.session.vaultID)
         try scene.session.core.changeOrderBook { (book) throws(CofferError) in
             for _ in 0..<2 {
-                try book.requireRoom(for: longest.claimed.action, pending)
+                try book.requireRoom(for: longest.content.action, pending)
                 book.pending.append(pending)
             }
         }
         #expect(try scene.session.core.readOrderBook()?.pending(longest.digest) == pending)
         let more = await refusal {
             try scene.session.core.changeOrderBook { (book) throws(CofferError) in
-                try book.requireRoom(for: longest.claimed.action, pending)
+                try book.requireRoom(for: longest.content.action, pending)
             }
         }
         #expect(more?.code == .busy)

@@ -38,7 +38,7 @@ import Testing
             #expect(await scene.refusal(of: bytes) == .orderReplayed, "\(action)")
         }
         let session = try await scene.home.open(time: scene.clock.source)
-        try await session.checkContact()
+        try await session.checkHeartbeat()
         #expect(try await session.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .refused)
         #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
@@ -68,7 +68,7 @@ import Testing
         }
         let order = try scene.order(.wipe(.user("ada")), counter: 1)
         let other = try scene.order(.wipe(.tokens), counter: 2)
-        let source = ClosureRevocationSource { () throws(CofferError) in [.order(order), .order(other)] }
+        let source = PollingRevocationSource { () throws(CofferError) in [.order(order), .order(other)] }
         _ = await refusal { try await scene.session.handleRevocations(from: source) }
         #expect(await scene.refusal(of: other) == .orderReplayed)
         #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
@@ -87,7 +87,7 @@ import Testing
         for (counter, user) in [(UInt64(1), "ada"), (2, "bob")] {
             try box.write(FilePath("\(user).order"), scene.order(.wipe(.user(user)), counter: counter))
         }
-        let source = MailboxRevocationSource(box.path)
+        let source = DirectoryRevocationSource(box.path)
         for _ in 0..<2 {
             let error = await refusal { try await scene.session.handleRevocations(from: source) }
             #expect(error?.code == .refused)
@@ -99,17 +99,17 @@ import Testing
         #expect(try scene.session.core.home.state()?.isAlive == false)
     }
 
-    @Test("The dead-man's switch works beside one", arguments: ContactPolicy.Action.allCases)
-    func contact(_ action: ContactPolicy.Action) async throws {
+    @Test("The dead-man's switch works beside one", arguments: DeadManSwitch.Action.allCases)
+    func contact(_ action: DeadManSwitch.Action) async throws {
         let (scene, _) = try await scene("correct horse")
-        try await scene.session.setContactPolicy(ContactPolicy(action, after: .seconds(86_400)))
+        try await scene.session.setContactPolicy(DeadManSwitch(action, after: .seconds(86_400)))
         #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")))) == .refused)
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
         scene.clock.advance(.seconds(86_400))
         let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
         #expect((error == nil) == (action == .lock))
         if action == .lock {
-            try await owner.checkContact()
+            try await owner.checkHeartbeat()
             #expect(!owner.hasKeys)
         } else {
             #expect(try scene.session.core.home.state()?.isAlive == false)
@@ -120,7 +120,7 @@ import Testing
     @Test("The dead-man's switch drops the keys where nothing in the home can be changed")
     func unchangeable() async throws {
         let scene = try await OrderScene.make()
-        try await scene.session.setContactPolicy(ContactPolicy(.lock, after: .seconds(86_400)))
+        try await scene.session.setContactPolicy(DeadManSwitch(.lock, after: .seconds(86_400)))
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
         scene.clock.advance(.seconds(86_400))
         try await owner.unlock(with: Passcode(copying: "correct horse"))
@@ -128,7 +128,7 @@ import Testing
         try manager.removeItem(atPath: lock)
         try manager.createDirectory(atPath: lock, withIntermediateDirectories: false)
         #expect(owner.hasKeys)
-        try await owner.checkContact()
+        try await owner.checkHeartbeat()
         #expect(!owner.hasKeys)
         _ = try await scene.home.open(time: scene.clock.source)
     }
@@ -138,11 +138,11 @@ import Testing
         for isContact in [true, false] {
             let scene = try await OrderScene.make()
             if isContact {
-                try await scene.session.setContactPolicy(ContactPolicy(.wipe, after: .seconds(86_400)))
+                try await scene.session.setContactPolicy(DeadManSwitch(.wipe, after: .seconds(86_400)))
                 scene.clock.advance(.seconds(86_400))
             } else {
                 let core = scene.session.core
-                _ = try core.take(core.verify(UnverifiedWipeOrder.read(scene.order()))).get()
+                _ = try core.take(core.verify(SignedCommand.read(scene.order()))).get()
             }
             try scene.home.write("keybag", [1, 2, 3])
             let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }

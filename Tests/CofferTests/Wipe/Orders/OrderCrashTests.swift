@@ -8,7 +8,7 @@ import Testing
 @Suite("Orders and crashes") struct OrderCrashTests {
     /// As a process leaves it that dies between the counter and the tombstone.
     private func interrupted(_ scene: OrderScene, _ bytes: [UInt8]) throws {
-        let order = try scene.session.core.verify(UnverifiedWipeOrder.read(bytes))
+        let order = try scene.session.core.verify(SignedCommand.read(bytes))
         _ = try scene.session.core.take(order).get()
     }
 
@@ -24,7 +24,7 @@ import Testing
         #expect(error?.code == .wiped)
         #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
         let receipt = [UInt8](try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string)))
-        #expect(try UnverifiedWipeOrder.read(bytes).isNamed(inReceipt: receipt))
+        #expect(try SignedCommand.read(bytes).isNamed(inReceipt: receipt))
         #expect(try await Vault.status(at: scene.home.location).state == .wiped)
     }
 
@@ -35,24 +35,24 @@ import Testing
         try interrupted(scene, bytes)
         let other = try scene.order(counter: 2)
         #expect(await scene.refusal(of: other) == .busy)
-        let outcome = try await Vault.carryOut(
-            UnverifiedWipeOrder.read(bytes), at: scene.home.location, time: scene.clock.source)
+        let outcome = try await Vault.execute(
+            SignedCommand.read(bytes), at: scene.home.location, time: scene.clock.source)
         guard case .wiped(let receipt) = outcome else {
             Issue.record("no receipt")
             return
         }
-        #expect(receipt.orderDigest == (try UnverifiedWipeOrder.read(bytes).digest))
+        #expect(receipt.orderDigest == (try SignedCommand.read(bytes).digest))
     }
 
     @Test("Of many who carry out the same order at once, one wipes and the others find it done")
     func atOnce() async throws {
         let scene = try await OrderScene.make(nil)
-        let order = try UnverifiedWipeOrder.read(scene.order())
+        let order = try SignedCommand.read(scene.order())
         let results = await withTaskGroup(of: CofferError.Code?.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     await refusal {
-                        _ = try await Vault.carryOut(
+                        _ = try await Vault.execute(
                             order, at: scene.home.location, time: scene.clock.source)
                     }?.code
                 }
@@ -67,12 +67,12 @@ import Testing
     @Test("Of many who take the same contact at once, one does, and the others are told of a replay")
     func contacts() async throws {
         let scene = try await OrderScene.make(nil)
-        let order = try UnverifiedWipeOrder.read(scene.order(.contact))
+        let order = try SignedCommand.read(scene.order(.contact))
         let results = await withTaskGroup(of: CofferError.Code?.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     await refusal {
-                        _ = try await Vault.carryOut(
+                        _ = try await Vault.execute(
                             order, at: scene.home.location, time: scene.clock.source)
                     }?.code
                 }

@@ -9,7 +9,7 @@ import Testing
 @Suite("Orders are carried out once") struct OrderOnceTests {
     private func take(_ scene: OrderScene, _ bytes: [UInt8]) throws -> PendingOrder {
         let core = scene.session.core
-        return try #require(try core.take(core.verify(UnverifiedWipeOrder.read(bytes))).get())
+        return try #require(try core.take(core.verify(SignedCommand.read(bytes))).get())
     }
 
     private func makeNamespace(_ location: VaultLocation, _ scene: OrderScene) async throws -> Vault {
@@ -37,8 +37,10 @@ import Testing
         let (scene, namespace) = try await scene()
         let bytes = try scene.order(.wipe(.user("ada")))
         let order = try take(scene, bytes)
-        _ = try Wiper(home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest)
-            .wipe(.user("ada"), reason: "as ordered", by: nil)
+        _ = try VaultEraser(
+            home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest
+        )
+        .wipe(.user("ada"), reason: "as ordered", by: nil)
         _ = try await makeNamespace(namespace, scene)
         // Whoever has the order again, the next opening, and one more.
         #expect(await scene.refusal(of: bytes) == .orderReplayed)
@@ -106,10 +108,10 @@ import Testing
     func interruptedTokens() async throws {
         let scene = try await OrderScene.make(nil)
         let order = try take(scene, scene.order(.wipe(.tokens)))
-        let wiper = Wiper(
+        let wiper = VaultEraser(
             home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest)
-        try wiper.markWiped(.wipingTokens, scene.session.vaultID, reason: "as ordered")
-        try Wiper.finishInterrupted(at: scene.home.location, time: scene.clock.source)
+        try wiper.writeTombstone(.wipingTokens, scene.session.vaultID, reason: "as ordered")
+        try VaultEraser.finishInterrupted(at: scene.home.location, time: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         #expect(try await !scene.token())
         try await put(scene)

@@ -32,7 +32,7 @@ struct OrderScene: Sendable {
         _ action: OrderAction = .wipe(.all), target: OrderTarget? = nil, counter: UInt64 = 1,
         issued: Date? = nil, expires: Date? = nil, reason: String = "", by signer: Administrator? = nil
     ) throws -> [UInt8] {
-        let order = WipeOrder(
+        let order = RemoteCommand(
             action, for: target ?? .vault(session.vaultID.uuid), counter: counter, issued: issued ?? now,
             expires: expires ?? now + 3600, reason: reason)
         return try (signer ?? administrator).sign(order)
@@ -42,7 +42,7 @@ struct OrderScene: Sendable {
     @discardableResult
     func take(_ bytes: [UInt8], by session: Vault? = nil) async throws -> OrderOutcome {
         let session = session ?? self.session
-        return try await session.carryOut(session.verify(UnverifiedWipeOrder.read(bytes)))
+        return try await session.execute(session.verify(SignedCommand.read(bytes)))
     }
 
     /// The code by which the bytes are refused; `nil` when they are taken.
@@ -61,9 +61,9 @@ extension VaultCore {
     /// Writes the record of orders with other bytes, as another release does.
     func rewriteOrderBook(_ change: ([UInt8]) throws -> [UInt8]) throws {
         let vault = try home.openVault()
-        let old = try OrderBook.record.read(
+        let old = try RemoteCommandRecord.record.read(
             vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault)
-        try OrderBook.record.update(
+        try RemoteCommandRecord.record.update(
             old, to: change(old.payload), vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault
         )
     }
@@ -98,7 +98,7 @@ struct Administrator: Sendable {
         key = try AdministratorKey(of: SymmetricKey.copying(seed.span))
     }
 
-    func sign(_ order: WipeOrder) throws -> [UInt8] {
+    func sign(_ order: RemoteCommand) throws -> [UInt8] {
         try order.signed(by: SymmetricKey.copying(seed.span))
     }
 

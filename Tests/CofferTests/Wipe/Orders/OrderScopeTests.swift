@@ -22,7 +22,7 @@ import Testing
 
     /// As a process leaves it that dies between the counter and the mark of the wipe.
     private func interrupt(_ scene: OrderScene, _ bytes: [UInt8]) throws {
-        let order = try scene.session.core.verify(UnverifiedWipeOrder.read(bytes))
+        let order = try scene.session.core.verify(SignedCommand.read(bytes))
         _ = try scene.session.core.take(order).get()
     }
 
@@ -34,7 +34,7 @@ import Testing
             Issue.record("no receipt")
             return
         }
-        let order = try UnverifiedWipeOrder.read(bytes)
+        let order = try SignedCommand.read(bytes)
         #expect(receipt.scope == "tokens" && receipt.reason == "leaked")
         #expect(receipt.orderDigest == order.digest)
         #expect(try order.isNamed(inReceipt: receipt.json))
@@ -59,7 +59,7 @@ import Testing
             return
         }
         #expect(receipt.scope == "user" && receipt.vaultID != scene.session.vaultID.uuid)
-        #expect(try UnverifiedWipeOrder.read(bytes).isNamed(inReceipt: receipt.json))
+        #expect(try SignedCommand.read(bytes).isNamed(inReceipt: receipt.json))
         #expect(await !isAlive(namespace, scene))
         #expect(await isAlive(scene.home.location, scene))
         #expect(try await scene.token())

@@ -16,12 +16,12 @@ import Testing
             Issue.record("no receipt")
             return
         }
-        let order = try UnverifiedWipeOrder.read(bytes)
+        let order = try SignedCommand.read(bytes)
         #expect(receipt.reason == "lost on a train" && receipt.vaultID == scene.session.vaultID.uuid)
         #expect(receipt.orderDigest == HexText.encode(try Digest.sha256.hash(bytes.span)))
         let json = [UInt8](try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string)))
         #expect(try order.isNamed(inReceipt: json))
-        let other = try UnverifiedWipeOrder.read(scene.order(counter: 2))
+        let other = try SignedCommand.read(scene.order(counter: 2))
         #expect(try !other.isNamed(inReceipt: json))
         #expect(throws: CofferError.self) { try order.isNamed(inReceipt: Array(json.dropLast(9))) }
         #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
@@ -34,8 +34,8 @@ import Testing
         try Data([1, 2, 3]).write(to: URL(filePath: scene.home.path("keybag").string))
         #expect(await refusal { _ = try await scene.home.open() }?.code == .corrupt)
         func carryOut(_ bytes: [UInt8]) async throws -> OrderOutcome {
-            try await Vault.carryOut(
-                UnverifiedWipeOrder.read(bytes), at: scene.home.location, time: scene.clock.source)
+            try await Vault.execute(
+                SignedCommand.read(bytes), at: scene.home.location, time: scene.clock.source)
         }
         let foreign = try scene.order(target: .vault(UUID()))
         #expect(await refusal { _ = try await carryOut(foreign) }?.code == .orderForeign)
@@ -96,7 +96,7 @@ import Testing
         #expect(Set(cases.map(\.0.name)).count == 10)
         #expect(try scene.home.everything() == before)
         #expect(try await scene.token())
-        #expect(try await scene.session.verify(UnverifiedWipeOrder.read(good)).order.counter == 6)
+        #expect(try await scene.session.verify(SignedCommand.read(good)).order.counter == 6)
         #expect(try scene.home.everything() == before)
         #expect(await scene.refusal(of: good) == nil)
     }
@@ -153,13 +153,13 @@ import Testing
         let home = try TestHome()
         let session = try await home.create()
         let administrator = try Administrator()
-        let order = WipeOrder(
+        let order = RemoteCommand(
             .wipe(.all), for: .vault(session.vaultID.uuid), counter: 1, issued: Date() - 60,
             expires: Date() + 600)
         let bytes = try administrator.sign(order)
-        let read = try UnverifiedWipeOrder.read(bytes)
+        let read = try SignedCommand.read(bytes)
         #expect(await refusal { _ = try await session.verify(read) }?.code == .orderUnknownKey)
-        let outcome = await refusal { _ = try await Vault.carryOut(read, at: home.location) }
+        let outcome = await refusal { _ = try await Vault.execute(read, at: home.location) }
         #expect(outcome?.code == .orderUnknownKey)
         #expect(try await session.administratorKeys().isEmpty)
         #expect(try !home.everything().keys.contains("vault/orders"))
@@ -172,9 +172,9 @@ import Testing
     func checks() async throws {
         let scene = try await OrderScene.make()
         let (stranger, now) = (try Administrator(), scene.now)
-        let order = try UnverifiedWipeOrder.read(scene.order(reason: "why"))
+        let order = try SignedCommand.read(scene.order(reason: "why"))
         try order.check(signedBy: [stranger.key, scene.administrator.key], at: now)
-        #expect(order.claimed.reason == "why" && order.claimedSigner == scene.administrator.key)
+        #expect(order.content.reason == "why" && order.claimedSigner == scene.administrator.key)
         for (keys, date, code) in [
             ([], now, .orderUnknownKey), ([stranger.key], now, .orderUnknownKey),
             ([scene.administrator.key], now - 1, .orderNotYetValid),

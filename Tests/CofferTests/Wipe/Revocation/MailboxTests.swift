@@ -26,7 +26,7 @@ import Testing
         _ scene: OrderScene, _ box: borrowing ScratchDirectory,
         _ step: @escaping @Sendable (Int) throws -> Void
     ) async throws -> [String] {
-        let source = Stepped(MailboxRevocationSource(box.path), step)
+        let source = Stepped(DirectoryRevocationSource(box.path), step)
         let reports = Mutex<[String]>([])
         let error = await refusal {
             try await scene.session.followRevocations(from: source, every: .zero) { result in
@@ -44,11 +44,11 @@ import Testing
 
     /// A mailbox that takes a step before each look, and stops after many.
     private final class Stepped: RevocationSource {
-        let box: MailboxRevocationSource
+        let box: DirectoryRevocationSource
         let step: @Sendable (Int) throws -> Void
         let count = Mutex(0)
 
-        init(_ box: MailboxRevocationSource, _ step: @escaping @Sendable (Int) throws -> Void) {
+        init(_ box: DirectoryRevocationSource, _ step: @escaping @Sendable (Int) throws -> Void) {
             (self.box, self.step) = (box, step)
         }
 
@@ -154,7 +154,7 @@ import Testing
     func busy() async throws {
         let (scene, orders) = try await twoUsers()
         let sound = try obstruct(scene)
-        let source = ClosureRevocationSource { () throws(CofferError) in orders.reversed() }
+        let source = PollingRevocationSource { () throws(CofferError) in orders.reversed() }
         #expect(await refusal { try await scene.session.handleRevocations(from: source) } != nil)
         try scene.home.remove("orders")
         try scene.home.write("orders", sound)
@@ -218,7 +218,7 @@ import Testing
         #expect(results.count == 2)
         #expect(results.allSatisfy { if case .failure = $0.result { true } else { false } })
         let later = orders.reversed() as [Revocation]
-        let source = ClosureRevocationSource { () throws(CofferError) in later }
+        let source = PollingRevocationSource { () throws(CofferError) in later }
         let outcomes = try await scene.session.handleRevocations(from: source)
         #expect(outcomes.map(word) == ["wiped", "wiped"])
     }
@@ -227,7 +227,7 @@ import Testing
     func stuck() async throws {
         let scene = try await OrderScene.make(nil)
         let stuck = try scene.order(.wipe(.tokens), counter: 1)
-        _ = try scene.session.core.take(scene.session.core.verify(UnverifiedWipeOrder.read(stuck))).get()
+        _ = try scene.session.core.take(scene.session.core.verify(SignedCommand.read(stuck))).get()
         let contact = try await scene.session.handle(.order(scene.order(.contact, counter: 1)))
         #expect(word(contact) == "done")
         #expect(await scene.refusal(of: try scene.order(.wipe(.tokens), counter: 2)) == nil)
@@ -250,7 +250,7 @@ import Testing
     func changed() async throws {
         let scene = try await OrderScene.make(nil)
         let box = try ScratchDirectory.make()
-        let source = MailboxRevocationSource(box.path)
+        let source = DirectoryRevocationSource(box.path)
         let (first, second) = (try scene.order(.contact, counter: 1), try scene.order(.contact, counter: 2))
         try box.write("a.order", first)
         #expect(try await source.poll() == [.order(first)])

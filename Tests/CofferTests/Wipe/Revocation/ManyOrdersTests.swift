@@ -35,7 +35,7 @@ import Testing
         }
         let order = try scene.order()
         try box.write("valid.order", order)
-        let source = MailboxRevocationSource(box.path)
+        let source = DirectoryRevocationSource(box.path)
         var polls = 0
         while true {
             let orders = try await source.poll().map(\.bytes)

@@ -28,7 +28,8 @@ import Testing
         ] as [(RevocationPolicy, [VaultEvent.Kind])] {
             let scene = try await OrderScene.make()
             let events = scene.session.events
-            let outcome = try await scene.session.handle(.grant("dismissed"), onRevocation: policy)
+            let outcome = try await scene.session.handle(
+                .grantRevoked(reason: "dismissed"), onRevocation: policy)
             #expect(await kinds(events) == expected)
             switch (policy, outcome) {
             case (.wipe(.all), .wiped(let receipt)):
@@ -70,7 +71,7 @@ import Testing
     func mailbox() async throws {
         let scene = try await OrderScene.make(nil)
         let scratch = try ScratchDirectory.make()
-        let source = MailboxRevocationSource(scratch.path)
+        let source = DirectoryRevocationSource(scratch.path)
         #expect(try await source.poll().isEmpty)
         let (first, second) = (try scene.order(.contact, counter: 1), try scene.order(.contact, counter: 2))
         try scratch.write("b.order", second)
@@ -87,7 +88,7 @@ import Testing
         #expect(try await source.poll() == Array(told.dropFirst()))
         for revocation in told { await source.settled(revocation) }
         #expect(try await source.poll().isEmpty)
-        let again = MailboxRevocationSource(scratch.path)
+        let again = DirectoryRevocationSource(scratch.path)
         let outcomes = try await scene.session.handleRevocations(from: again)
         let codes = outcomes.map { outcome -> String in
             switch outcome {
@@ -98,7 +99,7 @@ import Testing
         }
         #expect(codes == ["done", "done", "orderTooLong"])
         #expect(
-            await refusal { _ = try await MailboxRevocationSource("/no/such/box").poll() }?.code == .absent)
+            await refusal { _ = try await DirectoryRevocationSource("/no/such/box").poll() }?.code == .absent)
     }
 
     @Test("Following a source asks again after a failure, and ends when the vault is no more")
@@ -106,14 +107,14 @@ import Testing
         let scene = try await OrderScene.make(nil)
         let bytes = try scene.order()
         let calls = Mutex(0)
-        let source = ClosureRevocationSource { () throws(CofferError) in
+        let source = PollingRevocationSource { () throws(CofferError) in
             let call = calls.withLock { number in
                 number += 1
                 return number
             }
             switch call {
             case 1: throw CofferError(.timedOut, "the server does not answer")
-            case 2: return [.order([]), .grant("kept")]
+            case 2: return [.order([]), .grantRevoked(reason: "kept")]
             case 3: return []
             default: return [.order(bytes)]
             }
@@ -141,7 +142,7 @@ import Testing
     func cancelled() async throws {
         let scene = try await OrderScene.make(nil)
         let asked = AsyncStream.makeStream(of: Void.self)
-        let source = ClosureRevocationSource { () throws(CofferError) in
+        let source = PollingRevocationSource { () throws(CofferError) in
             asked.continuation.yield()
             return []
         }

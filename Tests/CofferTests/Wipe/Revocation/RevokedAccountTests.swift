@@ -76,7 +76,8 @@ import Testing
         let filled = try await filled()
         filled.session.lock()
         try await filled.session.tokens.put(Token(copying: "new"), for: id(Self.service, "ada", .id))
-        let grant = Revocation.grant("dismissed", of: TokenAccount(service: Self.service, account: "ada"))
+        let grant = Revocation.grantRevoked(
+            reason: "dismissed", of: TokenAccount(service: Self.service, account: "ada"))
         guard case .accountWiped(let done) = try await filled.session.handle(grant) else {
             Issue.record("something else was done")
             return
@@ -97,7 +98,8 @@ import Testing
     func inside(_ isLocked: Bool) async throws {
         let filled = try await filled()
         try await filled.bob.tokens.put(Token(copying: "of ada"), for: id())
-        let grant = Revocation.grant("dismissed", of: TokenAccount(service: Self.service, account: "ada"))
+        let grant = Revocation.grantRevoked(
+            reason: "dismissed", of: TokenAccount(service: Self.service, account: "ada"))
         guard case .accountWiped(let others) = try await filled.bob.handle(grant) else {
             Issue.record("something else was done")
             return
@@ -123,7 +125,7 @@ import Testing
         let composed = TokenAccount(service: Self.service, account: "ad\u{e9}")
         let decomposed = TokenAccount(service: Self.service, account: "ade\u{301}")
         #expect(composed != decomposed && Set([composed, decomposed]).count == 2)
-        _ = try await filled.session.handle(.grant("", of: composed))
+        _ = try await filled.session.handle(.grantRevoked(reason: "", of: composed))
         #expect(try await filled.session.tokens.count() == 6)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 import TestSupport
 
 @Suite("coffer wipe-order", .timeLimit(.minutes(10)))
-struct WipeOrderTests {
+struct RemoteCommandTests {
     /// A home that has pinned the key of an administrator, whose private key lies beside it.
     private struct Scene {
         let home: CommandHome

@@ -1,7 +1,7 @@
 public import CofferBase
 
 /// Revocations that a closure knows of: a request to a server, a queue that something pushes to.
-public struct ClosureRevocationSource: RevocationSource {
+public struct PollingRevocationSource: RevocationSource {
     private let body: @Sendable () async throws(CofferError) -> [Revocation]
 
     /// A source that asks `body`.

@@ -10,7 +10,7 @@ import SystemPackage
 extension VaultCore {
     /// The record of orders; `nil` while the vault has none. Without the home's lock: one slot is always
     /// whole.
-    func readOrderBook() throws(CofferError) -> OrderBook? {
+    func readOrderBook() throws(CofferError) -> RemoteCommandRecord? {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.book }
     }
@@ -21,29 +21,29 @@ extension VaultCore {
             _ = try readOrderBook()
             return nil
         } catch {
-            guard OrderBook.lastingDamage.contains(error.code) else { throw error }
+            guard RemoteCommandRecord.lastingDamage.contains(error.code) else { throw error }
             return error
         }
     }
 
     private func orderBook(
         in vault: borrowing Descriptor, repairing: Bool = false
-    ) throws(CofferError) -> (book: OrderBook, contents: DualSlotRecord.Contents)? {
-        guard try vault.status(of: OrderBook.record.name) != nil else { return nil }
-        let contents = try OrderBook.record.read(
+    ) throws(CofferError) -> (book: RemoteCommandRecord, contents: DualSlotRecord.Contents)? {
+        guard try vault.status(of: RemoteCommandRecord.record.name) != nil else { return nil }
+        let contents = try RemoteCommandRecord.record.read(
             vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault, repairing: repairing)
-        return (try OrderBook(decoding: contents.payload), contents)
+        return (try RemoteCommandRecord(decoding: contents.payload), contents)
     }
 
     /// Changes the record under the home's lock; what `change` throws changes nothing.
     func changeOrderBook<Outcome>(
-        _ change: (inout OrderBook) throws(CofferError) -> Outcome
+        _ change: (inout RemoteCommandRecord) throws(CofferError) -> Outcome
     ) throws(CofferError) -> Outcome {
         // A refusal is no damage of the home: it goes past whoever looks at the home after an error.
         var refusal: CofferError?
         let result: Outcome? = try home.withExclusiveVault { (vault) throws(CofferError) in
             let stored = try orderBook(in: vault, repairing: true)
-            var book = stored?.book ?? OrderBook(time)
+            var book = stored?.book ?? RemoteCommandRecord(time)
             let result: Outcome
             do throws(CofferError) {
                 result = try change(&book)
@@ -59,51 +59,54 @@ extension VaultCore {
     }
 
     private func write(
-        _ book: OrderBook, over old: DualSlotRecord.Contents?, in vault: borrowing Descriptor
+        _ book: RemoteCommandRecord, over old: DualSlotRecord.Contents?, in vault: borrowing Descriptor
     ) throws(CofferError) {
         let key = try device.key(Label.ordersMAC)
         guard let old else {
-            return try OrderBook.record.createAtomically(
+            return try RemoteCommandRecord.record.createAtomically(
                 book.encoded, vaultID: device.vaultID, key: key, in: vault)
         }
-        try OrderBook.record.update(old, to: book.encoded, vaultID: device.vaultID, key: key, in: vault)
+        try RemoteCommandRecord.record.update(
+            old, to: book.encoded, vaultID: device.vaultID, key: key, in: vault)
     }
 
     /// Seconds since 1970 by the machine's clock; before that, 0.
     var wallSeconds: UInt64 { UInt64(clamping: time.wallClock().components.seconds) }
 
     /// Judges an order and changes nothing.
-    func verify(_ order: UnverifiedWipeOrder) throws(CofferError) -> VerifiedWipeOrder {
-        try judge(order).orThrow()
+    func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
+        try verificationResult(of: order).orThrow()
     }
 
     /// The same, with a refusal told from a failure.
-    func judge(
-        _ order: UnverifiedWipeOrder
-    ) throws(CofferError) -> Result<VerifiedWipeOrder, OrderRefusal> {
-        try judge(order, by: readOrderBook() ?? OrderBook(time))
+    func verificationResult(
+        of order: SignedCommand
+    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+        try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(time))
     }
 
     /// An order that is being carried out is not judged again: that was done before its counter was taken.
-    private func judge(
-        _ order: UnverifiedWipeOrder, by book: OrderBook
-    ) throws(CofferError) -> Result<VerifiedWipeOrder, OrderRefusal> {
-        if book.pending(order.digest) != nil { return .success(VerifiedWipeOrder(order)) }
-        return try book.rules(vaultID: device.vaultID, now: wallSeconds).judge(order)
+    private func verificationResult(
+        of order: SignedCommand, by book: RemoteCommandRecord
+    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+        if book.pending(order.digest) != nil { return .success(VerifiedCommand(order)) }
+        return try book.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
     }
 
     /// Judges an order again, under the lock, and takes its counter; of an order to erase returns what is to
     /// be carried out.
-    func take(_ order: VerifiedWipeOrder) throws(CofferError) -> Result<PendingOrder?, OrderRefusal> {
+    func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingOrder?, OrderRefusal> {
         try changeOrderBook { (book) throws(CofferError) in
             if let pending = book.pending(order.digest) { return .success(pending) }
-            if case .failure(let refusal) = try judge(order.unverified, by: book) { return .failure(refusal) }
+            if case .failure(let refusal) = try verificationResult(of: order.signed, by: book) {
+                return .failure(refusal)
+            }
             var pending: PendingOrder?
             if case .wipe(let scope) = order.order.action {
                 switch try target(of: scope) {
                 case .failure(let refusal): return .failure(refusal)
                 case .success(let vaultID):
-                    pending = PendingOrder(order.unverified, scope, for: vaultID)
+                    pending = PendingOrder(order.signed, scope, for: vaultID)
                 }
             }
             try book.requireRoom(for: order.order.action, pending)
@@ -123,7 +126,7 @@ extension VaultCore {
         let absent = OrderRefusal(.absent, "The user that the order names has no namespace here.")
         let inside: WipeTarget
         do throws(CofferError) {
-            inside = WipeTarget(try Wiper(home: home, time: time).namespace(of: name))
+            inside = WipeTarget(try VaultEraser(home: home, time: time).namespace(of: name))
         } catch {
             switch error.code {
             case .notInitialised: return .failure(absent)
@@ -138,7 +141,7 @@ extension VaultCore {
     }
 
     /// Whether an order to erase was taken and waits to be finished.
-    func isPending(_ order: UnverifiedWipeOrder) -> Bool {
+    func isPending(_ order: SignedCommand) -> Bool {
         (try? readOrderBook())?.pending(order.digest) != nil
     }
 }

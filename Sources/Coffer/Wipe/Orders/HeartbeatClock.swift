@@ -8,7 +8,7 @@ import CofferBase
 /// time counts what the wall clock says has passed since that look, at most. The same goes for a boot whose
 /// clock was seen to go back, as where a machine goes on from a snapshot while its clone runs: its looks may
 /// be of either. Those are the only uses of the wall clock.
-struct ContactClock: Equatable {
+struct HeartbeatClock: Equatable {
     /// A boot, as of the last look in it.
     private struct Boot: Equatable {
         let identifier: [UInt8]
@@ -40,7 +40,7 @@ struct ContactClock: Equatable {
     /// Starts at zero again. A wall clock that was ahead once is not believed less for it.
     mutating func restart(_ time: VaultClock) {
         let wall = wall
-        self = ContactClock(time)
+        self = HeartbeatClock(time)
         self.wall = max(wall ?? time.wallClock(), time.wallClock())
     }
 
@@ -84,7 +84,7 @@ struct ContactClock: Equatable {
         return now.lastLook - seen.lastLook >= .seconds(60)
     }
 
-    mutating func look(_ time: VaultClock) {
+    mutating func tick(_ time: VaultClock) {
         elapsed = passed(time)
         let now = Self.boot(time, elapsed: elapsed)
         if let seen = Self.last(of: boots, before: now) { boots.removeAll { $0 == seen } }

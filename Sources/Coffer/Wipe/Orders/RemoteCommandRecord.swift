@@ -18,7 +18,7 @@ import SystemPackage
 /// wall time (1), the latest of any look (8, nanoseconds since 1970), number of other boots (1), each:
 /// running time since the last contact (8) and time since boot (8) at its last look, length (4) and boot
 /// identifier; number of orders that are being carried out (1), and each: see ``PendingOrder``.
-struct OrderBook: Equatable {
+struct RemoteCommandRecord: Equatable {
     static let record = DualSlotRecord(
         name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
     static let mostKeys = 16
@@ -39,10 +39,10 @@ struct OrderBook: Equatable {
     /// Orders to erase whose counters were taken and which are not carried out yet, the oldest first.
     var pending: [PendingOrder] = []
     /// `nil`: off.
-    var contact: ContactPolicy?
-    var clock: ContactClock
+    var contact: DeadManSwitch?
+    var clock: HeartbeatClock
 
-    init(_ time: VaultClock) { clock = ContactClock(time) }
+    init(_ time: VaultClock) { clock = HeartbeatClock(time) }
 
     // MARK: Keys
 
@@ -65,8 +65,8 @@ struct OrderBook: Equatable {
 
     // MARK: Orders
 
-    func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> OrderRules {
-        OrderRules(
+    func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> CommandVerifier {
+        CommandVerifier(
             keys: keys.map(\.key), vaultID: vaultID.uuid, deviceID: try DeviceID.current(),
             lastOrder: lastOrder, lastContact: lastContact, now: max(now, newestIssue))
     }
@@ -89,7 +89,7 @@ struct OrderBook: Equatable {
 
     /// Notes that an order was taken; one to erase as `waiting` to be carried out, the rest done at once.
     mutating func take(
-        _ order: VerifiedWipeOrder, _ waiting: PendingOrder?, time: VaultClock
+        _ order: VerifiedCommand, _ waiting: PendingOrder?, time: VaultClock
     ) throws(OrderRefusal) {
         let content = order.order
         let issued = OrderEncoding.seconds(content.issued) ?? 0
@@ -135,11 +135,11 @@ struct OrderBook: Equatable {
     ) throws(CofferError) {
         guard try vault.status(of: record.name) != nil else { return }
         let stored: DualSlotRecord.Contents
-        var book: OrderBook
+        var book: RemoteCommandRecord
         do throws(CofferError) {
             stored = try record.read(
                 vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault, repairing: true)
-            book = try OrderBook(decoding: stored.payload)
+            book = try RemoteCommandRecord(decoding: stored.payload)
         } catch {
             guard lastingDamage.contains(error.code) else { throw error }
             return
@@ -193,13 +193,13 @@ struct OrderBook: Equatable {
         let action = try reader.take(8)[0]
         let limit = Duration.seconds(Int64(clamping: try reader.number(UInt64.self)))
         if action != 0 {
-            let actions: [UInt8: ContactPolicy.Action] = [1: .lock, 2: .wipe]
-            guard let action = actions[action], let policy = try? ContactPolicy(action, after: limit) else {
+            let actions: [UInt8: DeadManSwitch.Action] = [1: .lock, 2: .wipe]
+            guard let action = actions[action], let policy = try? DeadManSwitch(action, after: limit) else {
                 throw reader.damaged
             }
             contact = policy
         }
-        clock = try ContactClock(from: &reader)
+        clock = try HeartbeatClock(from: &reader)
         let count = Int(try reader.number(UInt16.self))
         guard count <= Self.mostKeys else { throw reader.damaged }
         for _ in 0..<count {
@@ -213,10 +213,10 @@ struct OrderBook: Equatable {
 
     /// The last fields: an earlier release has one order whole, and nothing after it.
     private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
-        let order = try reader.lengthPrefixed(limit: UnverifiedWipeOrder.longest)
+        let order = try reader.lengthPrefixed(limit: SignedCommand.longest)
         if !order.isEmpty {
-            let read = try? UnverifiedWipeOrder.read(order)
-            guard let read, case .wipe(let scope) = read.claimed.action else { throw reader.damaged }
+            let read = try? SignedCommand.read(order)
+            guard let read, case .wipe(let scope) = read.content.action else { throw reader.damaged }
             pending = [PendingOrder(read, scope, for: nil)]
         }
         guard reader.remaining > 0 else { return }

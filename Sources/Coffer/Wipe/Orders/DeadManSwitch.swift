@@ -4,9 +4,9 @@ public import CofferBase
 ///
 /// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots, and never more than has
 /// passed, also on machines that look in turns. The time that the machine was off does not count, nor does
-/// the end of a boot after the last look at the vault: see ``Vault/checkContact()``. Where the boot cannot
+/// the end of a boot after the last look at the vault: see ``Vault/checkHeartbeat()``. Where the boot cannot
 /// be told, as without /proc, nothing is erased: the keys are dropped.
-public struct ContactPolicy: Sendable, Hashable {
+public struct DeadManSwitch: Sendable, Hashable {
     /// What to do when the time is over.
     public enum Action: String, Sendable, CaseIterable {
         /// Drop every key, at each look, until a contact comes in.

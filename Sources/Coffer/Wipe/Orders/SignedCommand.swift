@@ -3,14 +3,14 @@ import CofferCrypto
 
 /// Bytes that have the form of an order and that nobody has vouched for yet.
 ///
-/// ``Vault/verify(_:)`` makes a ``VerifiedWipeOrder`` of it, or refuses. What is read here may be shown to
+/// ``Vault/verify(_:)`` makes a ``VerifiedCommand`` of it, or refuses. What is read here may be shown to
 /// a person and must not be acted on.
-public struct UnverifiedWipeOrder: Sendable, Hashable {
+public struct SignedCommand: Sendable, Hashable {
     /// The longest order in bytes.
     public static let longest = OrderEncoding.longest
 
     /// What the bytes say.
-    public let claimed: WipeOrder
+    public let content: RemoteCommand
     /// Whose signature they say to bear.
     public let claimedSigner: AdministratorKey
     /// SHA-256 of all the bytes, in hexadecimal: what a receipt names the order by.
@@ -23,7 +23,7 @@ public struct UnverifiedWipeOrder: Sendable, Hashable {
     /// - Parameter bytes: All of it, with the signature.
     /// - Returns: The order, unverified.
     /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
-    public static func read(_ bytes: [UInt8]) throws(CofferError) -> UnverifiedWipeOrder {
+    public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
         guard bytes.count <= longest else {
             throw CofferError(
                 .orderTooLong, "An order has at most \(longest) bytes; this has \(bytes.count).")
@@ -39,8 +39,8 @@ public struct UnverifiedWipeOrder: Sendable, Hashable {
         do throws(CofferError) {
             let body = Array(bytes.dropLast(Ed25519.signatureSize))
             let (order, signer) = try OrderEncoding.decode(body)
-            return UnverifiedWipeOrder(
-                claimed: order, claimedSigner: signer,
+            return SignedCommand(
+                content: order, claimedSigner: signer,
                 digest: HexText.encode(try Digest.sha256.hash(bytes.span)), bytes: bytes)
         } catch {
             guard error.code == .corrupt else { throw error }

@@ -6,7 +6,7 @@ import CofferCrypto
 /// Layout (296 bytes): SHA-256 of the signed order or zeros (32), length of the reason (1), the reason (255,
 /// zero-padded), the first 8 bytes of SHA-256 over all before. The last are there because a tombstone may be
 /// torn: then the wipe goes on, and nothing is said of its cause.
-struct WipeCause: Equatable {
+struct WipeReason: Equatable {
     static let size = 296
     private static let mostReason = 255
     private static let checkSize = 8

@@ -3,7 +3,7 @@ import CofferCrypto
 public import FoundationEssentials
 
 /// What an administrator can tell of an order without the vault that it is for.
-extension UnverifiedWipeOrder {
+extension SignedCommand {
     /// Checks the signature, the counter's limits and the time; neither whom the order is for, nor whether it
     /// was taken before.
     ///
@@ -14,16 +14,16 @@ extension UnverifiedWipeOrder {
     ///   `orderExpired`.
     public func check(signedBy keys: [AdministratorKey], at date: Date = Date()) throws(CofferError) {
         let device: DeviceID? =
-            switch claimed.target {
+            switch content.target {
             case .vault: nil
             case .device(let id): id
             }
         let vault: UUID =
-            switch claimed.target {
+            switch content.target {
             case .vault(let id): id
             case .device: UUID()
             }
-        let rules = OrderRules(
+        let rules = CommandVerifier(
             keys: keys, vaultID: vault, deviceID: device, lastOrder: 0, lastContact: 0,
             now: OrderEncoding.seconds(date) ?? 0)
         _ = try rules.verify(self)
@@ -41,11 +41,11 @@ extension UnverifiedWipeOrder {
         guard let named = try? JSONDecoder().decode(Named.self, from: Data(receipt)) else {
             throw CofferError(.invalidInput, "These bytes are no receipt of a wipe.")
         }
-        guard case .wipe(let scope) = claimed.action, named.orderDigest == digest, named.scope == scope.name
+        guard case .wipe(let scope) = content.action, named.orderDigest == digest, named.scope == scope.name
         else { return false }
         // The receipt of a namespace bears the id of the user's own vault.
         if case .user = scope { return true }
-        if case .vault(let id) = claimed.target { return id == named.vaultID }
+        if case .vault(let id) = content.target { return id == named.vaultID }
         return true
     }
 

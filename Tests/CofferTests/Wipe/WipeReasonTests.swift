@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 /// What a wipe that was interrupted says of its cause when somebody else finishes it.
-@Suite struct WipeCauseTests {
+@Suite struct WipeReasonTests {
     private static let digest = String(repeating: "5a", count: 32)
-    private static let cause = WipeCause(reason: "lost on the train", orderDigest: digest)
+    private static let cause = WipeReason(reason: "lost on the train", orderDigest: digest)
 
     private func receipt(of home: TestHome) throws -> [String: Any] {
         let json = try Data(contentsOf: URL(filePath: home.homePath("receipt.json").string))
@@ -21,8 +21,8 @@ import Testing
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let inside = session.core.home
-        let wiper = Wiper(home: inside, time: session.core.time, orderDigest: Self.digest)
-        try wiper.markWiped(.wiping, session.vaultID, reason: "lost on the train")
+        let wiper = VaultEraser(home: inside, time: session.core.time, orderDigest: Self.digest)
+        try wiper.writeTombstone(.wiping, session.vaultID, reason: "lost on the train")
         #expect(try inside.state()?.cause == Self.cause)
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
         let receipt = try receipt(of: home)
@@ -37,8 +37,8 @@ import Testing
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let inside = session.core.home
-        let seen = Mutex<WipeCause?>(nil)
-        let wiper = Wiper(
+        let seen = Mutex<WipeReason?>(nil)
+        let wiper = VaultEraser(
             home: inside, time: session.core.time,
             report: { progress in
                 guard progress.step == .tombstone else { return }
@@ -58,7 +58,7 @@ import Testing
             in: inside.directory)
         let file = URL(filePath: home.homePath("state").string)
         var bytes = [UInt8](try Data(contentsOf: file))
-        let range = 40..<40 + WipeCause.size
+        let range = 40..<40 + WipeReason.size
         if place == 0 {
             // The first half of the sector is new, the second is as it was.
             for at in 256..<512 { bytes[at] = 0 }
@@ -76,13 +76,13 @@ import Testing
     func lengths() {
         for count in [0, 1, 254, 255, 256, 1000] {
             let reason = String(repeating: "x", count: count)
-            let cause = WipeCause(WipeCause(reason: reason, orderDigest: nil).bytes)
+            let cause = WipeReason(WipeReason(reason: reason, orderDigest: nil).bytes)
             #expect(cause?.reason == String(reason.prefix(255)) && cause?.orderDigest == nil)
         }
-        let cut = WipeCause(reason: String(repeating: "é", count: 200), orderDigest: Self.digest)
+        let cut = WipeReason(reason: String(repeating: "é", count: 200), orderDigest: Self.digest)
         #expect(cut.reason == String(repeating: "é", count: 127))
-        #expect(WipeCause(cut.bytes) == cut)
-        #expect(WipeCause([UInt8](repeating: 0, count: WipeCause.size)) == nil)
-        #expect(WipeCause([]) == nil)
+        #expect(WipeReason(cut.bytes) == cut)
+        #expect(WipeReason([UInt8](repeating: 0, count: WipeReason.size)) == nil)
+        #expect(WipeReason([]) == nil)
     }
 }

@@ -2,7 +2,7 @@ import CofferBase
 import FoundationEssentials
 
 /// Whether a vault takes an order: whose orders it takes, who it is, what it has seen and what time it is.
-struct OrderRules {
+struct CommandVerifier {
     let keys: [AdministratorKey]
     let vaultID: UUID
     /// `nil` where the machine has no identity.
@@ -14,37 +14,37 @@ struct OrderRules {
     /// Seconds since 1970.
     let now: UInt64
 
-    /// The same as ``judge(_:)``, for callers to whom a refusal is an error like others.
-    func verify(_ order: UnverifiedWipeOrder) throws(CofferError) -> VerifiedWipeOrder {
-        try judge(order).orThrow()
+    /// The same as ``verificationResult(of:)``, for callers to whom a refusal is an error like others.
+    func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
+        try verificationResult(of: order).orThrow()
     }
 
     /// Makes a verified order, or refuses with a code of its own for each reason, in this order.
-    func judge(
-        _ order: UnverifiedWipeOrder
-    ) throws(CofferError) -> Result<VerifiedWipeOrder, OrderRefusal> {
+    func verificationResult(
+        of order: SignedCommand
+    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
         let isSigned = keys.contains(order.claimedSigner) ? try order.hasValidSignature() : false
         do throws(OrderRefusal) {
-            return .success(try judge(order, isSigned: isSigned))
+            return .success(try verified(order, isSigned: isSigned))
         } catch {
             return .failure(error)
         }
     }
 
-    private func judge(
-        _ order: UnverifiedWipeOrder, isSigned: Bool
-    ) throws(OrderRefusal) -> VerifiedWipeOrder {
-        let claimed = order.claimed
+    private func verified(
+        _ order: SignedCommand, isSigned: Bool
+    ) throws(OrderRefusal) -> VerifiedCommand {
+        let claimed = order.content
         guard keys.contains(order.claimedSigner) else {
             throw OrderRefusal(.orderUnknownKey, "The order is signed with a key that is not pinned here.")
         }
         guard isSigned else {
             throw OrderRefusal(.orderBadSignature, "The order's signature is not that of the key it names.")
         }
-        guard isMeant(by: claimed.target) else {
+        guard matches(by: claimed.target) else {
             throw OrderRefusal(.orderForeign, "The order is for another vault or another device.")
         }
-        guard WipeOrder.counters.contains(claimed.counter) else {
+        guard RemoteCommand.counters.contains(claimed.counter) else {
             throw OrderRefusal(.orderCounterOutOfRange, "No order may have the counter \(claimed.counter).")
         }
         let last = claimed.action == .contact ? lastContact : lastOrder
@@ -58,10 +58,10 @@ struct OrderRules {
         guard let expires = OrderEncoding.seconds(claimed.expires), now < expires else {
             throw OrderRefusal(.orderExpired, "The order is no longer valid.")
         }
-        return VerifiedWipeOrder(order)
+        return VerifiedCommand(order)
     }
 
-    private func isMeant(by target: OrderTarget) -> Bool {
+    private func matches(by target: OrderTarget) -> Bool {
         switch target {
         case .vault(let id): id == vaultID
         case .device(let id): id == deviceID

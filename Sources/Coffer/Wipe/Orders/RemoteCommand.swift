@@ -5,14 +5,14 @@ public import FoundationEssentials
 /// An order as an administrator writes it: for whom, how long, what and why.
 ///
 /// ```swift
-/// let order = WipeOrder(
+/// let order = RemoteCommand(
 ///     .wipe(.all), for: .vault(vaultID), counter: 7, issued: Date(), expires: Date() + 86_400,
 ///     reason: "lost on a train")
 /// let bytes = try order.signed(by: seed)
 /// ```
 ///
-/// Whoever receives the bytes reads them as ``UnverifiedWipeOrder``.
-public struct WipeOrder: Sendable, Hashable {
+/// Whoever receives the bytes reads them as ``SignedCommand``.
+public struct RemoteCommand: Sendable, Hashable {
     /// What is to be done.
     public let action: OrderAction
     /// Whom it is for.
@@ -50,7 +50,7 @@ public struct WipeOrder: Sendable, Hashable {
     /// The order as bytes, signed: see the documentation of the formats.
     ///
     /// - Parameter seed: The private key, 32 bytes.
-    /// - Returns: At most ``UnverifiedWipeOrder/longest`` bytes.
+    /// - Returns: At most ``SignedCommand/longest`` bytes.
     /// - Throws: `invalidInput` for a counter, a time, a name or a reason that no order may have.
     public func signed(by seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         try check()

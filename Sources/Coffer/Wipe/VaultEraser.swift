@@ -6,7 +6,7 @@ import SystemPackage
 /// A crash anywhere after the tombstone is finished by whoever opens the home next, without a passcode.
 ///
 /// Nothing has to be readable, and nothing that fails stops the rest: see ``WipeFindings``.
-struct Wiper {
+struct VaultEraser {
     let home: VaultDirectory
     let time: VaultClock
     /// Told of every step, from the thread that wipes.
@@ -31,7 +31,7 @@ struct Wiper {
             guard error.code == .notInitialised else { throw error }
             return
         }
-        let wiper = Wiper(home: home, time: time)
+        let wiper = VaultEraser(home: home, time: time)
         if try wiper.isInterrupted() {
             try wiper.checkTombstone()
             try home.withExclusiveLock { () throws(CofferError) in try wiper.finishInterrupted() }
@@ -57,7 +57,7 @@ struct Wiper {
         wiper.orderDigest = state.cause?.orderDigest
         let reason = state.cause?.reason ?? "an interrupted wipe"
         if state.phase == .wipingTokens {
-            _ = try wiper.finishTokens(state.vaultID, reason: reason, completes: true, device: nil)
+            _ = try wiper.completeTokenWipe(state.vaultID, reason: reason, completes: true, device: nil)
         } else {
             _ = try wiper.finish([state.vaultID], reason: reason, completes: true).complete()
         }
@@ -89,13 +89,13 @@ struct Wiper {
     func run(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         switch scope {
         case .tokens: return try wipeTokens(reason: reason, by: core)
-        case .all: return try wipeHere(scope, reason: reason, by: core)
+        case .all: return try wipeThisVault(scope, reason: reason, by: core)
         case .user(let user):
             var inside = try namespace(of: user)
             if let namespaceID { inside = try inside.pinned(to: namespaceID) }
-            var wiper = Wiper(home: inside, time: time, report: report)
+            var wiper = VaultEraser(home: inside, time: time, report: report)
             wiper.orderDigest = orderDigest
-            return try wiper.wipeHere(scope, reason: reason, by: nil)
+            return try wiper.wipeThisVault(scope, reason: reason, by: nil)
         }
     }
 
@@ -110,16 +110,16 @@ struct Wiper {
                 throw CofferError(.orderReplayed, "The order was carried out before.")
             }
             let isResumed = state.phase == word
-            if !isResumed { try markWiped(word, state.vaultID, reason: reason) }
+            if !isResumed { try writeTombstone(word, state.vaultID, reason: reason) }
             report(WipeProgress(.tombstone))
-            let receipt = try finishTokens(
+            let receipt = try completeTokenWipe(
                 state.vaultID, reason: reason, completes: isResumed, device: core?.device)
             return WipeEnd(receipt: receipt, failure: nil)
         }
     }
 
     /// Wipes the vault of this home, whatever state it is in.
-    private func wipeHere(
+    private func wipeThisVault(
         _ scope: WipeScope, reason: String, by core: VaultCore?
     ) throws(CofferError) -> WipeEnd {
         let beginning = Beginning(time)
@@ -129,7 +129,7 @@ struct Wiper {
         let early = { _ = evict(seen.ids) }
         return try home.insisting(within: lockDeadline, waiting: early) { (lock) throws(CofferError) in
             let target = try target(of: core)
-            var findings = WipeFindings(unproved: Self.unproved)
+            var findings = WipeFindings(unverified: Self.unverified)
             if let lock {
                 findings.noteUnproved("what another process wrote meanwhile: the home's lock", because: lock)
             }
@@ -183,22 +183,23 @@ struct Wiper {
         _ target: WipeTarget, reason: String, _ findings: inout WipeFindings
     ) throws(CofferError) {
         do throws(CofferError) {
-            try markWiped(.wiping, target.ids.first ?? .unknown, reason: reason)
+            try writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
         } catch {
-            guard error.code != .readOnly else { throw dropWithoutTheDisk(target.ids, error) }
+            guard error.code != .readOnly else { throw evictKeysOnReadOnlyDisk(target.ids, error) }
             findings.noteUnproved("that an interruption would have been made good: the mark", because: error)
         }
     }
 
     /// Writes the tombstone.
-    func markWiped(_ word: VaultStateFile.Phase, _ vaultID: VaultID, reason: String) throws(CofferError) {
-        let cause = WipeCause(reason: reason, orderDigest: orderDigest)
+    func writeTombstone(_ word: VaultStateFile.Phase, _ vaultID: VaultID, reason: String) throws(CofferError)
+    {
+        let cause = WipeReason(reason: reason, orderDigest: orderDigest)
         try VaultStateFile(phase: word, vaultID: vaultID, cause: cause).writeOverAnything(in: home.directory)
     }
 
     /// What can be done where the disk takes no tombstone: what is in memory and in keyrings goes. With its
     /// device key in the Secret Service, the vault opens with nothing after that.
-    private func dropWithoutTheDisk(_ ids: [VaultID], _ error: CofferError) -> CofferError {
+    private func evictKeysOnReadOnlyDisk(_ ids: [VaultID], _ error: CofferError) -> CofferError {
         for vaultID in ids {
             for core in VaultRegistry.of(vaultID) { core.close(.requested) }
             KernelKeyCache.remove(vaultID: vaultID, all: true)
@@ -210,7 +211,7 @@ struct Wiper {
         var findings = WipeFindings()
         removeViews(ids + evict([]), &findings)
         report(WipeProgress(.memory))
-        let places = (findings.failures + findings.unproved).map { " Perhaps left: \($0)." }
+        let places = (findings.failures + findings.unverified).map { " Perhaps left: \($0)." }
         return CofferError(
             error.code,
             "The disk is read-only: the vault is still there. Its keys were dropped from memory and from "

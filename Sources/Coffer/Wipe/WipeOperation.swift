@@ -10,7 +10,7 @@ import CofferEngine
 /// for await progress in wipe { show(progress.step, progress.completed, progress.total) }
 /// let receipt = try await wipe.receipt
 /// ```
-public struct WipeRun: AsyncSequence, Sendable {
+public struct WipeOperation: AsyncSequence, Sendable {
     /// What comes out.
     public typealias Element = WipeProgress
     /// Nothing goes wrong in the sequence: what does is thrown by ``receipt``.

@@ -14,7 +14,7 @@ public import SystemPackage
 /// The source remembers settled orders by their digests, the newest 131 072 of them; one that it forgot is
 /// judged again. One poll reports 16 MiB of orders at most: first those never reported before, the newest of
 /// them first; the next poll reports the rest.
-public final class MailboxRevocationSource: RevocationSource {
+public final class DirectoryRevocationSource: RevocationSource {
     /// The directory.
     public let directory: FilePath
 
@@ -128,7 +128,7 @@ public final class MailboxRevocationSource: RevocationSource {
             status.kind == .regular
         else { return nil }
         var bytes = [UInt8](
-            repeating: 0, count: min(Int(clamping: status.size), UnverifiedWipeOrder.longest + 1))
+            repeating: 0, count: min(Int(clamping: status.size), SignedCommand.longest + 1))
         var span = bytes.mutableSpan
         guard let count = try? file.read(at: 0, into: &span) else { return nil }
         return Array(bytes.prefix(count))

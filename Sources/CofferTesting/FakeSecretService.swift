@@ -62,11 +62,11 @@ public final class FakeSecretService: Sendable {
     }
 
     /// What goes wrong.
-    public enum Mishap: Sendable {
+    public enum Fault: Sendable {
         /// The service stands still until ``FakeSecretService/resume()``.
-        case stops
+        case hangs
         /// The service is killed; ``FakeSecretService/restart()`` starts another.
-        case dies
+        case crashes
         /// The call fails with a D-Bus error of this name.
         case fails(String)
     }
@@ -79,8 +79,8 @@ public final class FakeSecretService: Sendable {
     public let address: String
     private let python: String
     private let directory: FilePath
-    private let bus: CompanionProcess
-    private let service: Mutex<CompanionProcess?>
+    private let bus: BoundChildProcess
+    private let service: Mutex<BoundChildProcess?>
 
     private init(directory: FilePath, python: String) throws(CofferError) {
         self.directory = directory
@@ -92,10 +92,10 @@ public final class FakeSecretService: Sendable {
 
     private static func start(
         _ part: String, _ directory: FilePath, _ python: String
-    ) throws(CofferError) -> CompanionProcess {
+    ) throws(CofferError) -> BoundChildProcess {
         let script = directory.appending("service.py").string
         let words = [python, script, part, directory.string]
-        return try CompanionProcess.start(words.map { Array($0.utf8) })
+        return try BoundChildProcess.start(words.map { Array($0.utf8) })
     }
 
     /// Whether the programs that this needs are installed.
@@ -209,7 +209,7 @@ public final class FakeSecretService: Sendable {
     /// Takes the default collection away, or gives it back.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func haveDefaultCollection(_ exists: Bool) async throws(CofferError) {
+    public func setDefaultCollection(_ exists: Bool) async throws(CofferError) {
         try await tell("default \(exists ? "yes" : "no")")
     }
 
@@ -221,13 +221,13 @@ public final class FakeSecretService: Sendable {
     ///   - mishap: What goes wrong.
     ///   - calls: So many calls are let through first.
     /// - Throws: `timedOut` while the service stands still.
-    public func upset(
-        _ method: Method, _ moment: Moment, _ mishap: Mishap, afterCalls calls: Int = 0
+    public func injectFault(
+        _ method: Method, _ moment: Moment, _ mishap: Fault, afterCalls calls: Int = 0
     ) async throws(CofferError) {
         let word =
             switch mishap {
-            case .stops: "stop"
-            case .dies: "die"
+            case .hangs: "stop"
+            case .crashes: "die"
             case .fails(let name): name
             }
         try await tell("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")

@@ -5,7 +5,7 @@ import TestSupport
 @Suite("coffer wipe-order", .timeLimit(.minutes(10)))
 struct RemoteCommandTests {
     /// A home that has pinned the key of an administrator, whose private key lies beside it.
-    private struct Scene {
+    private struct Fixture {
         let home: CommandHome
         let keyFile: String
         let publicKey: String
@@ -44,7 +44,7 @@ struct RemoteCommandTests {
 
     @Test("An order wipes without the passcode, and its receipt verifies")
     func valid() throws {
-        let scene = try Scene()
+        let scene = try Fixture()
         let order = try scene.order("o", "--reason", "lost on a train")
         let verified = try scene.home.run(["wipe-order", "verify", order, "--json"], passcode: "").json
         #expect(verified["valid"] as? Bool == true && verified["action"] as? String == "wipe")
@@ -69,10 +69,10 @@ struct RemoteCommandTests {
 
     @Test("Every refusal has its exit code and its word, and changes nothing")
     func refusals() throws {
-        let scene = try Scene()
-        let stranger = try Scene.key("stranger", in: scene.home).file
+        let scene = try Fixture()
+        let stranger = try Fixture.key("stranger", in: scene.home).file
         #expect(try scene.home("wipe-order", "take", scene.order("c", "--action", "contact")).code == 0)
-        let pinned = try Scene.key("second", in: scene.home).publicKey
+        let pinned = try Fixture.key("second", in: scene.home).publicKey
         let pin = try scene.order("p", "--action", "pin", "--key", pinned, "--counter", "5")
         #expect(try scene.home("wipe-order", "take", pin).code == 0)
         let good = try [UInt8](Data(contentsOf: URL(filePath: scene.order("g", "--counter", "6"))))
@@ -122,7 +122,7 @@ struct RemoteCommandTests {
 
     @Test("An order for later has a later counter than what is made and taken meanwhile")
     func later() throws {
-        let scene = try Scene(passcode: nil)
+        let scene = try Fixture(passcode: nil)
         let issued = "2100-01-01T00:00:00Z"
         let later = try ["1", "2"].map { try scene.order($0, "--issued", issued) }
         let earlier = try scene.order("3", "--issued", "2001-01-01T00:00:00Z", "--valid-for", "3000000000")
@@ -138,7 +138,7 @@ struct RemoteCommandTests {
 
     @Test("With the clock at 1970 and in 2038", .enabled(if: OtherClocks.areThere))
     func clocks() throws {
-        let scene = try Scene(passcode: nil)
+        let scene = try Fixture(passcode: nil)
         let order = try scene.order("o", "--counter", "6")
         for (seconds, word) in [(0, "orderNotYetValid"), (9, "orderNotYetValid"), (1 << 31, "orderExpired")] {
             let run = try scene.wipe(order, environment: OtherClocks.standing(at: seconds))
@@ -154,7 +154,7 @@ struct RemoteCommandTests {
     @Test("Two processes that carry out the same order at once: one receipt, and the vault is gone")
     func twoProcesses() throws {
         for _ in 0..<3 {
-            let scene = try Scene(passcode: nil)
+            let scene = try Fixture(passcode: nil)
             let order = try scene.order("o")
             let script = """
                 "$0" wipe --order "$2" --home "$1" >"$1/../a" 2>"$1/../ae" & first=$!
@@ -171,7 +171,7 @@ struct RemoteCommandTests {
 
     @Test("Orders that do not erase go to take, and those that do only to wipe")
     func doors() throws {
-        let scene = try Scene()
+        let scene = try Fixture()
         let wipe = try scene.order("w")
         let contact = try scene.order("c", "--action", "contact")
         #expect(try scene.home("wipe-order", "take", wipe).code == 64)
@@ -188,7 +188,7 @@ struct RemoteCommandTests {
 
     @Test("Pinning and removing ask for the passcode; keys are listed for everybody")
     func keys() throws {
-        let scene = try Scene()
+        let scene = try Fixture()
         let list = try scene.home.run(["wipe-order", "keys", "--json"], passcode: "").json
         let keys = list["keys"] as? [[String: Any]]
         #expect(keys?.count == 1 && keys?.first?["key"] as? String == scene.publicKey)
@@ -206,7 +206,7 @@ struct RemoteCommandTests {
 
     @Test("A private key is read from a file of its owner alone or a descriptor, and is never overwritten")
     func privateKeys() throws {
-        let scene = try Scene()
+        let scene = try Fixture()
         let mode = try FileManager.default.attributesOfItem(atPath: scene.keyFile)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(try CommandRun.coffer("wipe-order", "keygen", scene.keyFile).code == 13)
@@ -251,7 +251,7 @@ struct RemoteCommandTests {
 
     @Test("The dead-man's switch is off, is set by the owner, and says how it stands")
     func contact() throws {
-        let scene = try Scene()
+        let scene = try Fixture()
         func show() throws -> [String: Any] {
             try scene.home.run(["wipe-order", "contact", "--json"], passcode: "").json
         }
@@ -271,7 +271,7 @@ struct RemoteCommandTests {
 
     @Test("watch carries out an order that is put into its mailbox, and ends")
     func mailbox() throws {
-        let scene = try Scene(passcode: nil)
+        let scene = try Fixture(passcode: nil)
         let box = scene.home.folder.appending(path: "box")
         try FileManager.default.createDirectory(at: box, withIntermediateDirectories: false)
         let order = try scene.order("o", "--reason", "by post")
@@ -323,8 +323,8 @@ struct RemoteCommandTests {
 
     @Test("Pinning and the switch need an unlocked vault or the passcode, and name its option")
     func passcode() throws {
-        let scene = try Scene()
-        let (_, other) = try Scene.key("other", in: scene.home)
+        let scene = try Fixture()
+        let (_, other) = try Fixture.key("other", in: scene.home)
         let commands = [
             ["wipe-order", "pin", other], ["wipe-order", "unpin", other],
             ["wipe-order", "contact", "--action", "lock", "--after-days", "30"],

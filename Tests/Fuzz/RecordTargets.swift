@@ -94,7 +94,7 @@ extension FuzzTarget {
         if isSealed, record.count >= 96 {
             let body = Array(record.prefix(96))
             let secret = Array(body[32..<64])
-            let key = try HKDF.deriveKey(from: SymmetricKey.copying(secret.span), info: Label.deviceMAC)
+            let key = try HKDF.deriveKey(from: SymmetricKey.copying(secret.span), info: KDFLabel.deviceMAC)
             record = body + (try HMAC.authenticate(body.span, key: key))
         }
         try world.scratch.write(DeviceKeyFile.name, record)
@@ -109,7 +109,7 @@ extension FuzzTarget {
         if (bytes.first ?? 0) & 1 == 1 {
             let version = UInt16(1).bigEndianBytes + [UInt8](repeating: 0, count: 6)
             let header = Array(FileMagic.tokens.utf8) + version + world.device.vaultID.bytes
-            let key = try world.device.key(Label.tokenFile)
+            let key = try world.device.key(KDFLabel.tokenFile)
             file = header + (try XChaCha20Poly1305.seal(rest.span, key: key, associatedData: header.span))
         }
         try world.scratch.write(TokenFile.fileName, file)

@@ -19,7 +19,7 @@ enum HotPaths {
             for _ in 0..<times { _ = try Documented.key(uuid: uuid, passcode: passcode) }
         },
         "aes-gcm-seal-1KiB": { times in
-            var aead = try AEAD.make(
+            var aead = try AEAD.prepare(
                 .aes256GCM, key: SymmetricKey.copying([UInt8](repeating: 1, count: 32).span))
             let plaintext = [UInt8](repeating: 2, count: 1024)
             for _ in 0..<times { _ = try aead.seal(plaintext.span) }

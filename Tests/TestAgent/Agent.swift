@@ -20,10 +20,10 @@ enum Agent {
             say("ready")
             say(String(Clock.sinceBoot.components.seconds))
         case "follow":
-            try await LockScene.play(location, systemBus: arguments[2], sessionBus: arguments[3])
-        case "memory": try await MemoryScene.play(location)
+            try await LockFixture.play(location, systemBus: arguments[2], sessionBus: arguments[3])
+        case "memory": try await MemoryFixture.play(location)
         case "flow": try await SecretFlows.play(location, arguments[2], arguments[3])
-        case "crash": try CrashScene.play(hardened: arguments[2] == "hardened")
+        case "crash": try CrashFixture.play(hardened: arguments[2] == "hardened")
         default: throw CofferError(.invalidInput, "no such mode")
         }
     }

@@ -177,7 +177,7 @@ final class FileIndex: Sendable {
 
     private func append(_ frame: FileIndexFrame, in vault: borrowing Descriptor) throws(CofferError) {
         let tail = try tail(in: vault)
-        let tag = try frame.tag(after: tail.tag, key: device.key(Label.fileIndexMAC))
+        let tag = try frame.tag(after: tail.tag, key: device.key(KDFLabel.fileIndexMAC))
         let bytes = frame.body + tag
         let end = tail.end + Int64(bytes.count)
         guard tail.version == FileIndexContents.newestVersion else {
@@ -187,7 +187,7 @@ final class FileIndex: Sendable {
         try noteCommits(in: vault)
         let commit = try FileIndexCommit(end: end, lastTag: tag).encoded(
             head: FileIndexContents.head(tail.version, device), place: tail.place,
-            key: device.key(Label.fileIndexCommit))
+            key: device.key(KDFLabel.fileIndexCommit))
         let file = try vault.open(Self.fileName, .readWrite)
         let former = try file.status()
         if former.size != tail.end { try file.truncate(to: tail.end) }
@@ -250,7 +250,7 @@ final class FileIndex: Sendable {
         with files: [(record: FileIndexRecord, protection: ProtectionClass)], in vault: borrowing Descriptor,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) {
-        let key = try device.key(Label.fileIndexMAC)
+        let key = try device.key(KDFLabel.fileIndexMAC)
         var bytes: [UInt8] = []
         var tag = FileIndexContents.noTag
         for protection in ProtectionClass.allCases {

@@ -49,11 +49,11 @@ struct FileIndexContents: Sendable {
     /// - Throws: `unsupportedVersion`.
     init(_ bytes: [UInt8], device: DeviceKey) throws(CofferError) {
         let head = Array(bytes.prefix(Self.headSize))
-        let key = try device.key(Label.fileIndexMAC)
+        let key = try device.key(KDFLabel.fileIndexMAC)
         for version in [Self.newestVersion, 2] {
             let own = Self.head(version, device)
             let newest = try FileIndexCommit.newest(
-                in: bytes, head: own, key: device.key(Label.fileIndexCommit))
+                in: bytes, head: own, key: device.key(KDFLabel.fileIndexCommit))
             guard let newest else { continue }
             self.version = version
             place = 1 - newest.place
@@ -173,7 +173,7 @@ struct FileIndexContents: Sendable {
         for (place, offset) in FileIndexCommit.offsets.enumerated() {
             writer.pad(to: offset)
             writer.append(
-                try commit.encoded(head: head, place: place, key: device.key(Label.fileIndexCommit)))
+                try commit.encoded(head: head, place: place, key: device.key(KDFLabel.fileIndexCommit)))
         }
         writer.pad(to: framesStart)
         return writer.bytes + frames

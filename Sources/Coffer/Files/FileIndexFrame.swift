@@ -150,7 +150,7 @@ struct FileIndexFrame {
     private static func cipher(_ classKey: ClassKey, _ vaultID: VaultID) throws(CofferError) -> AEAD {
         let context = vaultID.bytes
         let key = try HKDF.deriveKey(
-            from: classKey.key, info: Label.fileIndexSealing, context: context.span)
-        return try AEAD.make(.xChaCha20Poly1305, key: key)
+            from: classKey.key, info: KDFLabel.fileIndexSealing, context: context.span)
+        return try AEAD.prepare(.xChaCha20Poly1305, key: key)
     }
 }

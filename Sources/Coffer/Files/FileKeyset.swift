@@ -35,9 +35,9 @@ struct FileKeyset: Sendable {
 
     /// The outer key of that id; `nil` when it is none of this vault's.
     func outer(_ id: [UInt8], device: DeviceKey) throws(CofferError) -> FileKEK? {
-        if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(Label.fileOuterKEK)) }
+        if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(KDFLabel.fileOuterKEK)) }
         guard let entry = entry(id, Self.outerPurpose, device.vaultID.bytes) else { return nil }
-        let wrapping = try device.key(Label.fileOuterWrapping)
+        let wrapping = try device.key(KDFLabel.fileOuterWrapping)
         return try Self.unwrap(entry, under: wrapping, vaultID: device.vaultID)
     }
 
@@ -48,7 +48,7 @@ struct FileKeyset: Sendable {
         let context = vaultID.bytes
         if id == classKey.id {
             let key = try HKDF.deriveKey(
-                from: classKey.key, info: Label.fileInnerKEK, context: context.span)
+                from: classKey.key, info: KDFLabel.fileInnerKEK, context: context.span)
             return FileKEK(id: id, key)
         }
         guard let entry = entry(id, protection.rawValue, classKey.id) else { return nil }
@@ -88,7 +88,7 @@ struct FileKeyset: Sendable {
 
     /// Adds a new outer key, which is the current one from then on.
     mutating func addOuter(_ device: DeviceKey) throws(CofferError) {
-        let wrapping = try device.key(Label.fileOuterWrapping)
+        let wrapping = try device.key(KDFLabel.fileOuterWrapping)
         try add(Self.outerPurpose, device.vaultID.bytes, under: wrapping, vaultID: device.vaultID)
     }
 
@@ -134,7 +134,7 @@ struct FileKeyset: Sendable {
         _ classKey: ClassKey, _ vaultID: VaultID
     ) throws(CofferError) -> SymmetricKey {
         let context = vaultID.bytes
-        return try HKDF.deriveKey(from: classKey.key, info: Label.fileInnerWrapping, context: context.span)
+        return try HKDF.deriveKey(from: classKey.key, info: KDFLabel.fileInnerWrapping, context: context.span)
     }
 
     private static func unwrap(

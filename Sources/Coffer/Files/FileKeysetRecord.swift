@@ -19,13 +19,13 @@ struct FileKeysetRecord {
             return Contents(keys: FileKeyset(), stored: nil)
         }
         let contents = try FileKeyset.record.read(
-            vaultID: device.vaultID, key: device.key(Label.fileKeysMAC), in: vault, repairing: repairing)
+            vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault, repairing: repairing)
         return Contents(keys: try FileKeyset.decode(contents.payload), stored: contents)
     }
 
     /// Writes `contents`, read before under the same lock of the home.
     func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
-        let key = try device.key(Label.fileKeysMAC)
+        let key = try device.key(KDFLabel.fileKeysMAC)
         let payload = contents.keys.encoded
         if let stored = contents.stored {
             try FileKeyset.record.update(
@@ -43,7 +43,7 @@ struct FileKeysetRecord {
         keys.hasIndexCommits = true
         try keys.addOuter(device)
         try FileKeyset.record.create(
-            keys.encoded, vaultID: device.vaultID, key: device.key(Label.fileKeysMAC), in: vault)
+            keys.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault)
     }
 
     /// Records that the index has bound commits, once it has them. Under the home's lock.

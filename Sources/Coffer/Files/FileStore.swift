@@ -164,7 +164,7 @@ public final class FileStore: Sendable {
     /// - Throws: `wiped`.
     public func isDiskEncrypted() async throws(CofferError) -> Bool? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try StoragePlace.of(core.home.openVault()).isEncrypted
+            try StorageMedium.of(core.home.openVault()).isEncrypted
         }
     }
 

@@ -19,12 +19,12 @@ struct LayerKeySchedule: ~Copyable, Sendable {
         context: [UInt8]
     ) throws(CofferError) -> LayerKeySchedule {
         let info =
-            Array(Label.fileLayer.utf8) + [layer.rawValue, suite.rawValue, log] + id.uuid.bytes + salt
+            Array(KDFLabel.fileLayer.utf8) + [layer.rawValue, suite.rawValue, log] + id.uuid.bytes + salt
             + context
         let block = try HKDF.expand(fileKey, info: info.span, digest: .sha512, count: 140)
-        let chunkKey = try block.key(0..<32)
-        let headerKey = try block.key(76..<108)
-        let authenticationKey = try block.key(108..<140)
+        let chunkKey = try block.subkey(in: 0..<32)
+        let headerKey = try block.subkey(in: 76..<108)
+        let authenticationKey = try block.subkey(in: 108..<140)
         return LayerKeySchedule(
             commitment: block.publicBytes(44..<76), headerKey: headerKey,
             authenticationKey: authenticationKey,
@@ -33,11 +33,11 @@ struct LayerKeySchedule: ~Copyable, Sendable {
 
     /// A cipher for this layer's chunks. Each thread makes its own.
     func chunkCipher() throws(CofferError) -> ChunkCipher {
-        ChunkCipher(aead: try AEAD.make(suite.algorithm, key: chunkKey), nonceBase: nonceBase)
+        ChunkCipher(aead: try AEAD.prepare(suite.algorithm, key: chunkKey), nonceBase: nonceBase)
     }
 
     /// Seals or opens the inner header with this layer's header key.
-    func headerCipher() throws(CofferError) -> AEAD { try AEAD.make(suite.algorithm, key: headerKey) }
+    func headerCipher() throws(CofferError) -> AEAD { try AEAD.prepare(suite.algorithm, key: headerKey) }
 }
 
 /// Seals and opens the chunks of one layer.

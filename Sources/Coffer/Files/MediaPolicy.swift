@@ -11,7 +11,7 @@ enum MediaPolicy {
     /// Refuses a directory on a removable medium or on the network.
     static func check(_ directory: borrowing Descriptor) throws(CofferError) {
         let what: String
-        switch try StoragePlace.of(directory).medium {
+        switch try StorageMedium.of(directory).medium {
         case .removable: what = "a removable medium"
         case .network: what = "a network file system"
         case .fixed, .memory, .unknown: return

@@ -26,7 +26,7 @@ struct AttemptLimiter {
     func mustErase(
         after passcode: DerivedPasscode, keybag: Keybag, in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
-        let key = try device.key(Label.attemptsMAC)
+        let key = try device.key(KDFLabel.attemptsMAC)
         let state = try prepare(keybag, key: key, in: vault)
         let before = state.attempts
         let isAgain = before.isLast(passcode.tag)

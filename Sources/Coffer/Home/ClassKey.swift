@@ -16,8 +16,8 @@ final class ClassKey: Sendable {
         _ key: consuming SymmetricKey, id: [UInt8], generation: UInt32, vaultID: VaultID
     ) throws(CofferError) {
         let context = vaultID.bytes
-        let tokenKEK = try HKDF.deriveKey(from: key, info: Label.tokenWrapping, context: context.span)
-        let fileKEK = try HKDF.deriveKey(from: key, info: Label.fileInnerKEK, context: context.span)
+        let tokenKEK = try HKDF.deriveKey(from: key, info: KDFLabel.tokenWrapping, context: context.span)
+        let fileKEK = try HKDF.deriveKey(from: key, info: KDFLabel.fileInnerKEK, context: context.span)
         self.key = key
         self.id = id
         self.generation = generation
@@ -58,6 +58,6 @@ final class ClassKey: Sendable {
         of key: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> SymmetricKey {
         let context = vaultID.bytes
-        return try HKDF.deriveKey(from: key, info: Label.classInbox, context: context.span)
+        return try HKDF.deriveKey(from: key, info: KDFLabel.classInbox, context: context.span)
     }
 }

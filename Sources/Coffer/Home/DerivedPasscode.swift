@@ -28,7 +28,7 @@ final class DerivedPasscode: Sendable {
     ) throws(CofferError) -> [UInt8] {
         let context = device.vaultID.bytes
         let key = try HKDF.deriveKey(
-            from: derived, and: device.deviceKey().key, info: Label.attemptTag, context: context.span)
+            from: derived, and: device.deviceKey().key, info: KDFLabel.attemptTag, context: context.span)
         return try HMAC.authenticate(context.span, key: key)
     }
 }

@@ -43,7 +43,7 @@ final class DeviceKey: Sendable {
         if let known = names.withLock({ $0 }) { return known }
         let context = vaultID.bytes
         let derived = Key(
-            try HKDF.deriveKey(from: device.key, info: Label.tokenName, context: context.span))
+            try HKDF.deriveKey(from: device.key, info: KDFLabel.tokenName, context: context.span))
         names.withLock { $0 = derived }
         // Forgotten meanwhile: then this one too.
         guard held.withLock({ $0 != nil }) else {

@@ -84,7 +84,7 @@ struct DeviceKeyFile: ~Copyable {
     private static func tag(
         of bytes: Span<UInt8>, key: borrowing SecretBytes
     ) throws(CofferError) -> [UInt8] {
-        let key = try HKDF.deriveKey(from: symmetric(key), info: Label.deviceMAC)
+        let key = try HKDF.deriveKey(from: symmetric(key), info: KDFLabel.deviceMAC)
         return try HMAC.authenticate(bytes, key: key)
     }
 
@@ -122,7 +122,7 @@ struct DeviceKeyFile: ~Copyable {
     private func wrappingKey() throws(CofferError) -> SymmetricKey {
         let context = vaultID.bytes
         return try HKDF.deriveKey(
-            from: Self.symmetric(key), info: Label.deviceKeyWrapping, context: context.span)
+            from: Self.symmetric(key), info: KDFLabel.deviceKeyWrapping, context: context.span)
     }
 }
 

@@ -74,9 +74,10 @@ extension VaultDirectory {
             hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
         try Keybag.record.create(
-            keybag.encoded, vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault)
+            keybag.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
         try AttemptRecord.record.create(
-            AttemptRecord().encoded, vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
+            AttemptRecord().encoded, vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault
+        )
         if options.keyring == .file { try TokenFile.create(device: device, in: vault) }
         try FileKeysetRecord.create(device: device, in: vault)
         try FileIndex.create(device: device, in: vault)

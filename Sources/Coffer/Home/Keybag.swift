@@ -63,11 +63,12 @@ struct Keybag {
     ) throws(CofferError) -> SymmetricKey {
         let context = device.vaultID.bytes
         return try HKDF.deriveKey(
-            from: passcode, and: device.deviceKey().key, info: Label.classKeyWrapping, context: context.span)
+            from: passcode, and: device.deviceKey().key, info: KDFLabel.classKeyWrapping,
+            context: context.span)
     }
 
     static func wrappingKey(device: DeviceKey) throws(CofferError) -> SymmetricKey {
-        try device.key(Label.classKeyWrapping)
+        try device.key(KDFLabel.classKeyWrapping)
     }
 
     /// What a wrapped class key is bound to.

@@ -14,7 +14,7 @@ enum MachineFingerprint {
     static func current() throws(CofferError) -> [UInt8] {
         guard let identity = machineIdentity() else { return unknown }
         let key = try SymmetricKey.copying(identity.span)
-        let message = Array(Label.hostBinding.utf8) + Environment.userID.bigEndianBytes
+        let message = Array(KDFLabel.hostBinding.utf8) + Environment.userID.bigEndianBytes
         return try HMAC.authenticate(message.span, key: key)
     }
 

@@ -46,7 +46,7 @@ enum PasscodeDenylist {
         for index in span.indices where (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(span[index]) {
             span[index] |= 0x20
         }
-        let key = try SymmetricKey.copying(Array(Label.deniedPasscode.utf8).span)
+        let key = try SymmetricKey.copying(Array(KDFLabel.deniedPasscode.utf8).span)
         let tag = try HMAC.authenticate(folded.span, key: key)
         return tag.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }

@@ -31,14 +31,14 @@ struct RollbackGuard {
     /// Remembers a generation that is on the disk.
     func record(_ generation: UInt64) throws(CofferError) {
         let number = generation.bigEndianBytes
-        let tag = try HMAC.authenticate(number.span, key: device.key(Label.attemptWitness))
+        let tag = try HMAC.authenticate(number.span, key: device.key(KDFLabel.attemptWitness))
         try keyring.put(number + tag, for: Self.itemName)
     }
 
     /// `nil` before the first attempt.
     private func read() throws(CofferError) -> UInt64? {
         guard let value = try keyring.envelope(Self.itemName) else { return nil }
-        let key = try device.key(Label.attemptWitness)
+        let key = try device.key(KDFLabel.attemptWitness)
         guard value.count == 8 + Self.tagSize,
             try HMAC.isValid(value.span.extracting(8...), for: value.span.extracting(..<8), key: key)
         else {

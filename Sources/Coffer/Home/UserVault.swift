@@ -34,7 +34,7 @@ extension VaultLocation {
             throw CofferError(.invalidInput, "A user's name has 1 to \(Self.longestUser) bytes.")
         }
         let key = try SymmetricKey.copying(vaultID.bytes.span)
-        let message = Array((Label.userNamespace + user).utf8)
+        let message = Array((KDFLabel.userNamespace + user).utf8)
         let tag = try HMAC.authenticate(message.span, key: key)
         let name = String(decoding: try Encoding.hexText(Array(tag.prefix(16))), as: UTF8.self)
         let path = path.pushing(VaultDirectory.usersName).appending(name)

@@ -25,7 +25,7 @@ package enum BlockingExecutor {
         func cancel() { flag.store(true, ordering: .relaxed) }
 
         /// Whether it was.
-        package var isCancelled: Bool { flag.load(ordering: .relaxed) || EndSignals.isWorkCancelled }
+        package var isCancelled: Bool { flag.load(ordering: .relaxed) || TerminationSignals.isWorkCancelled }
 
         func check() throws(CofferError) {
             guard !isCancelled else {

@@ -184,7 +184,7 @@ final class ClassKeyStore: Sendable {
             return !state.isWatched && state.nextEnd != nil
         }
         guard start else { return }
-        WatchTask.repeating { [weak self] in
+        BackgroundTask.repeating { [weak self] in
             self?.timeToNextEnd().map { max($0, .milliseconds(20)) }
         }
     }

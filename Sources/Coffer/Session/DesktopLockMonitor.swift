@@ -79,7 +79,7 @@ final class DesktopLockMonitor: Sendable {
         let listener = listener.withLock { $0 }
         let named = listener?.ask(
             LockSignal.secrets, LockSignal.secretsPath, LockSignal.secretService, "ReadAlias",
-            [.text("default")], deadline: deadline)?.texts.first
+            [.text("default")], deadline: deadline)?.positionalStrings.first
         guard let named else { return true }
         return named.hasSameBytes(as: path)
     }

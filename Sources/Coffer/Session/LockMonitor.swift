@@ -25,7 +25,7 @@ final class LockMonitor: Sendable {
             kernelWatch = nil
             return
         }
-        kernelWatch = WatchTask.start { [weak core] in
+        kernelWatch = BackgroundTask.start { [weak core] in
             while !Task.isCancelled, let held = core?.cachedKeys {
                 let gone = held.expired
                 if !gone.classes.isEmpty { core?.lapse(gone.classes, isEverything: gone.isEverything) }

@@ -82,7 +82,7 @@ final class LogindLockMonitor: Sendable {
         func manager(_ method: String, _ argument: BusArgument) -> String? {
             listener.ask(
                 LockSignal.login, LockSignal.loginPath, LockSignal.loginManager, method, [argument],
-                deadline: deadline)?.texts.first
+                deadline: deadline)?.positionalStrings.first
         }
         if let identifier, let path = manager("GetSession", .text(identifier)) { return path }
         if let path = manager("GetSessionByPID", .number(0)) { return path }
@@ -90,7 +90,7 @@ final class LogindLockMonitor: Sendable {
         let display = listener.ask(
             LockSignal.login, user, LockSignal.properties, "Get",
             [.text("org.freedesktop.login1.User"), .text("Display")], deadline: deadline)
-        guard let path = display?.texts.last, path != "/" else { return nil }
+        guard let path = display?.positionalStrings.last, path != "/" else { return nil }
         return path
     }
 

@@ -104,7 +104,7 @@ final class VaultCore: Sendable {
 
     static func readKeybag(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) -> Keybag {
         let contents = try Keybag.record.read(
-            vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault)
+            vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
         return try Keybag.decode(contents.payload)
     }
 
@@ -119,7 +119,7 @@ final class VaultCore: Sendable {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in
             let contents = try AttemptRecord.record.read(
-                vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
+                vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault)
             return try AttemptRecord.decode(contents.payload)
         }
     }
@@ -195,7 +195,7 @@ final class VaultCore: Sendable {
     func updateKeybag(
         in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
     ) throws(CofferError) {
-        let key = try device.key(Label.keybagMAC)
+        let key = try device.key(KDFLabel.keybagMAC)
         let contents = try Keybag.record.read(vaultID: device.vaultID, key: key, in: vault)
         var keybag = try Keybag.decode(contents.payload)
         try change(&keybag)
@@ -235,7 +235,7 @@ final class VaultCore: Sendable {
         let result: [ProtectionClass: ClassKey]? = try home.withExclusiveVault {
             (vault) throws(CofferError) in
             let contents = try Keybag.record.read(
-                vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault, repairing: true)
+                vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault, repairing: true)
             let keybag = try Keybag.decode(contents.payload)
             guard let parameters = keybag.passcode else {
                 let kek = try Keybag.wrappingKey(device: device)

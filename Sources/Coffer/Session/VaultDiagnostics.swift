@@ -36,7 +36,7 @@ extension Vault {
                 }
                 + Self.checked("this-device") { () throws(CofferError) in [try Self.host(keybag)] }
                 + Self.checked("disk") { () throws(CofferError) in
-                    [try Self.disk(StoragePlace.of(core.home.openVault()))]
+                    [try Self.disk(StorageMedium.of(core.home.openVault()))]
                 }
                 + core.storeSecurityChecks() + Self.hostSecurityChecks(sessionBus: bus)
         }
@@ -170,7 +170,7 @@ extension Vault {
             "this-device", .advisory, "The vault is on the machine and of the user that made it.")
     }
 
-    private static func disk(_ place: StoragePlace) -> SecurityCheck {
+    private static func disk(_ place: StorageMedium) -> SecurityCheck {
         let name = place.type.isEmpty ? "" : " (\(place.type))"
         switch place.medium {
         case .network:
@@ -205,7 +205,7 @@ extension Vault {
 
     private static var swap: SecurityCheck {
         guard FileSystemInfo.isSwapActive() else {
-            let source = KernelText.read("/proc/swaps") == nil ? " by sysinfo(2), without /proc" : ""
+            let source = ProcFile.read("/proc/swaps") == nil ? " by sysinfo(2), without /proc" : ""
             return SecurityCheck("swap", .ok, "No swap is active\(source).")
         }
         return SecurityCheck(

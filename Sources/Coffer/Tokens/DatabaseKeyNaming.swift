@@ -43,7 +43,7 @@ package enum DatabaseKeyNaming {
     ) throws(CofferError) -> [[UInt8]: String] {
         guard try vault.status(of: directory)?.kind == .directory else { return [:] }
         let files = try vault.open(directory, [.read, .directory])
-        let key = try device.key(Label.tokenName)
+        let key = try device.key(KDFLabel.tokenName)
         var found: [[UInt8]: String] = [:]
         for file in try files.names().map(\.string) {
             guard let (scope, name) = parts(of: file) else { continue }

@@ -107,7 +107,7 @@ struct KernelKeyringStorage: ItemStorage {
         _ envelope: [UInt8], _ name: [UInt8], _ classKey: ClassKey
     ) throws(CofferError) -> [UInt8] {
         let context = vaultID.bytes
-        let key = try HKDF.deriveKey(from: classKey.key, info: Label.volatileToken, context: context.span)
+        let key = try HKDF.deriveKey(from: classKey.key, info: KDFLabel.volatileToken, context: context.span)
         let boot = Array(boot().utf8)
         let message = UInt32(boot.count).bigEndianBytes + boot + UInt32(name.count).bigEndianBytes + name
         return try HMAC.authenticate((message + envelope).span, key: key)

@@ -78,7 +78,7 @@ struct PendingToken {
         var writer = BinaryWriter()
         writer.append(Self.head(number, protection, name, version: version, vaultID: device.vaultID))
         writer.appendLengthPrefixed(box)
-        return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(Label.inboxMAC))
+        return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(KDFLabel.inboxMAC))
     }
 
     /// The first bytes of the tag, by which a person says which value is meant: short enough to copy, and
@@ -97,7 +97,7 @@ struct PendingToken {
         let end = bytes.count - tagSize
         let isAuthentic = try HMAC.isValid(
             bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
-            key: device.key(Label.inboxMAC))
+            key: device.key(KDFLabel.inboxMAC))
         var reader = BinaryReader(Array(bytes[..<end]), what: what, remedy: .waitingToken)
         let magic = try reader.take(8)
         let version = try reader.number(UInt16.self)

@@ -13,7 +13,7 @@ final class ReplacementTicket: Sendable {
     private let key: SymmetricKey
 
     init(of tokenKey: borrowing SymmetricKey, name: [UInt8]) throws(CofferError) {
-        let key = try HKDF.deriveKey(from: tokenKey, info: Label.tokenReplacement, context: name.span)
+        let key = try HKDF.deriveKey(from: tokenKey, info: KDFLabel.tokenReplacement, context: name.span)
         self.key = key
     }
 

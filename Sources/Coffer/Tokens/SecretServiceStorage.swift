@@ -30,12 +30,12 @@ final class SecretServiceStorage: ItemStorage {
 
     /// The tokens of a vault.
     convenience init(tokensOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
-        try self.init(Label.keyringTokens, vaultID, client)
+        try self.init(KDFLabel.keyringTokens, vaultID, client)
     }
 
     /// The device key of a vault, under a name of 32 zeros.
     convenience init(deviceKeyOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
-        try self.init(Label.keyringDeviceKey, vaultID, client)
+        try self.init(KDFLabel.keyringDeviceKey, vaultID, client)
     }
 
     private init(_ label: String, _ vaultID: VaultID, _ client: SecretServiceClient) throws(CofferError) {

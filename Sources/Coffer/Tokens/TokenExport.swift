@@ -111,8 +111,8 @@ final class TokenExport: Sendable {
             let salt = head.salt
             let master = try Argon2id.deriveKey(
                 secret: passphrase.secret, salt: salt.span, cost: head.cost)
-            let sealing = try HKDF.deriveKey(from: master, info: Label.exportSealing)
-            let tag = try HKDF.deriveKey(from: master, info: Label.exportMAC)
+            let sealing = try HKDF.deriveKey(from: master, info: KDFLabel.exportSealing)
+            let tag = try HKDF.deriveKey(from: master, info: KDFLabel.exportMAC)
             self.sealing = sealing
             self.tag = tag
         }

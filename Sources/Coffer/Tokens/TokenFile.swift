@@ -148,7 +148,7 @@ struct TokenFile {
             writer.appendLengthPrefixed(envelope)
         }
         let header = header
-        let key = try device.key(Label.tokenFile)
+        let key = try device.key(KDFLabel.tokenFile)
         return header + (try XChaCha20Poly1305.seal(writer.bytes.span, key: key, associatedData: header.span))
     }
 
@@ -165,7 +165,7 @@ struct TokenFile {
             throw CofferError(
                 .foreign, "The token file belongs to another vault, or it is damaged.", .backup)
         }
-        let key = try device.key(Label.tokenFile)
+        let key = try device.key(KDFLabel.tokenFile)
         let plaintext: [UInt8]
         do throws(CofferError) {
             plaintext = try XChaCha20Poly1305.openToArray(

@@ -25,7 +25,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
     var accessKeyId: String?
 
     func run() async throws {
-        let tokens = try await Opening.unlockedForHelper(global).tokens
+        let tokens = try await VaultOpener.unlockedForHelper(global).tokens
         let info = try await key(in: tokens)
         if info.isExpired(at: Date()) {
             throw CofferError(

@@ -28,7 +28,7 @@ struct DatabaseQuery: ParsableCommand {
             The databases of a vault are not opened, and no passcode is asked for.
             """)
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Argument(help: "The database.", completion: .file())
     var path: String

@@ -31,7 +31,7 @@ struct DockerCredential: AsyncParsableCommand {
             case "get": try await get()
             case "store": try await store()
             case "erase": try await erase()
-            case "version": try Output.line("\(CalledName.docker) (coffer) unreleased")
+            case "version": try Output.line("\(ProgramName.docker) (coffer) unreleased")
             default: throw CofferError(.invalidInput, "Unknown credential action `\(action)`")
             }
         } catch {
@@ -82,7 +82,7 @@ struct DockerCredential: AsyncParsableCommand {
     }
 
     private func tokens() async throws(CofferError) -> TokenStore {
-        try await Opening.unlockedForHelper(global).tokens
+        try await VaultOpener.unlockedForHelper(global).tokens
     }
 
     private static func isOurs(_ info: TokenInfo) -> Bool {

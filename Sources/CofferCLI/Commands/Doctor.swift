@@ -103,7 +103,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private func report() async -> Report {
         var report = Report(checks: [])
         do throws(CofferError) {
-            let session = try await Opening.session(global)
+            let session = try await VaultOpener.session(global)
             report.checks = try await session.securityChecks() + LinkedSQLite.protections()
             await look(at: session, &report)
         } catch {

@@ -25,7 +25,7 @@ struct ExportCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try FilePathArgument.path(file)
         // The passcode comes first where both are lines of standard input.
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         let secret = try passphrase.new()
         let report = try await session.tokens.export(to: path, passphrase: secret)
         if global.json {

@@ -23,7 +23,7 @@ struct FileCat: AsyncParsableCommand {
     func run() async throws {
         let id = try file.fileID()
         let wanted = try range.map { text throws(CofferError) in try Self.parse(text) }
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         guard !global.json else { return try await printDocument(session, id, wanted) }
         try await session.files.readChunks(of: id, range: wanted, context: file.boundBytes) {
             (bytes) throws(CofferError) in
@@ -77,7 +77,7 @@ struct FileExport: AsyncParsableCommand {
 
     func run() async throws {
         let id = try file.fileID()
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         try await session.files.export(
             id, to: FilePathArgument.path(destination), context: file.boundBytes,
             progress: ProgressBar("exporting").report)

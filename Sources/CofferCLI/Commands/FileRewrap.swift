@@ -24,7 +24,7 @@ struct FileRewrap: AsyncParsableCommand {
 
     func run() async throws {
         let one = try id.map { text throws(CofferError) in try FileID(text) }
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         if let one {
             try await session.files.rewrap(one, context: FileArgument.bytes(ofContext: context))
             if global.json {

@@ -27,7 +27,7 @@ struct FileVerify: AsyncParsableCommand {
             throw CofferError(.invalidInput, "verify takes the id of a file, or --all.")
         }
         let one = try id.map { text throws(CofferError) in try FileID(text) }
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         guard let one else { return try show(try await session.files.verifyAll()) }
         try await session.files.verify(
             one, context: FileArgument.bytes(ofContext: context), progress: ProgressBar("verifying").report)
@@ -92,7 +92,7 @@ struct FileReindex: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         let unreadable = try await session.files.reindex()
         if global.json {
             try Output.json(.object([("unreadable", .list(unreadable.map { .text($0.description) }))]))

@@ -52,12 +52,12 @@ struct FileView: AsyncParsableCommand {
         let id = try file.fileID()
         try StartRoom.requireThreads()
         try checkOptions()
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
         }
         await session.observeLockTriggers()
-        let signals = EndSignals.hold()
+        let signals = TerminationSignals.install()
         let result = await Task { try await view(id, session) }.result
         signals.release()
         let (code, outcome) = try result.get()
@@ -85,7 +85,7 @@ struct FileView: AsyncParsableCommand {
         if let timeout, !(timeout > 0 && timeout <= 1e9) {
             throw CofferError(.invalidInput, "--timeout takes seconds above 0.")
         }
-        if isPrivate, try !PrivateView.isPossible() {
+        if isPrivate, try !MountNamespace.isPossible() {
             throw CofferError(
                 .unsupported,
                 "This user can have no mount namespace on this host: view the file without --private, or "
@@ -140,7 +140,7 @@ struct FileView: AsyncParsableCommand {
             throw CofferError(.timedOut, "The time limit ended the command; its change was dropped.")
         }
         if wait {
-            while EndSignals.received == nil, try copy.isKeptByOthers() {
+            while TerminationSignals.received == nil, try copy.isKeptByOthers() {
                 Clock.sleep(for: .milliseconds(50))
             }
         }
@@ -160,7 +160,7 @@ struct FileView: AsyncParsableCommand {
             return try await session.files.withPrivateMountPoint(for: info.protection) { place in
                 let path = place.appending(info.name)
                 return try runCommand(
-                    PrivateView.command(
+                    MountNamespace.command(
                         descriptor: copy.descriptor, path: path,
                         Self.arguments(command, path: FileNameBytes.of(path))),
                     inheriting: [copy.descriptor])
@@ -170,7 +170,7 @@ struct FileView: AsyncParsableCommand {
 
     private func runCommand(_ arguments: [[UInt8]], inheriting: [Int32]) throws(CofferError) -> Int32 {
         // It takes a while to make the copy of a long file.
-        if let number = EndSignals.received { return 128 + number }
+        if let number = TerminationSignals.received { return 128 + number }
         return try ChildProcess.run(
             arguments, outputToErrors: global.json, inheriting: inheriting, limit: limit)
     }
@@ -190,7 +190,7 @@ struct FileReap: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let location = try Opening.location(global)
+        let location = try VaultOpener.location(global)
         let count = try await Vault.removeStaleViewCopies(at: location)
         if global.json {
             try Output.json(.object([("reaped", .number(count))]))

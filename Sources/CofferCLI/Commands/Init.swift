@@ -72,7 +72,7 @@ struct InitCommand: AsyncParsableCommand {
 
     func run() async throws {
         var options = try homeOptions()
-        let location = try Opening.location(global)
+        let location = try VaultOpener.location(global)
         let status = try await Vault.status(at: location)
         guard status.vaultID == nil else {
             throw CofferError(.alreadyExists, "There is a vault at \(location.path) already.")
@@ -110,8 +110,8 @@ struct InitCommand: AsyncParsableCommand {
             }
             return nil
         }
-        if let passcode = try Opening.passcode(global) { return passcode }
-        return try Opening.newPasscode(onDescriptor: nil, option: "--passcode-fd")
+        if let passcode = try VaultOpener.passcode(global) { return passcode }
+        return try VaultOpener.newPasscode(onDescriptor: nil, option: "--passcode-fd")
     }
 
     private func passcodePolicy() throws(CofferError) -> PasscodePolicy {

@@ -12,7 +12,7 @@ struct KeyPBKDF2: ParsableCommand {
             The secret is the first line of --passcode-fd, or is asked for without echo on a terminal.
             """)
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
     @OptionGroup var derivation: DerivationOptions
 
     @Option(help: ArgumentHelp("The size of the result in bytes.", valueName: "length"))

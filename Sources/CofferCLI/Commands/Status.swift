@@ -16,7 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let status = try await Vault.status(at: Opening.location(global))
+        let status = try await Vault.status(at: VaultOpener.location(global))
         var fields: [(String, JSONDocument)] = [
             ("state", .text(status.state.rawValue)),
             ("keyring", status.keyring.map { .text($0.rawValue) } ?? .none),

@@ -15,7 +15,7 @@ struct TokenDiscardDamaged: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await Opening.session(global)
+        let session = try await VaultOpener.session(global)
         let count = try await session.tokens.removeCorruptPendingTokens()
         if global.json {
             try Output.json(.object([("discarded", .number(count))]))

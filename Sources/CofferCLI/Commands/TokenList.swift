@@ -17,7 +17,7 @@ struct TokenList: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let tokens = try await Opening.unlocked(global).tokens
+        let tokens = try await VaultOpener.unlocked(global).tokens
         let listing = try await tokens.listing()
         let pending = try await tokens.pending()
         if global.json {
@@ -73,7 +73,7 @@ struct TokenRemove: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         guard let removed = try await session.tokens.removeCounting(id, ifVersion: ifVersion) else {
             throw CofferError(.absent, "There is no such token.")
         }

@@ -25,7 +25,7 @@ struct TokenPut: AsyncParsableCommand {
     @Option(
         name: .customLong("class"),
         help: "When it can be read, and whether it may be exported.")
-    var protection = ClassWord.whenUnlockedThisDeviceOnly
+    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Option(
         help: ArgumentHelp("When it stops being valid, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
@@ -45,7 +45,7 @@ struct TokenPut: AsyncParsableCommand {
     func run() async throws {
         let id = try name.id()
         let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
-        let session = try await Opening.unlockedForStoring(global)
+        let session = try await VaultOpener.unlockedForStoring(global)
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.longest)
         guard secret.count > 0 else {
             throw CofferError(
@@ -79,7 +79,7 @@ struct TokenName: ParsableArguments {
     var account: String
 
     @Option(help: "What the token is for: access, refresh, id or other.")
-    var kind = KindWord.access
+    var kind = TokenKindArgument.access
 
     func id() throws(CofferError) -> TokenID {
         guard ProgramArguments.isText(service), ProgramArguments.isText(account) else {

@@ -37,7 +37,7 @@ struct TokenRefresh: AsyncParsableCommand {
     var expiresIn: Int?
 
     @Option(help: "What follows when the command ends with 77: wipe, wipe-all, lock or keep.")
-    var onRevocation: RevocationWord?
+    var onRevocation: RevocationArgument?
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
     var command: [String]
@@ -54,8 +54,8 @@ struct TokenRefresh: AsyncParsableCommand {
             throw CofferError(
                 .invalidInput, "--deadline takes 1 to 86400 seconds, --expires-in up to a century of them.")
         }
-        let session = try await Opening.unlocked(global)
-        let signals = EndSignals.hold()
+        let session = try await VaultOpener.unlocked(global)
+        let signals = TerminationSignals.install()
         let result = await Task { try await refresh(id, session) }.result
         signals.release()
         guard let refreshed = try result.get() else {
@@ -84,13 +84,13 @@ struct TokenRefresh: AsyncParsableCommand {
 
     /// Runs the command; gives the token that it gave.
     private static func exchange(
-        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocation: RevocationWord?,
+        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocation: RevocationArgument?,
         isCancelled: () -> Bool
     ) throws(CofferError) -> Token {
         // A signal that came while this process waited for its turn.
-        guard EndSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
+        guard TerminationSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
         let outcome = try current.exposing { (bytes) throws(CofferError) in
-            try ChildFilter.run(
+            try Subprocess.run(
                 arguments, input: bytes, limit: Token.longest, deadline: deadline, isCancelled: isCancelled)
         }
         if outcome.code == Self.revokedCode, let revocation {

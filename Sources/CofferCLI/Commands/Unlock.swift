@@ -24,7 +24,7 @@ struct UnlockCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "--for takes 1 to \(Int32.max) seconds.")
         }
         let duration = seconds.map { Duration.seconds($0) }
-        let session = try await Opening.unlockedForHolding(global, for: duration)
+        let session = try await VaultOpener.unlockedForHolding(global, for: duration)
         var isHeld = true
         do throws(CofferError) {
             try await session.cacheKeysInKernel(for: duration)
@@ -86,7 +86,7 @@ struct LockCommand: AsyncParsableCommand {
     private func lockHome() async throws(CofferError) -> LockReport {
         let location: VaultLocation
         do throws(CofferError) {
-            location = try Opening.location(global)
+            location = try VaultOpener.location(global)
         } catch {
             Output.message("coffer: \(error.message.printable) Every vault of this user is locked.")
             return try await Vault.lockAll()

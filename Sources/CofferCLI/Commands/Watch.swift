@@ -34,7 +34,7 @@ struct WatchCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "--every takes 1 to 3600 seconds.")
         }
         let mailbox = try mailbox.map { text throws(CofferError) in try FilePathArgument.path(text) }
-        let session = try await Opening.session(global)
+        let session = try await VaultOpener.session(global)
         let events = session.events
         let statuses = await session.observeLockTriggers()
         for status in statuses where !status.isListening {

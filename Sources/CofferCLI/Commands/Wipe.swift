@@ -55,11 +55,11 @@ struct WipeCommand: AsyncParsableCommand {
         }
         let scope = try scope()
         guard prove else {
-            return try await end(Vault.startWipe(scope, at: try Opening.location(global)))
+            return try await end(Vault.startWipe(scope, at: try VaultOpener.location(global)))
         }
         guard scope == .all else { throw CofferError(.invalidInput, "--prove is for the whole vault.") }
-        let session = try await Opening.session(global)
-        var proof = WipeProof(of: session.vaultID, at: try Opening.location(global))
+        let session = try await VaultOpener.session(global)
+        var proof = WipeProof(of: session.vaultID, at: try VaultOpener.location(global))
         try await unlock(session, &proof)
         if session.isUnlocked {
             try await proof.plant(in: session)
@@ -96,7 +96,7 @@ struct WipeCommand: AsyncParsableCommand {
     private func unlock(_ session: Vault, _ proof: inout WipeProof) async throws(CofferError) {
         if let secret = try PasscodeInput.given(global.passcodeFd) {
             proof.add("the passcode", secret)
-            return try await Opening.unlock(session, with: Passcode(secret))
+            return try await VaultOpener.unlock(session, with: Passcode(secret))
         }
         guard try await !session.restoreCachedKeys() else { return }
         do throws(CofferError) {
@@ -149,7 +149,7 @@ struct WipeCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "This order erases nothing: give it to coffer wipe-order take.")
         }
         let outcome = try await Vault.execute(
-            read, at: Opening.location(global), interaction: global.interaction)
+            read, at: VaultOpener.location(global), interaction: global.interaction)
         guard case .wiped(let receipt) = outcome else {
             throw CofferError(.internalFailure, "The order was carried out without a receipt.")
         }

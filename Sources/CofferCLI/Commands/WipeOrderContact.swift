@@ -27,10 +27,10 @@ struct WipeOrderContact: AsyncParsableCommand {
     func run() async throws {
         guard let action else {
             guard afterDays == nil else { throw CofferError(.invalidInput, "--after-days needs --action.") }
-            return try await show(Opening.session(global))
+            return try await show(VaultOpener.session(global))
         }
         let policy = try policy(action)
-        let session = try await Opening.withPasscode(global) { (session) throws(CofferError) in
+        let session = try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
             try await session.setContactPolicy(policy)
             return session
         }

@@ -11,7 +11,7 @@ struct WipeOrderKeygen: ParsableCommand {
         commandName: "keygen",
         abstract: "Make a private key in a new file of this user alone; print the public key.")
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Argument(help: "The file; it must not exist.", completion: .file())
     var file: String
@@ -37,7 +37,7 @@ struct WipeOrderCreate: ParsableCommand {
 
     enum Action: String, CaseIterable, ExpressibleByArgument { case wipe, contact, pin, unpin }
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Option(
         help: ArgumentHelp("Read the private key from this file.", valueName: "file"), completion: .file())

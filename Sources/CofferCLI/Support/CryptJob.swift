@@ -77,7 +77,7 @@ struct CryptJob: ~Copyable {
             return header + (try scheme.seal(plaintext, associatedData: header.span))
         case .gcm:
             try refuseIV()
-            var aead = try AEAD.make(gcmAlgorithm, key: key)
+            var aead = try AEAD.prepare(gcmAlgorithm, key: key)
             return try aead.seal(plaintext)
         }
     }
@@ -96,7 +96,7 @@ struct CryptJob: ~Copyable {
             var scheme = try AuthenticatedCBC.make(key: key)
             return try scheme.open(message.extracting(header.count...), associatedData: header.span)
         case .gcm:
-            var aead = try AEAD.make(gcmAlgorithm, key: key)
+            var aead = try AEAD.prepare(gcmAlgorithm, key: key)
             let nonce = iv ?? []
             let whole = try GuardedBytes.concatenating(nonce.span, message)
             return try aead.open(whole.span)

@@ -14,7 +14,7 @@ struct CommonOptions: ParsableArguments {
 }
 
 /// What commands take that need no home: one that is given is passed over.
-struct HomelessOptions: ParsableArguments {
+struct NoVaultOptions: ParsableArguments {
     @Option(help: .hidden)
     var home: String?
 

@@ -9,8 +9,8 @@ import SystemPackage
 struct WipeProof {
     /// What is looked for on disks and in keyrings, and what in memory, where names and sealed bytes may
     /// stay.
-    private var search = ResidueSearch()
-    private var memory = ResidueSearch()
+    private var search = MemoryScanner()
+    private var memory = MemoryScanner()
     private let home: FilePath
     private let vaultID: VaultID
     /// How many findings there were before the wipe, by place.

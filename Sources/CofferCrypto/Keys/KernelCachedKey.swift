@@ -128,7 +128,7 @@ public struct KernelCachedKey: ~Copyable, Sendable {
         _ key: borrowing SymmetricKey, _ name: String
     ) throws(CofferError) -> SymmetricKey {
         let context = Array(name.utf8)
-        return try HKDF.deriveKey(from: key, info: Label.heldKey, context: context.span)
+        return try HKDF.deriveKey(from: key, info: KDFLabel.heldKey, context: context.span)
     }
 
     /// Nanoseconds since boot after `timeout` seconds; the greatest number for never.

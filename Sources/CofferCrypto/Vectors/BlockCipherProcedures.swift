@@ -2,10 +2,10 @@ import CofferBase
 import CofferEngine
 
 /// The tests of AES-CBC alone and of what is built on it without authentication.
-extension VectorProcedure {
-    static let blockCipher = VectorProcedure(
+extension VectorTest {
+    static let blockCipher = VectorTest(
         ["IndCpaTest"], fields: ["key", "iv", "msg", "ct"], control: "ct"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let key = try test.bytes("key")
         let (iv, plaintext, ciphertext) = (try test.bytes("iv"), try test.bytes("msg"), try test.bytes("ct"))
         if ![16, 24, 32].contains(key.count) || iv.count != 16 {
@@ -24,18 +24,18 @@ extension VectorProcedure {
         return bothWays(key: key, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
     }
 
-    static let documentedCBC = VectorProcedure(
+    static let documentedCBC = VectorTest(
         ["IndCpaTest", "DocumentedCbcTest"], fields: ["key", "message", "msg"], control: "message"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let key = try test.bytes("key")
         return documented(key: key, message: try test.bytes("message"), plaintext: try test.bytes("msg"))
     }
 
-    static let pbkdf2CBC = VectorProcedure(
+    static let pbkdf2CBC = VectorTest(
         ["PbeTest", "Pbkdf2CbcTest"],
         fields: ["prf", "password", "salt", "iterationCount", "keySize", "message", "msg"],
         control: "message"
-    ) { (test, options) throws(VectorDamage) in
+    ) { (test, options) throws(MalformedVector) in
         let (password, salt) = (try test.bytes("password"), try test.bytes("salt"))
         let (rounds, bits) = (try test.integer("iterationCount"), try test.integer("keySize"))
         let (message, plaintext) = (try test.bytes("message"), try test.bytes("msg"))
@@ -56,10 +56,10 @@ extension VectorProcedure {
     }
 
     /// PBKDF2, then AES-CBC: the encryption scheme PBES2 of RFC 8018.
-    static func passwordBased(_ digest: Digest, keySize: Int) -> VectorProcedure {
-        VectorProcedure(
+    static func passwordBased(_ digest: Digest, keySize: Int) -> VectorTest {
+        VectorTest(
             ["PbeTest"], fields: ["password", "salt", "iterationCount", "iv", "msg", "ct"], control: "ct"
-        ) { (test, options) throws(VectorDamage) in
+        ) { (test, options) throws(MalformedVector) in
             let (password, salt) = (try test.bytes("password"), try test.bytes("salt"))
             let rounds = try test.integer("iterationCount")
             let (iv, plaintext) = (try test.bytes("iv"), try test.bytes("msg"))
@@ -86,7 +86,7 @@ extension VectorProcedure {
     }
 
     /// A message of the documented format: IV, then ciphertext, under a key of 16 or 32 bytes.
-    private static func documented(key: [UInt8], message: [UInt8], plaintext: [UInt8]) -> VectorObservation {
+    private static func documented(key: [UInt8], message: [UInt8], plaintext: [UInt8]) -> VectorResult {
         guard key.count == 16 || key.count == 32 else {
             return unsupported(
                 "unsupported-key-size:\(key.count * 8)",
@@ -110,7 +110,7 @@ extension VectorProcedure {
 
     private static func bothWays(
         key: [UInt8], iv: [UInt8], plaintext: [UInt8], ciphertext: [UInt8]
-    ) -> VectorObservation {
+    ) -> VectorResult {
         do throws(CofferError) {
             let key = try SymmetricKey.copying(key.span)
             let opened = try CBC.open(ciphertext.span, iv: iv.span, key: key)

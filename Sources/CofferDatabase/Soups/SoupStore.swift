@@ -27,11 +27,11 @@ public final class SoupStore: Sendable {
     private let database: Mutex<(any DatabaseWriter)?>
     let time: VaultClock
     /// Called between the transactions of a long operation; tests stop it there.
-    let checkpoint: @Sendable (LongOperation.Step) throws(CofferError) -> Void
+    let checkpoint: @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
 
     private init(
         _ writer: any DatabaseWriter, _ time: VaultClock,
-        _ checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
+        _ checkpoint: @escaping @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
     ) {
         database = Mutex(writer)
         self.time = time
@@ -65,7 +65,7 @@ public final class SoupStore: Sendable {
 
     static func open(
         on writer: any DatabaseWriter, time: VaultClock,
-        checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
+        checkpoint: @escaping @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
     ) async throws(CofferError) -> SoupStore {
         let store = SoupStore(writer, time, checkpoint)
         try await store.write { try SoupCatalog.prepare($0) }
@@ -188,7 +188,7 @@ extension SoupStore {
             return SoupAttributes(
                 name: layout.name, indexSpecs: layout.specs, createdDate: layout.created,
                 entryCount: row?[0] ?? 0, lastModifiedDate: row?[1],
-                isBeingAltered: try LongOperation.find(soup: layout.id, db) != nil)
+                isBeingAltered: try ResumableOperation.find(soup: layout.id, db) != nil)
         }
     }
 

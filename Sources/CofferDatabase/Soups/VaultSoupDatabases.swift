@@ -43,7 +43,7 @@ public struct VaultSoupDatabases: SoupDatabases {
                 throw EncryptedDatabase.failure(error)
             }
         }
-        files.retire(pool, of: access, unless: nil)
+        files.invalidate(pool, of: access, unless: nil)
         await files.noteCreation(of: access, by: pool)
         return pool
     }

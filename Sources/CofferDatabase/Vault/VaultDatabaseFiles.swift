@@ -17,7 +17,7 @@ final class VaultDatabaseFiles: Sendable {
 
     /// The key of a database, and the class that it goes with.
     struct Access: Sendable {
-        let lease: DatabaseLease
+        let lease: DatabaseKeyHandle
         let protection: ProtectionClass
         let path: FilePath
         fileprivate let id: TokenID
@@ -33,20 +33,22 @@ final class VaultDatabaseFiles: Sendable {
     init(_ session: Vault) { self.session = session }
 
     /// Has the session take the key back when it loses it, whatever the program keeps besides the database.
-    private func takeBack(_ lease: DatabaseLease, with protection: ProtectionClass) {
+    private func takeBack(_ lease: DatabaseKeyHandle, with protection: ProtectionClass) {
         session.onKeyEviction(while: lease) { [weak lease] lost in
             if lost.contains(protection) { lease?.revoke() }
         }
     }
 
     /// Has the session end a database that lost its key, when nobody else does.
-    func retire(_ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?) {
+    func invalidate(
+        _ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?
+    ) {
         let (lease, protection, isOwned) = (access.lease, access.protection, owner != nil)
         session.onKeyEviction(while: writer) { [weak writer, weak lease, weak owner] lost in
             guard lost.contains(protection), !isOwned || owner == nil, let writer, let lease else { return }
             Task {
                 _ = try? await BlockingExecutor.run { _ throws(CofferError) in
-                    EncryptedDatabase.retire(writer, lease)
+                    EncryptedDatabase.invalidate(writer, lease)
                 }
             }
         }
@@ -172,7 +174,7 @@ final class VaultDatabaseFiles: Sendable {
             version = info.version
             let digits = info.attributes[identityAttribute].map { $0.utf8.compactMap(\.hexDigit) } ?? []
             let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-            salt = DatabaseLease.salt(ofIdentity: bytes)
+            salt = DatabaseKeyHandle.salt(ofIdentity: bytes)
         }
     }
 

@@ -35,13 +35,13 @@ public actor VaultDatabases {
     private struct Open {
         let writer: any DatabaseWriter
         let access: VaultDatabaseFiles.Access
-        var lease: DatabaseLease { access.lease }
+        var lease: DatabaseKeyHandle { access.lease }
     }
 
     private let files: VaultDatabaseFiles
     private var open: [String: Open] = [:]
     /// The openings that go on.
-    private var openings: [String: Task<Result<Open, any Error>, Never>] = [:]
+    private var pendingOpens: [String: Task<Result<Open, any Error>, Never>] = [:]
 
     private init(_ session: Vault) { files = VaultDatabaseFiles(session) }
 
@@ -120,8 +120,8 @@ public actor VaultDatabases {
             await close(name)
         }
         // Whoever asks meanwhile gets the same one.
-        let opening = openings[name] ?? Task { await opened(name, protection, make) }
-        openings[name] = opening
+        let opening = pendingOpens[name] ?? Task { await opened(name, protection, make) }
+        pendingOpens[name] = opening
         return try await opening.value.get().writer
     }
 
@@ -129,18 +129,18 @@ public actor VaultDatabases {
         _ name: String, _ protection: ProtectionClass,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async -> Result<Open, any Error> {
-        defer { openings[name] = nil }
+        defer { pendingOpens[name] = nil }
         do {
             let access = try await files.access(Self.scope, name, class: protection)
             let result = try await BlockingExecutor.run { _ throws(CofferError) in
                 Result { try make(access) }
             }
             let writer = try result.get()
-            files.retire(writer, of: access, unless: self)
+            files.invalidate(writer, of: access, unless: self)
             await files.noteCreation(of: access, by: writer)
             let made = Open(writer: writer, access: access)
             guard !access.lease.isRevoked else {
-                await retire(made)
+                await invalidate(made)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
             }
             open[name] = made
@@ -179,24 +179,24 @@ public actor VaultDatabases {
 
     /// Closes a database, if it is open, after what runs on it. Its queue or pool fails from then on.
     public func close(_ name: String) async {
-        if let opening = openings[name] { _ = await opening.value }
+        if let opening = pendingOpens[name] { _ = await opening.value }
         guard let open = open.removeValue(forKey: name) else { return }
-        await retire(open)
+        await invalidate(open)
     }
 
-    private func close(where isDoomed: @Sendable (DatabaseLease) -> Bool) async {
-        for opening in Array(openings.values) { _ = await opening.value }
+    private func close(where isDoomed: @Sendable (DatabaseKeyHandle) -> Bool) async {
+        for opening in Array(pendingOpens.values) { _ = await opening.value }
         // Taken out before the first of them is waited for: afterwards there may be others of their names.
-        let doomed = open.filter { isDoomed($0.value.lease) }
-        for name in doomed.keys { open[name] = nil }
-        for database in doomed.values { await retire(database) }
+        let toClose = open.filter { isDoomed($0.value.lease) }
+        for name in toClose.keys { open[name] = nil }
+        for database in toClose.values { await invalidate(database) }
     }
 
-    private func retire(_ open: Open) async {
+    private func invalidate(_ open: Open) async {
         // A queue has its first page with its first write.
         await files.noteCreation(of: open.access, by: open.writer)
         _ = try? await BlockingExecutor.run { _ throws(CofferError) in
-            EncryptedDatabase.retire(open.writer, open.lease)
+            EncryptedDatabase.invalidate(open.writer, open.lease)
         }
     }
 }

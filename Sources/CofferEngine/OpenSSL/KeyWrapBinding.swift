@@ -72,12 +72,12 @@ package enum KeyWrapBinding {
 
     private static func cipher(_ form: Form, keySize: Int) -> OpaquePointer? {
         switch (form, keySize) {
-        case (.exact, 16): unsafe Fetched.aes128Wrap.pointer
-        case (.exact, 24): unsafe Fetched.aes192Wrap.pointer
-        case (.exact, 32): unsafe Fetched.aes256Wrap.pointer
-        case (.padded, 16): unsafe Fetched.aes128WrapPadded.pointer
-        case (.padded, 24): unsafe Fetched.aes192WrapPadded.pointer
-        case (.padded, 32): unsafe Fetched.aes256WrapPadded.pointer
+        case (.exact, 16): unsafe OpenSSLAlgorithm.aes128Wrap.pointer
+        case (.exact, 24): unsafe OpenSSLAlgorithm.aes192Wrap.pointer
+        case (.exact, 32): unsafe OpenSSLAlgorithm.aes256Wrap.pointer
+        case (.padded, 16): unsafe OpenSSLAlgorithm.aes128WrapPadded.pointer
+        case (.padded, 24): unsafe OpenSSLAlgorithm.aes192WrapPadded.pointer
+        case (.padded, 32): unsafe OpenSSLAlgorithm.aes256WrapPadded.pointer
         default: nil
         }
     }

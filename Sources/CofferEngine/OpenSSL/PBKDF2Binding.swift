@@ -14,7 +14,7 @@ package enum PBKDF2Binding {
         case library
 
         package func isAvailable(for digest: DigestAlgorithm) -> Bool {
-            self != .instructions || (digest == .sha256 && FastPBKDF2.isAvailable)
+            self != .instructions || (digest == .sha256 && PBKDF2SHANI.isAvailable)
         }
     }
 
@@ -55,9 +55,9 @@ package enum PBKDF2Binding {
     ) throws(CofferError) {
         switch way {
         case .instructions:
-            try FastPBKDF2.derive(secret: secret, salt: salt, rounds: rounds, into: &output)
+            try PBKDF2SHANI.derive(secret: secret, salt: salt, rounds: rounds, into: &output)
         case .compression:
-            try CompressionPBKDF2.derive(
+            try PBKDF2ByCompression.derive(
                 secret: secret, salt: salt, rounds: rounds, digest: digest, into: &output)
         case .library:
             try deriveByLibrary(secret: secret, salt: salt, rounds: rounds, digest: digest, into: &output)

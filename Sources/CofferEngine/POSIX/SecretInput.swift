@@ -42,9 +42,9 @@ package enum SecretInput {
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {
         if let left = try descriptor.bytesLeft(), left > Int64(limit) {
-            throw GuardedCollector.tooLong(limit)
+            throw GuardedBuffer.tooLong(limit)
         }
-        var collector = try GuardedCollector.make(limit: limit)
+        var collector = try GuardedBuffer.make(limit: limit)
         while try collector.append({ (span) throws(CofferError) in try descriptor.readSome(into: &span) }) {}
         return try collector.finish()
     }

@@ -10,9 +10,9 @@ import Synchronization
     /// The connection is its own: the shared one of GLib would end the process with the bus, and start a bus
     /// where there is none. It and its subscriptions belong to a context that this thread alone turns.
     package final class BusListener: Sendable {
-        private let room: ListeningRoom
+        private let room: BusConnectionThread
 
-        private init(_ room: ListeningRoom) { self.room = room }
+        private init(_ room: BusConnectionThread) { self.room = room }
 
         deinit { room.leave() }
 
@@ -31,7 +31,7 @@ import Synchronization
             onSignal: @escaping @Sendable (BusSignal) -> Void, onEnd: @escaping @Sendable () -> Void
         ) throws(CofferError) -> BusListener {
             try StartRoom.requireThreads()
-            let room = ListeningRoom(onSignal: onSignal, onEnd: onEnd)
+            let room = BusConnectionThread(onSignal: onSignal, onEnd: onEnd)
             let listener = BusListener(room)
             DispatchQueue(label: "coffer.bus").async { room.live(address: address, rules: rules) }
             switch room.waitUntilListening(deadline) {
@@ -54,7 +54,7 @@ import Synchronization
         package func ask(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
-        ) -> BusContent? {
+        ) -> SignalArguments? {
             room.ask(destination, path, interface, method, arguments, deadline)
         }
 
@@ -84,7 +84,7 @@ import Synchronization
         package func ask(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
-        ) -> BusContent? { nil }
+        ) -> SignalArguments? { nil }
 
         package func descriptor(
             from destination: String, _ path: String, _ interface: String, _ method: String,

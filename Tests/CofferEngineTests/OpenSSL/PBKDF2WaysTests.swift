@@ -81,7 +81,7 @@ import Testing
             #expect(PBKDF2Binding.way(digest, rounds: 1) == .library)
             let way = PBKDF2Binding.way(digest, rounds: 600_000)
             #expect(way != .library && way.isAvailable(for: digest))
-            #expect((way == .instructions) == (digest == .sha256 && FastPBKDF2.isAvailable))
+            #expect((way == .instructions) == (digest == .sha256 && PBKDF2SHANI.isAvailable))
         }
     }
 }

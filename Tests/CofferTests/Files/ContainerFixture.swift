@@ -65,7 +65,7 @@ final class ContainerFixture: Sendable {
     }
 
     func read(_ reader: ContainerReader) throws -> [UInt8] {
-        let result = Collected()
+        let result = CollectedEvents()
         try reader.forEachRun(in: 0..<reader.layout.chunkCount, threads: 1) {
             (plaintext, _) throws(CofferError) in
             result.append(plaintext.copied())

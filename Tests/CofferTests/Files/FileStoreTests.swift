@@ -32,7 +32,7 @@ import Testing
             let id = try await add(plaintext, to: session, home)
             let other = try await home.unlocked()
             #expect(try await read(other, id) == plaintext)
-            let pieces = Collected()
+            let pieces = CollectedEvents()
             try await other.files.readChunks(of: id) { (bytes) throws(CofferError) in
                 pieces.append(bytes.copied())
             }
@@ -56,7 +56,7 @@ import Testing
             for upper in borders where upper >= lower {
                 let expected = Array(plaintext[Int(lower)..<Int(upper)])
                 #expect(try await read(session, id, lower..<upper) == expected, "\(lower)..<\(upper)")
-                let pieces = Collected()
+                let pieces = CollectedEvents()
                 try await session.files.readChunks(of: id, range: lower..<upper) {
                     (bytes) throws(CofferError) in
                     pieces.append(bytes.copied())

@@ -22,7 +22,7 @@ import Testing
         writer.append(device.vaultID.bytes)
         writer.appendLengthPrefixed(payload)
         writer.pad(to: Self.slotSize - 32)
-        let key = try device.key(Label.keybagMAC)
+        let key = try device.key(KDFLabel.keybagMAC)
         return writer.bytes + (try HMAC.authenticate(writer.bytes.span, key: key))
     }
 

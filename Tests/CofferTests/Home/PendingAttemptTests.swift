@@ -11,7 +11,7 @@ import Testing
     /// Writes a counter as a process with the device key would leave it.
     private func leave(_ attempts: AttemptRecord, in session: Vault) throws {
         let core = session.core
-        let key = try core.device.key(Label.attemptsMAC)
+        let key = try core.device.key(KDFLabel.attemptsMAC)
         let vault = try core.home.openVault()
         let contents = try AttemptRecord.record.read(vaultID: core.device.vaultID, key: key, in: vault)
         try AttemptRecord.record.update(

@@ -20,8 +20,8 @@
                     let session = try await vault.openAnother()
                     for number in 1...12 {
                         // The first attempt of all makes the item.
-                        try await service.upset(.createItem, .before, .fails("org.example.Refused"))
-                        try await service.upset(.setSecret, .before, .fails("org.example.Refused"))
+                        try await service.injectFault(.createItem, .before, .fails("org.example.Refused"))
+                        try await service.injectFault(.setSecret, .before, .fails("org.example.Refused"))
                         #expect(await refusal(of: "correct horse", by: session) != nil, "\(number)")
                         #expect(try left(vault) == 10)
                     }
@@ -58,8 +58,8 @@
                     for number in 1...12 {
                         let passcode = number % 2 == 0 ? "wrong \(number)" : "correct horse"
                         let session = try await vault.openAnother()
-                        try await service.upset(
-                            .setSecret, number % 3 == 0 ? .after : .before, .dies, afterCalls: 1)
+                        try await service.injectFault(
+                            .setSecret, number % 3 == 0 ? .after : .before, .crashes, afterCalls: 1)
                         let error = await refusal(of: passcode, by: session)
                         #expect(error != nil && error?.code != .wiped, "\(number)")
                         try await service.restart()

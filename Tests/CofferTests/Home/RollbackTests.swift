@@ -81,7 +81,7 @@
             let session = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
             let core = session.core
-            let key = try core.device.key(Label.attemptsMAC)
+            let key = try core.device.key(KDFLabel.attemptsMAC)
             let vault = try core.home.openVault()
             let contents = try AttemptRecord.record.read(vaultID: core.device.vaultID, key: key, in: vault)
             try AttemptRecord.record.update(

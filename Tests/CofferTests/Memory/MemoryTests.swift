@@ -53,12 +53,12 @@ struct MemoryTests {
     }
 
     @Test(
-        .enabled(if: Desktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"),
+        .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"),
         arguments: ["sleep", "screenSaver", "screenLock"])
     func afterASignalNoClassKeyIsLeft(_ reason: String) async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let agent = try #require(
             Agent.start([
                 "follow", home.location.path.string, desktop.sources.systemBus ?? "",

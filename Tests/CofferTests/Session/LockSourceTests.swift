@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Real signals on private buses.
-@Suite("Lock sources", .enabled(if: Desktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))
+@Suite("Lock sources", .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))
 struct LockSourceTests {
     private func unlock(_ session: Vault) async throws {
         try await session.unlock(with: Passcode(copying: "correct horse"))
@@ -28,7 +28,7 @@ struct LockSourceTests {
     /// The bound of half a second is waited for, not raced: on a machine with other work a round may miss it,
     /// but not ten.
     @Test func eachLocksWithinHalfASecondOfItsSignal() async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
         let statuses = await session.observeLockTriggers(desktop.sources)
@@ -88,7 +88,7 @@ struct LockSourceTests {
     }
 
     @Test func sleepWaitsUntilTheKeysAreGone() async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         var session: Vault? = try await session(home)
         let core = try #require(session?.core)
@@ -117,7 +117,7 @@ struct LockSourceTests {
     }
 
     @Test func listeningEndsWithTheSession() async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         var session: Vault? = try await session(home)
         await session?.observeLockTriggers(desktop.sources)
@@ -126,7 +126,7 @@ struct LockSourceTests {
         #expect(await becomes(0, desktop))
     }
 
-    private func becomes(_ count: Int, _ desktop: Desktop) async -> Bool {
+    private func becomes(_ count: Int, _ desktop: FakeDesktop) async -> Bool {
         let end = ContinuousClock.now + .seconds(120)
         while desktop.inhibitors() != count {
             guard ContinuousClock.now < end else { return false }
@@ -136,7 +136,7 @@ struct LockSourceTests {
     }
 
     @Test func whatIsNotMeantForUsDoesNotLock() async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
         await session.observeLockTriggers(desktop.sources)
@@ -150,7 +150,7 @@ struct LockSourceTests {
 
     @Test(arguments: ["busLost", "systemBusLost"])
     func theEndOfABusLocks(_ command: String) async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
         await session.observeLockTriggers(desktop.sources)
@@ -239,35 +239,39 @@ struct LockSourceTests {
 
     @Test(
         arguments: [
-            ("org.freedesktop.login1.Manager", "PrepareForSleep", BusContent(), nil),
+            ("org.freedesktop.login1.Manager", "PrepareForSleep", SignalArguments(), nil),
             (
-                "org.freedesktop.login1.Manager", "PrepareForSleep", BusContent(flag: true),
+                "org.freedesktop.login1.Manager", "PrepareForSleep", SignalArguments(flag: true),
                 LockSignal.lock(.sleep)
             ),
-            ("org.freedesktop.login1.Manager", "PrepareForSleep", BusContent(flag: false), .awake),
-            ("org.freedesktop.login1.Manager", "PrepareForShutdown", BusContent(flag: false), nil),
+            ("org.freedesktop.login1.Manager", "PrepareForSleep", SignalArguments(flag: false), .awake),
+            ("org.freedesktop.login1.Manager", "PrepareForShutdown", SignalArguments(flag: false), nil),
             (
-                "org.freedesktop.login1.Manager", "PrepareForShutdown", BusContent(flag: true),
+                "org.freedesktop.login1.Manager", "PrepareForShutdown", SignalArguments(flag: true),
                 .close(.shutdown)
             ),
             (
-                "org.freedesktop.login1.Manager", "SessionRemoved", BusContent(texts: ["c1", "/c1"]),
+                "org.freedesktop.login1.Manager", "SessionRemoved",
+                SignalArguments(positionalStrings: ["c1", "/c1"]),
                 .close(.sessionEnd)
             ),
-            ("org.freedesktop.login1.Manager", "SessionRemoved", BusContent(texts: ["c1"]), nil),
-            ("org.freedesktop.login1.Session", "Lock", BusContent(), .lock(.screenLock)),
-            ("org.freedesktop.login1.Session", "Unlock", BusContent(), nil),
-            ("org.gnome.ScreenSaver", "ActiveChanged", BusContent(flag: true), .lock(.screenSaver)),
-            ("org.freedesktop.ScreenSaver", "ActiveChanged", BusContent(flag: false), nil),
-            ("org.example.ScreenSaver", "ActiveChanged", BusContent(flag: true), nil),
-        ] as [(String, String, BusContent, LockSignal?)])
-    func meanings(_ interface: String, _ name: String, _ content: BusContent, _ meaning: LockSignal?) {
+            (
+                "org.freedesktop.login1.Manager", "SessionRemoved",
+                SignalArguments(positionalStrings: ["c1"]), nil
+            ),
+            ("org.freedesktop.login1.Session", "Lock", SignalArguments(), .lock(.screenLock)),
+            ("org.freedesktop.login1.Session", "Unlock", SignalArguments(), nil),
+            ("org.gnome.ScreenSaver", "ActiveChanged", SignalArguments(flag: true), .lock(.screenSaver)),
+            ("org.freedesktop.ScreenSaver", "ActiveChanged", SignalArguments(flag: false), nil),
+            ("org.example.ScreenSaver", "ActiveChanged", SignalArguments(flag: true), nil),
+        ] as [(String, String, SignalArguments, LockSignal?)])
+    func meanings(_ interface: String, _ name: String, _ content: SignalArguments, _ meaning: LockSignal?) {
         let signal = BusSignal(path: "/c1", interface: interface, name: name, content: content)
         #expect(LockSignal(signal, session: "/c1") == meaning)
     }
 
     @Test func propertiesOfOtherSessionsMeanNothing() {
-        func meaning(_ path: String, _ content: BusContent, _ session: String?) -> LockSignal? {
+        func meaning(_ path: String, _ content: SignalArguments, _ session: String?) -> LockSignal? {
             LockSignal(
                 BusSignal(
                     path: path, interface: LockSignal.properties, name: "PropertiesChanged",
@@ -275,18 +279,26 @@ struct LockSourceTests {
                 session: session)
         }
         let texts = [LockSignal.loginSession]
-        let locked = BusContent(texts: texts, flags: ["LockedHint": true])
+        let locked = SignalArguments(positionalStrings: texts, booleans: ["LockedHint": true])
         #expect(meaning("/c1", locked, "/c1") == .lock(.lockedHint))
         #expect(meaning("/c2", locked, "/c1") == nil)
         #expect(meaning("/c1", locked, nil) == nil)
-        #expect(meaning("/c1", BusContent(texts: texts, flags: ["LockedHint": false]), "/c1") == nil)
         #expect(
-            meaning("/c1", BusContent(texts: texts, words: ["State": "closing"]), "/c1")
+            meaning("/c1", SignalArguments(positionalStrings: texts, booleans: ["LockedHint": false]), "/c1")
+                == nil)
+        #expect(
+            meaning("/c1", SignalArguments(positionalStrings: texts, strings: ["State": "closing"]), "/c1")
                 == .close(.sessionEnd))
-        #expect(meaning("/c1", BusContent(texts: texts, words: ["State": "active"]), "/c1") == nil)
-        let collection = BusContent(texts: [LockSignal.collection], flags: ["Locked": true])
+        #expect(
+            meaning("/c1", SignalArguments(positionalStrings: texts, strings: ["State": "active"]), "/c1")
+                == nil)
+        let collection = SignalArguments(
+            positionalStrings: [LockSignal.collection], booleans: ["Locked": true])
         #expect(meaning("/col", collection, nil) == .collectionLocked(path: "/col"))
-        #expect(meaning("/col", BusContent(texts: ["org.example"], flags: ["Locked": true]), nil) == nil)
+        #expect(
+            meaning(
+                "/col", SignalArguments(positionalStrings: ["org.example"], booleans: ["Locked": true]), nil)
+                == nil)
     }
 }
 

@@ -139,7 +139,7 @@ struct InboxEntryTests {
         #expect(try await put("new", "bob", in: locked) == 0)
         var bytes = Array(try home.read(Self.entry).dropLast(32))
         bytes[9] = 3
-        bytes += try HMAC.authenticate(bytes.span, key: owner.core.device.key(Label.inboxMAC))
+        bytes += try HMAC.authenticate(bytes.span, key: owner.core.device.key(KDFLabel.inboxMAC))
         try home.write(Self.entry, bytes)
         #expect(try await put("newer", "eve", in: locked) == 0)
         #expect(try await value(owner) == "good")

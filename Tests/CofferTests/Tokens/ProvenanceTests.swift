@@ -129,7 +129,7 @@ struct ProvenanceTests {
     func refreshing() async throws {
         let (home, owner, _) = try await scene()
         let program = try await home.unlocked(Self.passcode)
-        let seen = Collected()
+        let seen = CollectedEvents()
         func rotate(_ next: String, lockingFirst: Bool = false) async throws -> CofferError? {
             await refusal {
                 _ = try await program.tokens.refresh(id()) { current, _ throws(CofferError) in

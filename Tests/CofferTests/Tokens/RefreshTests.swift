@@ -74,7 +74,7 @@ import Testing
 
     @Test func whoWaitsGetsTheResult() async throws {
         let (home, session, id) = try await make()
-        let (gate, begun) = (Gate(), Counter())
+        let (gate, begun) = (AsyncGate(), Counter())
         let first = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 begun.increment()
@@ -131,7 +131,7 @@ import Testing
 
     @Test func aFailureChangesNothingAndTheNextOneTakesOver() async throws {
         let (home, session, id) = try await make()
-        let (gate, begun) = (Gate(), Counter())
+        let (gate, begun) = (AsyncGate(), Counter())
         let first = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 begun.increment()
@@ -164,7 +164,7 @@ import Testing
         }
         #expect(slow?.code == .timedOut)
         #expect(try await value(session, id) == "1")
-        let (gate, begun) = (Gate(), Counter())
+        let (gate, begun) = (AsyncGate(), Counter())
         let holder = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 begun.increment()

@@ -55,7 +55,7 @@
         /// Runs `operation` while `method` goes wrong; gives the code and what is stored afterwards.
         private func outcome(
             _ operation: Operation, _ method: Method, _ moment: FakeSecretService.Moment,
-            _ mishap: FakeSecretService.Mishap, on service: FakeSecretService,
+            _ mishap: FakeSecretService.Fault, on service: FakeSecretService,
             limit: Duration = .seconds(120),
             mending: () async throws -> Void
         ) async throws -> (code: CofferError.Code?, stored: [UInt8]?) {
@@ -70,7 +70,7 @@
             if method != .openSession {
                 _ = try await BlockingExecutor.run { _ throws(CofferError) in try upset.count() }
             }
-            try await service.upset(method, moment, mishap)
+            try await service.injectFault(method, moment, mishap)
             let code = await refusal {
                 try await BlockingExecutor.run { _ throws(CofferError) in try operation.run(upset, name) }
             }?.code
@@ -90,7 +90,7 @@
             try await FakeSecretService.with { service in
                 for operation in Operation.allCases {
                     for method in operation.methods {
-                        let mishap = FakeSecretService.Mishap.fails("org.freedesktop.DBus.Error.NoMemory")
+                        let mishap = FakeSecretService.Fault.fails("org.freedesktop.DBus.Error.NoMemory")
                         let (code, stored) = try await outcome(
                             operation, method, .before, mishap, on: service
                         ) {}
@@ -107,7 +107,7 @@
                 for operation in Operation.allCases {
                     for method in operation.methods {
                         let (code, stored) = try await outcome(
-                            operation, method, moment, .dies, on: service
+                            operation, method, moment, .crashes, on: service
                         ) { try await service.restart() }
                         #expect(
                             code == .interrupted || code == .noSecretService, "\(operation) \(method)")
@@ -125,7 +125,7 @@
                     (.remove, .delete),
                 ] {
                     let (code, stored) = try await outcome(
-                        operation, method, moment, .stops, on: service, limit: .seconds(4)
+                        operation, method, moment, .hangs, on: service, limit: .seconds(4)
                     ) { service.resume() }
                     #expect(code == .timedOut, "\(operation) \(method)")
                     #expect(operation.outcomes.contains(stored), "\(operation) \(method)")
@@ -138,7 +138,7 @@
                 let name = name
                 let keyring = try keyring(service, VaultID.random())
                 try await BlockingExecutor.run { _ throws(CofferError) in try keyring.put([1], for: name) }
-                try await service.haveDefaultCollection(false)
+                try await service.setDefaultCollection(false)
                 let read = try await BlockingExecutor.run { _ throws(CofferError) in
                     try keyring.envelope(name)
                 }

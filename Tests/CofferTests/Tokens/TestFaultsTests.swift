@@ -29,7 +29,7 @@ struct TestFaultsTests {
             vault.faults.fail(.changing, with: full)
             #expect(await refusal { try await tokens.put(Token(copying: "x"), for: id()) }?.code == .noSpace)
             #expect(try await tokens.count() == 0)
-            vault.faults.fail(.changed, with: CofferError(.interrupted, "Gone."))
+            vault.faults.fail(.afterCommit, with: CofferError(.interrupted, "Gone."))
             #expect(
                 await refusal { try await tokens.put(Token(copying: "x"), for: id()) }?.code == .interrupted)
             #expect(try await tokens.count() == 1)

@@ -39,7 +39,7 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
     public static func current() throws(CofferError) -> DeviceID? {
         guard let identity = MachineFingerprint.machineIdentity() else { return nil }
         let key = try SymmetricKey.copying(identity.span)
-        let tag = try HMAC.authenticate(Array(Label.deviceID.utf8).span, key: key)
+        let tag = try HMAC.authenticate(Array(KDFLabel.deviceID.utf8).span, key: key)
         return try DeviceID(Array(tag.prefix(size)))
     }
 }

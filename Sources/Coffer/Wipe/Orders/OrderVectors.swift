@@ -9,14 +9,14 @@ package enum OrderVectors {
     package static let algorithm = "SIGNED-ORDER"
 
     /// How one vector is run.
-    package static let procedure = VectorProcedure(
+    package static let procedure = VectorTest(
         ["SignedOrderTest"],
         fields: [
             "keys", "vaultID", "deviceID", "lastOrder", "lastContact", "now", "privateKey", "action", "scope",
             "target", "counter", "issued", "expires", "subject", "reason", "order",
         ],
         control: "order"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let bytes = try test.bytes("order")
         let (wanted, seed) = (try said(by: test), try test.bytes("privateKey"))
         do throws(CofferError) {
@@ -43,7 +43,7 @@ package enum OrderVectors {
         let reason: [UInt8]
     }
 
-    private static func said(by test: VectorCase) throws(VectorDamage) -> Said {
+    private static func said(by test: VectorCase) throws(MalformedVector) -> Said {
         Said(
             action: try test.integer("action"), scope: try test.integer("scope"),
             target: try test.integer("target"), counter: try test.bytes("counter"),
@@ -75,14 +75,14 @@ package enum OrderVectors {
     }
 
     private static func rules(of test: VectorCase) throws(CofferError) -> CommandVerifier {
-        do throws(VectorDamage) {
+        do throws(MalformedVector) {
             let pinned = try test.bytes("keys")
             guard let vaultID = UUID(bytes: try test.bytes("vaultID")) else {
-                throw VectorDamage("field vaultID does not have 16 bytes")
+                throw MalformedVector("field vaultID does not have 16 bytes")
             }
             let last = [try test.bytes("lastOrder"), try test.bytes("lastContact")]
             guard last.allSatisfy({ $0.count == 8 }), pinned.count % Ed25519.keySize == 0 else {
-                throw VectorDamage("a counter does not have 8 bytes, or the keys not 32 each")
+                throw MalformedVector("a counter does not have 8 bytes, or the keys not 32 each")
             }
             let counters = last.map { $0.span.bigEndian(UInt64.self, at: 0) }
             let (device, now) = (try test.bytes("deviceID"), try test.integer("now"))

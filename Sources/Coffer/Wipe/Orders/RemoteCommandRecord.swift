@@ -138,7 +138,7 @@ struct RemoteCommandRecord: Equatable {
         var book: RemoteCommandRecord
         do throws(CofferError) {
             stored = try record.read(
-                vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault, repairing: true)
+                vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault, repairing: true)
             book = try RemoteCommandRecord(decoding: stored.payload)
         } catch {
             guard lastingDamage.contains(error.code) else { throw error }
@@ -147,7 +147,7 @@ struct RemoteCommandRecord: Equatable {
         guard book.pending.contains(where: { $0.scope == .tokens }) else { return }
         book.pending.removeAll { $0.scope == .tokens }
         try record.update(
-            stored, to: book.encoded, vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault)
+            stored, to: book.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault)
     }
 
     /// Whether the time without contact is over.

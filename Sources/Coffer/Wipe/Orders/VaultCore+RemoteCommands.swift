@@ -31,7 +31,7 @@ extension VaultCore {
     ) throws(CofferError) -> (book: RemoteCommandRecord, contents: DualSlotRecord.Contents)? {
         guard try vault.status(of: RemoteCommandRecord.record.name) != nil else { return nil }
         let contents = try RemoteCommandRecord.record.read(
-            vaultID: device.vaultID, key: device.key(Label.ordersMAC), in: vault, repairing: repairing)
+            vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault, repairing: repairing)
         return (try RemoteCommandRecord(decoding: contents.payload), contents)
     }
 
@@ -61,7 +61,7 @@ extension VaultCore {
     private func write(
         _ book: RemoteCommandRecord, over old: DualSlotRecord.Contents?, in vault: borrowing Descriptor
     ) throws(CofferError) {
-        let key = try device.key(Label.ordersMAC)
+        let key = try device.key(KDFLabel.ordersMAC)
         guard let old else {
             return try RemoteCommandRecord.record.createAtomically(
                 book.encoded, vaultID: device.vaultID, key: key, in: vault)

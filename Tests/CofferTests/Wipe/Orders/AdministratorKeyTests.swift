@@ -7,7 +7,7 @@ import Testing
 @Suite("Pinned keys") struct AdministratorKeyTests {
     @Test("The owner pins and removes keys, and only while unlocked")
     func owner() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let key = try Administrator().key
         try await scene.session.pinAdministratorKey(key, label: "zwei")
         let keys = try await scene.session.administratorKeys()
@@ -37,7 +37,7 @@ import Testing
 
     @Test("Sixteen keys and labels of 64 bytes, and no more")
     func limits() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let label = String(repeating: "x", count: 64)
         for _ in 0..<15 { try await scene.session.pinAdministratorKey(Administrator().key, label: label) }
         let key = try Administrator().key
@@ -74,7 +74,7 @@ import Testing
 
     @Test("Keys rotate by order: an old key pins the new one, the new one removes the old")
     func rotation() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let next = try Administrator()
         scene.session.lock()
         let pin = try scene.order(.pin(next.key), counter: 1)
@@ -100,7 +100,7 @@ import Testing
 
     @Test("The record is this vault's, whole, and authentic, or no order is taken")
     func record() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let sound = try scene.home.read("orders")
         #expect(sound.count == 8192)
         for place in [0, 9, 20, 30, 60, 4090] {
@@ -112,7 +112,7 @@ import Testing
             let code = await scene.refusal(of: try scene.order())
             #expect(code.map { [.corrupt, .foreign, .unsupportedVersion].contains($0) } == true)
         }
-        let stranger = try await OrderScene.make(nil)
+        let stranger = try await OrderFixture.make(nil)
         try scene.home.write("orders", stranger.home.read("orders"))
         #expect(await scene.refusal(of: try scene.order()) == .foreign)
         try scene.home.write("orders", Array(sound.dropLast()))

@@ -9,19 +9,19 @@ import Testing
     private static let day = Duration.seconds(86_400)
 
     /// A scene whose switch is set.
-    private func scene(_ action: DeadManSwitch.Action, days: Int = 30) async throws -> OrderScene {
-        let scene = try await OrderScene.make()
+    private func scene(_ action: DeadManSwitch.Action, days: Int = 30) async throws -> OrderFixture {
+        let scene = try await OrderFixture.make()
         try await scene.session.setContactPolicy(DeadManSwitch(action, after: Self.day * days))
         return scene
     }
 
-    private func open(_ scene: OrderScene, _ time: VaultClock? = nil) async -> CofferError.Code? {
+    private func open(_ scene: OrderFixture, _ time: VaultClock? = nil) async -> CofferError.Code? {
         await refusal { _ = try await scene.home.open(time: time ?? scene.clock.source) }?.code
     }
 
     @Test("Off by default, and off again when the owner says so")
     func off() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         scene.clock.advance(Self.day * 5000)
         #expect(await open(scene) == nil)
         #expect(try await scene.session.contactPolicy() == nil)

@@ -11,8 +11,8 @@ import Testing
 
     /// A scene with namespaces of ada and bob; ada's vault was moved elsewhere and linked, so that a wipe
     /// leaves something.
-    private func scene(_ passcode: String? = nil) async throws -> (OrderScene, link: String) {
-        let scene = try await OrderScene.make(passcode)
+    private func scene(_ passcode: String? = nil) async throws -> (OrderFixture, link: String) {
+        let scene = try await OrderFixture.make(passcode)
         for user in ["ada", "bob"] {
             _ = try await Vault.create(
                 at: scene.home.location.namespace(of: user), options: TestHome.options(), passcode: nil,
@@ -53,7 +53,7 @@ import Testing
         "One whose namespace cannot be looked at is noted, and is carried out when it can be",
         arguments: ["file", "pipe", "link", "users"])
     func place(_ obstacle: String) async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let ada = try scene.home.location.namespace(of: "ada")
         _ = try await Vault.create(
             at: ada, options: TestHome.options(), passcode: nil, time: scene.clock.source)
@@ -119,7 +119,7 @@ import Testing
 
     @Test("The dead-man's switch drops the keys where nothing in the home can be changed")
     func unchangeable() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         try await scene.session.setContactPolicy(DeadManSwitch(.lock, after: .seconds(86_400)))
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
         scene.clock.advance(.seconds(86_400))
@@ -136,7 +136,7 @@ import Testing
     @Test("The dead-man's switch and orders taken before need no keybag")
     func withoutKeybag() async throws {
         for isContact in [true, false] {
-            let scene = try await OrderScene.make()
+            let scene = try await OrderFixture.make()
             if isContact {
                 try await scene.session.setContactPolicy(DeadManSwitch(.wipe, after: .seconds(86_400)))
                 scene.clock.advance(.seconds(86_400))

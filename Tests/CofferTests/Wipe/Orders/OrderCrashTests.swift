@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Orders and crashes") struct OrderCrashTests {
     /// As a process leaves it that dies between the counter and the tombstone.
-    private func interrupted(_ scene: OrderScene, _ bytes: [UInt8]) throws {
+    private func interrupted(_ scene: OrderFixture, _ bytes: [UInt8]) throws {
         let order = try scene.session.core.verify(SignedCommand.read(bytes))
         _ = try scene.session.core.take(order).get()
     }
 
     @Test("Killed between counter and wipe, the order is carried out by the next opening")
     func opening() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let bytes = try scene.order(reason: "once and for all")
         try interrupted(scene, bytes)
         #expect(try await scene.token())
@@ -30,7 +30,7 @@ import Testing
 
     @Test("The same order given again after the kill is no replay, and gives the receipt")
     func again() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let bytes = try scene.order()
         try interrupted(scene, bytes)
         let other = try scene.order(counter: 2)
@@ -46,7 +46,7 @@ import Testing
 
     @Test("Of many who carry out the same order at once, one wipes and the others find it done")
     func atOnce() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let order = try SignedCommand.read(scene.order())
         let results = await withTaskGroup(of: CofferError.Code?.self) { group in
             for _ in 0..<4 {
@@ -66,7 +66,7 @@ import Testing
 
     @Test("Of many who take the same contact at once, one does, and the others are told of a replay")
     func contacts() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let order = try SignedCommand.read(scene.order(.contact))
         let results = await withTaskGroup(of: CofferError.Code?.self) { group in
             for _ in 0..<4 {
@@ -85,7 +85,7 @@ import Testing
 
     @Test("A record that cannot be written refuses the order, and nothing is erased")
     func unwritable() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let bytes = try scene.order()
         let path = scene.home.path("orders").string
         let sound = try scene.home.read("orders")

@@ -8,7 +8,7 @@ import Testing
 @Suite("The bytes of orders") struct OrderFormatTests {
     @Test("Every flipped bit of every byte and every truncation is refused and changes nothing")
     func damage() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let rules = CommandVerifier(
             keys: [scene.administrator.key], vaultID: scene.session.vaultID.uuid, deviceID: nil, lastOrder: 0,
             lastContact: 0, now: OrderEncoding.seconds(scene.now) ?? 0)

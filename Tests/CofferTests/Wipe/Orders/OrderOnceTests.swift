@@ -7,12 +7,12 @@ import Testing
 
 /// What an order was taken for is erased, and nothing that is made afterwards.
 @Suite("Orders are carried out once") struct OrderOnceTests {
-    private func take(_ scene: OrderScene, _ bytes: [UInt8]) throws -> PendingOrder {
+    private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingOrder {
         let core = scene.session.core
         return try #require(try core.take(core.verify(SignedCommand.read(bytes))).get())
     }
 
-    private func makeNamespace(_ location: VaultLocation, _ scene: OrderScene) async throws -> Vault {
+    private func makeNamespace(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Vault {
         let session = try await Vault.create(
             at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
         try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
@@ -20,14 +20,14 @@ import Testing
     }
 
     /// A namespace of ada's, with a token.
-    private func scene() async throws -> (OrderScene, VaultLocation) {
-        let scene = try await OrderScene.make(nil)
+    private func scene() async throws -> (OrderFixture, VaultLocation) {
+        let scene = try await OrderFixture.make(nil)
         let location = try scene.home.location.namespace(of: "ada")
         _ = try await makeNamespace(location, scene)
         return (scene, location)
     }
 
-    private func holdsToken(_ location: VaultLocation, _ scene: OrderScene) async throws -> Bool {
+    private func holdsToken(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Bool {
         let session = try await Vault.open(at: location, time: scene.clock.source)
         return try await session.tokens.count() == 1
     }
@@ -83,7 +83,7 @@ import Testing
 
     @Test("Of two who have taken one order for the tokens, the second erases nothing that was stored since")
     func twoForTokens() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let bytes = try scene.order(.wipe(.tokens))
         let (first, second) = (try take(scene, bytes), try take(scene, bytes))
         guard case .success(.wiped) = try scene.session.core.finish(first, reason: "") else {
@@ -99,14 +99,14 @@ import Testing
         #expect(try await scene.token())
     }
 
-    private func put(_ scene: OrderScene) async throws {
+    private func put(_ scene: OrderFixture) async throws {
         try await scene.session.tokens.put(
             Token(copying: "another"), for: TokenID(service: "api.example.org", account: "ada"))
     }
 
     @Test("An order for the tokens is settled before one is stored again, also by who finishes the wipe")
     func interruptedTokens() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let order = try take(scene, scene.order(.wipe(.tokens)))
         let wiper = VaultEraser(
             home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest)
@@ -179,7 +179,7 @@ import Testing
             #expect(try await scene.token())
         }
         // One for all of it has nothing to be confused with.
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order())
         try scene.session.core.rewriteOrderBook { _ in bytes }
         scene.clock.advance(.seconds(3601))

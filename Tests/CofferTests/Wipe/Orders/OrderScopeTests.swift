@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Scopes of orders") struct OrderScopeTests {
     /// A scene whose home has a namespace of the user ada, with a token in it.
-    private func scene() async throws -> (OrderScene, VaultLocation) {
-        let scene = try await OrderScene.make(nil)
+    private func scene() async throws -> (OrderFixture, VaultLocation) {
+        let scene = try await OrderFixture.make(nil)
         let location = try scene.home.location.namespace(of: "ada")
         let session = try await Vault.create(
             at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
@@ -16,12 +16,12 @@ import Testing
         return (scene, location)
     }
 
-    private func isAlive(_ location: VaultLocation, _ scene: OrderScene) async -> Bool {
+    private func isAlive(_ location: VaultLocation, _ scene: OrderFixture) async -> Bool {
         await refusal { _ = try await Vault.open(at: location, time: scene.clock.source) } == nil
     }
 
     /// As a process leaves it that dies between the counter and the mark of the wipe.
-    private func interrupt(_ scene: OrderScene, _ bytes: [UInt8]) throws {
+    private func interrupt(_ scene: OrderFixture, _ bytes: [UInt8]) throws {
         let order = try scene.session.core.verify(SignedCommand.read(bytes))
         _ = try scene.session.core.take(order).get()
     }

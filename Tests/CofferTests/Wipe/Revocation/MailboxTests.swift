@@ -23,7 +23,7 @@ import Testing
 
     /// Follows a mailbox, with `step` before each look, until the vault is no more; returns the reports.
     private func follow(
-        _ scene: OrderScene, _ box: borrowing ScratchDirectory,
+        _ scene: OrderFixture, _ box: borrowing ScratchDirectory,
         _ step: @escaping @Sendable (Int) throws -> Void
     ) async throws -> [String] {
         let source = Stepped(DirectoryRevocationSource(box.path), step)
@@ -73,7 +73,7 @@ import Testing
 
     @Test("An order that comes before its time is carried out when that has come")
     func early() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         try box.write("a.order", scene.order(issued: scene.now + 600, expires: scene.now + 1200))
         let reports = try await follow(scene, box) { number in
@@ -86,7 +86,7 @@ import Testing
 
     @Test("An order seen with a clock that is ahead is carried out when the clock is right again")
     func clockAhead() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         try box.write("a.order", scene.order(issued: scene.now, expires: scene.now + 600))
         scene.clock.advance(.seconds(900))
@@ -98,7 +98,7 @@ import Testing
 
     @Test("An order beside hundreds of other files, pipes, links and huge ones is carried out")
     func company() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         let valid = try scene.order()
         let strange = try scene.order(counter: 9, by: Administrator())
@@ -117,7 +117,7 @@ import Testing
 
     @Test("An order signed with a key that another order pins is carried out, whatever their names are")
     func chain() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         let second = try Administrator()
         try box.write("a.order", scene.order(counter: 1, by: second))
@@ -128,8 +128,8 @@ import Testing
     }
 
     /// Two users' namespaces, and an order to erase each.
-    private func twoUsers() async throws -> (scene: OrderScene, orders: [Revocation]) {
-        let scene = try await OrderScene.make(nil)
+    private func twoUsers() async throws -> (scene: OrderFixture, orders: [Revocation]) {
+        let scene = try await OrderFixture.make(nil)
         for user in ["ada", "bob"] {
             _ = try await Vault.create(
                 at: scene.home.location.namespace(of: user), options: TestHome.options { _ in },
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// Makes the record of orders one that cannot be changed, as on a disk that is full; returns what it was.
-    private func obstruct(_ scene: OrderScene) throws -> [UInt8] {
+    private func obstruct(_ scene: OrderFixture) throws -> [UInt8] {
         let sound = try scene.home.read("orders")
         try scene.home.remove("orders")
         try manager.createDirectory(
@@ -169,7 +169,7 @@ import Testing
         arguments: ["lock", "state", "vault"])
     func disturbed(_ name: String) async throws {
         for action in [OrderAction.wipe(.tokens), .wipe(.user("ada")), .wipe(.all)] {
-            let scene = try await OrderScene.make(nil)
+            let scene = try await OrderFixture.make(nil)
             _ = try await Vault.create(
                 at: scene.home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)
             let box = try ScratchDirectory.make()
@@ -225,7 +225,7 @@ import Testing
 
     @Test("An order to erase everything does not wait for one that cannot be finished")
     func stuck() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let stuck = try scene.order(.wipe(.tokens), counter: 1)
         _ = try scene.session.core.take(scene.session.core.verify(SignedCommand.read(stuck))).get()
         let contact = try await scene.session.handle(.order(scene.order(.contact, counter: 1)))
@@ -248,7 +248,7 @@ import Testing
 
     @Test("A file that changes is told again; what was settled under another name is not")
     func changed() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         let source = DirectoryRevocationSource(box.path)
         let (first, second) = (try scene.order(.contact, counter: 1), try scene.order(.contact, counter: 2))
@@ -268,7 +268,7 @@ import Testing
     @Test(
         "A damaged record of orders takes no order and keeps no vault from opening", arguments: [true, false])
     func damagedRecord(isFile: Bool) async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let sound = try scene.home.read("orders")
         try scene.home.remove("orders")
         if isFile {

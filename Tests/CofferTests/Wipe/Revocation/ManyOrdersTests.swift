@@ -23,7 +23,7 @@ import Testing
     @Test(
         "The newest come first, a poll has its limit, each name is told until it is judged, and none is lost")
     func many() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         var changed: [[UInt8]: Int64] = [:]
         for number in 0..<Self.count {

@@ -26,7 +26,7 @@ import Testing
             (.wipe(.account), [.revoked, .closed, .revocationProcessed]),
             (.keep, [.revoked, .revocationProcessed]),
         ] as [(RevocationPolicy, [VaultEvent.Kind])] {
-            let scene = try await OrderScene.make()
+            let scene = try await OrderFixture.make()
             let events = scene.session.events
             let outcome = try await scene.session.handle(
                 .grantRevoked(reason: "dismissed"), onRevocation: policy)
@@ -44,7 +44,7 @@ import Testing
 
     @Test("An order is obeyed whatever the policy says, and one that is refused changes nothing")
     func orders() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let before = try scene.home.everything()
         for bytes in [[], [1, 2, 3], try scene.order(by: Administrator())] {
             guard case .refused(let error) = try await scene.session.handle(.order(bytes)) else {
@@ -69,7 +69,7 @@ import Testing
 
     @Test("A mailbox tells each order until it is settled, by counters, and passes over what is no file")
     func mailbox() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let scratch = try ScratchDirectory.make()
         let source = DirectoryRevocationSource(scratch.path)
         #expect(try await source.poll().isEmpty)
@@ -104,7 +104,7 @@ import Testing
 
     @Test("Following a source asks again after a failure, and ends when the vault is no more")
     func following() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let bytes = try scene.order()
         let calls = Mutex(0)
         let source = PollingRevocationSource { () throws(CofferError) in
@@ -140,7 +140,7 @@ import Testing
 
     @Test("A cancelled follower ends")
     func cancelled() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let asked = AsyncStream.makeStream(of: Void.self)
         let source = PollingRevocationSource { () throws(CofferError) in
             asked.continuation.yield()
@@ -157,7 +157,7 @@ import Testing
         "A refresh that is told invalid_grant follows the policy",
         arguments: [RevocationPolicy.wipe(.all), .wipe(.account), .lock, .keep])
     func refresh(_ policy: RevocationPolicy) async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let id = try TokenID(service: "api.example.org", account: "ada")
         let error = await refusal {
             _ = try await scene.session.tokens.refresh(id, onRevocation: policy) {
@@ -176,7 +176,7 @@ import Testing
 
     @Test("A token that was replaced while its issuer refused the old one is no revocation")
     func replaced() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let id = try TokenID(service: "api.example.org", account: "ada")
         let session = scene.session
         let error = await refusal {

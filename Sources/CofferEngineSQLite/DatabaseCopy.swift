@@ -49,7 +49,7 @@ package struct DatabaseCopy: ~Copyable {
     /// Keeps everybody else out until this value goes.
     ///
     /// - Throws: `busy` when somebody has the database open.
-    package func excludeOthers() throws(CofferError) {
+    package func acquireExclusiveLock() throws(CofferError) {
         try source.run("PRAGMA locking_mode = EXCLUSIVE")
         try source.run("PRAGMA journal_mode = DELETE")
         try source.run("BEGIN EXCLUSIVE")
@@ -73,10 +73,10 @@ package struct DatabaseCopy: ~Copyable {
         if let refusal = FileBeside.refusal(path) { throw refusal }
         let place = try WorkFolder.make(.unfinished, in: folder)
         let file = place.inner.path.pushing(Self.unfinished)
-        guard FileNameBytes.of(file).count <= UnopenedFile.longestPath else {
+        guard FileNameBytes.of(file).count <= UnopenedFile.maxPathLength else {
             throw CofferError(
                 .invalidInput,
-                "SQLite takes paths of up to \(UnopenedFile.longestPath) bytes, and the copy is made in "
+                "SQLite takes paths of up to \(UnopenedFile.maxPathLength) bytes, and the copy is made in "
                     + "\(place.inner.path): choose a shorter path.")
         }
         // For its owner alone from the start: SQLite would make a plain one by the umask.

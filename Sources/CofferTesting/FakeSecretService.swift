@@ -73,7 +73,7 @@ public final class FakeSecretService: Sendable {
 
     private static let name = "org.coffer.FakeSecretService"
     /// How long the programs have to start, and to do what they are told.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
     /// The address of the bus: give it to ``VaultLocation``, or to programs as `DBUS_SESSION_BUS_ADDRESS`.
     public let address: String
@@ -162,7 +162,7 @@ public final class FakeSecretService: Sendable {
     /// Waits until the service answers.
     private func started() async throws(CofferError) {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            let end = Clock.sinceBoot + Self.patience
+            let end = Clock.sinceBoot + Self.timeout
             while true {
                 guard service.withLock({ $0?.isRunning ?? false }), bus.isRunning else {
                     throw CofferError(
@@ -187,14 +187,14 @@ public final class FakeSecretService: Sendable {
     ///
     /// - Throws: `timedOut` while the service stands still.
     public func lock(_ isLocked: Bool = true) async throws(CofferError) {
-        try await tell(isLocked ? "lock" : "unlock")
+        try await send(isLocked ? "lock" : "unlock")
     }
 
     /// Says what becomes of questions to the user from here on.
     ///
     /// - Throws: `timedOut` while the service stands still.
     public func answerPrompts(_ answer: PromptAnswer) async throws(CofferError) {
-        try await tell("answer \(answer.rawValue)")
+        try await send("answer \(answer.rawValue)")
     }
 
     /// Lets the making and removing of items ask the user first, as some services do.
@@ -202,7 +202,7 @@ public final class FakeSecretService: Sendable {
     /// - Throws: `timedOut` while the service stands still.
     public func askBeforeChanges(_ asks: Bool = true) async throws(CofferError) {
         for method in [Method.createItem, .delete] {
-            try await tell("asks \(method.rawValue) \(asks ? "yes" : "no")")
+            try await send("asks \(method.rawValue) \(asks ? "yes" : "no")")
         }
     }
 
@@ -210,7 +210,7 @@ public final class FakeSecretService: Sendable {
     ///
     /// - Throws: `timedOut` while the service stands still.
     public func setDefaultCollection(_ exists: Bool) async throws(CofferError) {
-        try await tell("default \(exists ? "yes" : "no")")
+        try await send("default \(exists ? "yes" : "no")")
     }
 
     /// Lets a call of a method go wrong, once: the next, or one after it.
@@ -230,33 +230,33 @@ public final class FakeSecretService: Sendable {
             case .crashes: "die"
             case .fails(let name): name
             }
-        try await tell("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")
+        try await send("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")
     }
 
     /// How many items there are.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func itemCount() async throws(CofferError) -> Int { try await tell("count") }
+    public func itemCount() async throws(CofferError) -> Int { try await send("count") }
 
     /// How many questions were shown.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func promptCount() async throws(CofferError) -> Int { try await tell("prompts") }
+    public func promptCount() async throws(CofferError) -> Int { try await send("prompts") }
 
     /// Makes a second item of each, as another program could.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func duplicateItems() async throws(CofferError) { try await tell("copy") }
+    public func duplicateItems() async throws(CofferError) { try await send("copy") }
 
     /// Removes every item, as another program could.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func removeItems() async throws(CofferError) { try await tell("clear") }
+    public func removeItems() async throws(CofferError) { try await send("clear") }
 
     @discardableResult
-    private func tell(_ command: String) async throws(CofferError) -> Int {
+    private func send(_ command: String) async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try ask(command, until: Clock.sinceBoot + Self.patience)
+            try ask(command, until: Clock.sinceBoot + Self.timeout)
         }
     }
 

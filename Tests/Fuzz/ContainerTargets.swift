@@ -13,7 +13,7 @@ extension FuzzTarget {
         FuzzTarget("container-inner") { bytes, _ in
             let header = try InnerHeader.decode(bytes.resized(to: InnerHeader.size))
             try FuzzFinding.require(
-                header.length >= 0 && header.name.count <= InnerHeader.longestName
+                header.length >= 0 && header.name.count <= InnerHeader.maxNameLength
                     && header.mediaType.utf8.count <= 127, "an inner header is out of bounds")
         },
         FuzzTarget("container-size") { bytes, _ in

@@ -16,7 +16,7 @@ struct ContainerHeader {
     /// What is in the other place.
     let otherBytes: [UInt8]
 
-    private static var damaged: CofferError { ContainerLayout.damaged() }
+    private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
     /// Whether the other place holds nothing that an interrupted update left.
     var isSettled: Bool { otherBytes == newestBytes || otherBytes.allSatisfy { $0 == 0 } }
@@ -29,9 +29,9 @@ struct ContainerHeader {
     ) throws(CofferError) -> ContainerHeader {
         var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
         var span = header.mutableSpan
-        guard try file.read(at: 0, into: &span) == header.count else { throw damaged }
+        guard try file.read(at: 0, into: &span) == header.count else { throw corruptError }
         var valid: [(slot: ContainerHeaderSlot, index: Int)] = []
-        var failure = damaged
+        var failure = corruptError
         let places = [Array(header[..<ContainerHeaderSlot.size]), Array(header[ContainerHeaderSlot.size...])]
         for index in places.indices {
             do throws(CofferError) {
@@ -40,7 +40,7 @@ struct ContainerHeader {
                     if try slot.keys(places[index], kek: kek) != nil { valid.append((slot, index)) }
                 } else {
                     // An unauthenticated field only chooses between two refusals.
-                    failure = ContainerLayout.damaged(
+                    failure = ContainerLayout.corruptError(
                         "The container is of another vault, its key was destroyed, or it is damaged", .foreign
                     )
                 }
@@ -53,7 +53,7 @@ struct ContainerHeader {
             guard other.slot.isSameFile(as: best.slot),
                 other.slot.generation != best.slot.generation || places[0] == places[1]
                     || other.index == best.index
-            else { throw damaged }
+            else { throw corruptError }
         }
         return ContainerHeader(
             newest: best.slot, newestBytes: places[best.index], index: best.index,

@@ -49,9 +49,9 @@ struct ContainerHeaderSlot {
     /// Reads the fields that are readable without a key; `nil` for a slot never used.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> ContainerHeaderSlot? {
         guard bytes.contains(where: { $0 != 0 }) else { return nil }
-        var reader = BinaryReader(bytes, what: "container header")
+        var reader = BinaryReader(bytes, name: "container header")
         guard bytes.count == size, try reader.take(8) == Array(FileMagic.container.utf8) else {
-            throw reader.damaged
+            throw reader.corruptError
         }
         let version = try reader.number(UInt16.self)
         let rawSuite = try reader.number(UInt8.self)
@@ -59,7 +59,7 @@ struct ContainerHeaderSlot {
         guard version == 1, let suite = ContainerCipherSuite(rawValue: rawSuite) else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
-        guard ContainerLayout.logRange.contains(log) else { throw reader.damaged }
+        guard ContainerLayout.logRange.contains(log) else { throw reader.corruptError }
         let generation = try reader.number(UInt32.self)
         let id = try FileID(uuidBytes: reader.take(16), reader)
         let salt = try reader.take(32)
@@ -71,7 +71,7 @@ struct ContainerHeaderSlot {
         }
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == wrappedKeySize, try reader.number(UInt16.self) == 0 else {
-            throw reader.damaged
+            throw reader.corruptError
         }
         let wrappedKey = try reader.take(wrappedKeySize)
         try reader.skip(344 - reader.position)

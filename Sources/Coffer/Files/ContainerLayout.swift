@@ -31,14 +31,14 @@ struct ContainerLayout: Equatable {
         let stride = (Int64(1) << Int64(log)) + Int64(Self.overhead)
         let body = max(containerSize, 0) - Self.headerSize
         guard body >= 0, body % stride >= Int64(Self.overhead) else {
-            throw Self.damaged("The container was cut or lengthened")
+            throw Self.corruptError("The container was cut or lengthened")
         }
         let (full, rest) = body.quotientAndRemainder(dividingBy: stride)
         self.init(log: log, length: (full << Int64(log)) + rest - Int64(Self.overhead))
     }
 
     /// The error of a container that nobody can read, with what is left to do.
-    static func damaged(
+    static func corruptError(
         _ reason: String = "The container is damaged or not of this vault",
         _ code: CofferError.Code = .corrupt
     ) -> CofferError {

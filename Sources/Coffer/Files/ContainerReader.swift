@@ -28,7 +28,7 @@ final class ContainerReader: Sendable {
         self.inner = inner
     }
 
-    private static var damaged: CofferError { ContainerLayout.damaged() }
+    private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
     /// A context that was left out, is not the one, or is one too many. The code is that of damage.
     private static func wrongContext(_ header: InnerHeader) -> CofferError {
@@ -49,24 +49,24 @@ final class ContainerReader: Sendable {
         context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) -> ContainerReader {
         let status = try file.status()
-        guard status.kind == .regular else { throw damaged }
+        guard status.kind == .regular else { throw corruptError }
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
         let (slot, bytes) = (slots.newest, slots.newestBytes)
         guard let kek = try keys.outer(slot.kekID, device: device),
             let outer = try slot.keys(bytes, kek: kek)
-        else { throw damaged }
-        guard id == nil || id == slot.id else { throw damaged }
+        else { throw corruptError }
+        guard id == nil || id == slot.id else { throw corruptError }
         let layout = try ContainerLayout(log: slot.log, containerSize: status.size)
         let classKey = try classKey(slot.protection)
         do throws(CofferError) {
             let headerBytes = try ContainerHeaderSlot.openInnerHeader(bytes, keys: outer)
             let header = try InnerHeader.decode(headerBytes)
             guard header.id == slot.id, header.log == slot.log, header.length == layout.length
-            else { throw damaged }
+            else { throw corruptError }
             guard header.isContextBound == !context.isEmpty else { throw wrongContext(header) }
             let innerKEK = try keys.inner(
                 header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
-            guard let innerKEK else { throw damaged }
+            guard let innerKEK else { throw corruptError }
             let fileKey = try innerKEK.unwrap(header.wrappedKey)
             let inner = try LayerKeySchedule.derive(
                 fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
@@ -74,7 +74,7 @@ final class ContainerReader: Sendable {
             let commitment = inner.commitment
             guard ConstantTime.equal(commitment.span, header.commitment.span),
                 try InnerHeader.isAuthentic(headerBytes, key: inner.authenticationKey)
-            else { throw header.isContextBound ? wrongContext(header) : damaged }
+            else { throw header.isContextBound ? wrongContext(header) : corruptError }
             let reader = ContainerReader(
                 file: file, layout: layout, header: header, slot: slot, outer: outer, inner: inner)
             // The last chunk first: a file that was cut is known before anything of it is served.
@@ -83,7 +83,7 @@ final class ContainerReader: Sendable {
             return reader
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw damaged
+            throw corruptError
         }
     }
 
@@ -101,14 +101,14 @@ final class ContainerReader: Sendable {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
         guard slots.newest.id == id, let kek = try keys.outer(slots.newest.kekID, device: device),
             let layer = try slots.newest.keys(slots.newestBytes, kek: kek)
-        else { throw damaged }
+        else { throw corruptError }
         do throws(CofferError) {
             let header = try InnerHeader.decode(
                 ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer))
-            guard header.id == id else { throw damaged }
+            guard header.id == id else { throw corruptError }
             return (header, slots.newest.protection)
         } catch {
-            throw error.code == .notAuthentic ? damaged : error
+            throw error.code == .notAuthentic ? corruptError : error
         }
     }
 
@@ -159,12 +159,12 @@ final class ContainerReader: Sendable {
         let read = try worker.sealed.write(0..<sealedCount) { (buffer) throws(CofferError) in
             try file.read(at: layout.offset(run.lowerBound), into: &buffer)
         }
-        guard read == sealedCount else { throw Self.damaged }
+        guard read == sealedCount else { throw Self.corruptError }
         do throws(CofferError) {
             for index in run { try open(index, of: run, worker: &worker) }
         } catch {
             worker.plaintext.clear()
-            throw error.code == .notAuthentic ? Self.damaged : error
+            throw error.code == .notAuthentic ? Self.corruptError : error
         }
         return count
     }

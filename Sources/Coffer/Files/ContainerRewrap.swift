@@ -20,7 +20,7 @@ struct ContainerRewrap {
         case outerOnly
     }
 
-    private static var damaged: CofferError { ContainerLayout.damaged() }
+    private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
     /// Wraps the keys of `file` anew, under the home's lock. Unless `always`, one that is current stays as it
     /// is.
@@ -33,7 +33,7 @@ struct ContainerRewrap {
         guard slot.id == id, let oldKEK = try keys.outer(slot.kekID, device: device),
             let newKEK = try keys.currentOuter(device),
             let layer = try slot.keys(slots.newestBytes, kek: oldKEK)
-        else { throw Self.damaged }
+        else { throw Self.corruptError }
         do throws(CofferError) {
             let fileKey = try oldKEK.unwrap(slot.wrappedKey)
             let header = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer)
@@ -53,7 +53,7 @@ struct ContainerRewrap {
             }
             return inner.isCurrent ? .rewrapped : .outerOnly
         } catch {
-            throw error.code == .notAuthentic ? Self.damaged : error
+            throw error.code == .notAuthentic ? Self.corruptError : error
         }
     }
 
@@ -71,7 +71,7 @@ struct ContainerRewrap {
                 used.insert(
                     try InnerHeader.decode(ContainerHeaderSlot.openInnerHeader(bytes, keys: layer)).kekID)
             } catch {
-                throw error.code == .notAuthentic ? Self.damaged : error
+                throw error.code == .notAuthentic ? Self.corruptError : error
             }
         }
         return used
@@ -86,7 +86,7 @@ struct ContainerRewrap {
         guard header.id == slot.id, header.log == slot.log,
             let oldKEK = try keys.inner(header.kekID, protection, classKey: classKey, vaultID: vaultID),
             let newKEK = try keys.currentInner(protection, classKey: classKey, vaultID: vaultID)
-        else { throw Self.damaged }
+        else { throw Self.corruptError }
         if header.kekID == newKEK.id { return (bytes, true) }
         // The tag of the inner header needs the context.
         if header.isContextBound, context.isEmpty { return (bytes, false) }
@@ -97,7 +97,7 @@ struct ContainerRewrap {
         let commitment = layer.commitment
         guard ConstantTime.equal(commitment.span, header.commitment.span),
             try InnerHeader.isAuthentic(bytes, key: layer.authenticationKey)
-        else { throw Self.damaged }
+        else { throw Self.corruptError }
         header.kekID = newKEK.id
         header.wrappedKey = try newKEK.wrap(fileKey)
         return (try header.encode(authenticationKey: layer.authenticationKey), true)

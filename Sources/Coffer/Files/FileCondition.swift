@@ -62,7 +62,7 @@ extension FileStore {
             let found = try differences(present, contents)
             return FileCondition(
                 missing: found.missing, unlisted: found.unlisted,
-                indexDamage: contents.isDamaged ? FileIndex.damaged : nil)
+                indexDamage: contents.isDamaged ? FileIndex.corruptError : nil)
         } catch {
             guard Self.damages.contains(error.code) else { throw error }
             return FileCondition(indexDamage: error)

@@ -17,7 +17,7 @@ final class FileIndex: Sendable {
     /// With more frames than this and a quarter of the files it is written anew.
     private static let manyFrames = 64
     /// How often an index that others write meanwhile is read again.
-    private static let mostReads = 100
+    private static let maxReadCount = 100
 
     /// What tells the container of a file from others that had its name.
     struct Entry: Sendable, Equatable {
@@ -33,7 +33,7 @@ final class FileIndex: Sendable {
 
     init(device: DeviceKey) { self.device = device }
 
-    static var damaged: CofferError {
+    static var corruptError: CofferError {
         CofferError(
             .corrupt, "The \(what) is damaged: coffer file reindex rebuilds it from the containers.")
     }
@@ -55,7 +55,7 @@ final class FileIndex: Sendable {
     /// Throws `corrupt` when anything in it is damaged.
     func snapshot(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try salvage(in: vault)
-        guard !contents.isDamaged else { throw Self.damaged }
+        guard !contents.isDamaged else { throw Self.corruptError }
         return contents
     }
 
@@ -82,7 +82,7 @@ final class FileIndex: Sendable {
         }
         var status = try file.status()
         if let known = known.withLock({ $0 }), known.status == status { return known.contents }
-        for _ in 0..<Self.mostReads {
+        for _ in 0..<Self.maxReadCount {
             let contents = try FileIndexContents(file.readAll(limit: 1 << 30), device: device)
             let now = try file.status()
             // A frame that somebody else is appending is not damage.

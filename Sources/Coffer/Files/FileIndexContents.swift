@@ -132,7 +132,7 @@ struct FileIndexContents: Sendable {
         let rest = bytes[offset...]
         guard rest.count >= FileIndexFrame.headSize, rest.contains(where: { $0 != 0 }) else { return true }
         let size = Int(bytes.span.bigEndian(UInt32.self, at: offset))
-        return size >= rest.count && size <= FileIndexFrame.longest
+        return size >= rest.count && size <= FileIndexFrame.maxByteCount
     }
 
     // MARK: Changing

@@ -12,7 +12,7 @@ import CofferEngine
 struct FileIndexFrame {
     static let headSize = 12
     static let tagSize = 32
-    static let longest = 1 << 24
+    static let maxByteCount = 1 << 24
     /// How many records a frame has at most.
     static let capacity = 256
 
@@ -80,7 +80,9 @@ struct FileIndexFrame {
     static func size(_ bytes: Span<UInt8>, at offset: Int) -> Int? {
         guard bytes.count - offset >= headSize + tagSize else { return nil }
         let size = Int(bytes.bigEndian(UInt32.self, at: offset))
-        guard size >= headSize + tagSize, size <= longest, size <= bytes.count - offset else { return nil }
+        guard size >= headSize + tagSize, size <= maxByteCount, size <= bytes.count - offset else {
+            return nil
+        }
         return size
     }
 
@@ -105,15 +107,15 @@ struct FileIndexFrame {
         }
         let protection = body.span.bigEndian(UInt16.self, at: 6)
         let frame = FileIndexFrame(kind: kind, protection: protection, count: count, body: body)
-        guard count <= longest, frame.clearCount <= body.count - headSize else {
-            throw FileIndex.damaged
+        guard count <= maxByteCount, frame.clearCount <= body.count - headSize else {
+            throw FileIndex.corruptError
         }
         return (frame, tag)
     }
 
     /// The ids of a frame, with what tells a container from an older one; `nil` for removals.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
-        var reader = BinaryReader(cleartextHeader, what: FileIndex.what)
+        var reader = BinaryReader(cleartextHeader, name: FileIndex.what)
         var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
         for _ in 0..<count {
             let id = try FileID(uuidBytes: reader.take(16), reader)
@@ -130,7 +132,7 @@ struct FileIndexFrame {
     func open(classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> [FileIndexRecord] {
         let sealed = Array(body[(Self.headSize + clearCount)...])
         guard kind == .records, sealed.count >= 40 else {
-            throw FileIndex.damaged
+            throw FileIndex.corruptError
         }
         var cipher = try Self.cipher(classKey, vaultID)
         let data = vaultID.bytes + body[..<(Self.headSize + clearCount)]
@@ -142,7 +144,7 @@ struct FileIndexFrame {
                 associatedData: data.span, into: &output)
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw FileIndex.damaged
+            throw FileIndex.corruptError
         }
         return try FileIndexRecord.decode(count: count, clear: cleartextHeader, sealed: plaintext)
     }

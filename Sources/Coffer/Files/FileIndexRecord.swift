@@ -61,8 +61,8 @@ struct FileIndexRecord: Equatable {
     static func decode(
         count: Int, clear: [UInt8], sealed: [UInt8]
     ) throws(CofferError) -> [FileIndexRecord] {
-        var clear = BinaryReader(clear, what: FileIndex.what)
-        var sealed = BinaryReader(sealed, what: FileIndex.what)
+        var clear = BinaryReader(clear, name: FileIndex.what)
+        var sealed = BinaryReader(sealed, name: FileIndex.what)
         var records: [FileIndexRecord] = []
         records.reserveCapacity(count)
         for _ in 0..<count {

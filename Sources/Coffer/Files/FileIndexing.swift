@@ -140,7 +140,7 @@ extension FileStore {
         let contents = try index.salvage(in: vault)
         guard let entry = contents.entries[header.id] else {
             _ = try openContainer(header.id, .read)
-            guard !contents.isDamaged else { throw FileIndex.damaged }
+            guard !contents.isDamaged else { throw FileIndex.corruptError }
             throw CofferError(
                 .corrupt,
                 contents.removed.contains(header.id)
@@ -152,7 +152,7 @@ extension FileStore {
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
             entry.protection == protection.rawValue
         else {
-            guard !contents.isDamaged else { throw FileIndex.damaged }
+            guard !contents.isDamaged else { throw FileIndex.corruptError }
             throw CofferError(
                 .corrupt,
                 "The container of \(header.id) holds another content than the index knows: somebody "

@@ -162,7 +162,7 @@ struct FileKeyset: Sendable {
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> FileKeyset {
-        var reader = BinaryReader(payload, what: record.displayName, remedy: record.remedy)
+        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
         var keys = FileKeyset()
         let flags = try reader.number(UInt32.self)
         guard flags <= 7 else {

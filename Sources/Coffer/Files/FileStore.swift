@@ -17,7 +17,7 @@ public final class FileStore: Sendable {
     /// When this session last removed what crashes left of files.
     let cleanedUp = Mutex<Duration?>(nil)
 
-    private static let longestContext = 1024
+    private static let maxContextLength = 1024
 
     init(core: VaultCore) {
         self.core = core
@@ -55,8 +55,8 @@ public final class FileStore: Sendable {
             guard let name = path.lastComponent else {
                 throw CofferError(.refused, "\(path) names no file.")
             }
-            guard context.count <= Self.longestContext else {
-                throw CofferError(.invalidInput, "A context has at most \(Self.longestContext) bytes.")
+            guard context.count <= Self.maxContextLength else {
+                throw CofferError(.invalidInput, "A context has at most \(Self.maxContextLength) bytes.")
             }
             let check = try cancellationCheck(cancellation)
             if !allowingExternalMedia { try MediaPolicy.checkVault(core.home.openVault()) }
@@ -92,7 +92,7 @@ public final class FileStore: Sendable {
     ///   or does not know all containers: ``listing()`` has what it knows, and ``reindex()`` repairs it.
     public func list() async throws(CofferError) -> [FileInfo] {
         let listing = try await listing()
-        guard !listing.isIndexDamaged else { throw FileIndex.damaged }
+        guard !listing.isIndexDamaged else { throw FileIndex.corruptError }
         guard !listing.isIndexBehind else { throw FileIndex.behind(listing.unlisted) }
         return listing.files
     }
@@ -201,7 +201,7 @@ public final class FileStore: Sendable {
         guard try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex else { return false }
         let contents = try index.salvage(in: vault)
         guard contents.entries[id] != nil else { return false }
-        guard !contents.isDamaged else { throw FileIndex.damaged }
+        guard !contents.isDamaged else { throw FileIndex.corruptError }
         try index.remove(id, in: vault)
         return true
     }

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Evaluates passcodes, counting first. Everything here but ``refuseTooSoon(_:)`` happens under the home's
+/// Evaluates passcodes, counting first. Everything here but ``throwIfTooSoon(_:)`` happens under the home's
 /// lock.
 ///
 /// A passcode comes here derived: what fails or is killed before, costs no attempt. What is killed between
@@ -59,7 +59,7 @@ struct AttemptLimiter {
 
     /// Refuses an attempt that comes too soon after a wrong one. A clock that was set back is for
     /// ``mustErase(after:keybag:in:)``, which takes note of it.
-    func refuseTooSoon(_ attempts: AttemptRecord) throws(CofferError) {
+    func throwIfTooSoon(_ attempts: AttemptRecord) throws(CofferError) {
         let now = time.bootTime()
         let boot = time.bootIdentifier()
         guard delays, !attempts.isClockRolledBack(now: now, bootIdentifier: boot) else { return }
@@ -88,7 +88,7 @@ struct AttemptLimiter {
             record = try write(attempts, over: record, key: key, in: vault)
         }
         // Ten wrong ones wait for nothing any more.
-        if attempts.left > 0 || attempts.isPending { try refuseTooSoon(attempts) }
+        if attempts.left > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
         // Shows, before anything is counted, that the service takes what it is told; and it must know of a
         // count that a kill left pending before that is compared.
         try witness?.record(record.generation)

@@ -92,11 +92,11 @@ struct AttemptRecord: Equatable {
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> AttemptRecord {
-        var reader = BinaryReader(payload, what: record.displayName, remedy: record.remedy)
+        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
         var attempts = AttemptRecord()
         attempts.failures = Int(try reader.number(UInt32.self))
         let kind = try reader.take(4)[0]
-        guard kind <= 2 else { throw reader.damaged }
+        guard kind <= 2 else { throw reader.corruptError }
         let tag = try reader.take(32)
         attempts.lastTag = kind > 0 ? tag : nil
         attempts.isPending = kind == 2

@@ -31,13 +31,13 @@ struct DeviceKeyFile: ~Copyable {
     static func read(in vault: borrowing Descriptor) throws(CofferError) -> DeviceKeyFile {
         let file = try vault.open(name, .read)
         let status = try file.status()
-        guard status.kind == .regular, status.size == Int64(size) else { throw damaged }
+        guard status.kind == .regular, status.size == Int64(size) else { throw corruptError }
         var record = try GuardedBytes.zeroed(count: size)
         var span = record.mutableSpan
-        guard try file.read(at: 0, into: &span) == size else { throw damaged }
+        guard try file.read(at: 0, into: &span) == size else { throw corruptError }
         var reader = BinaryReader(
-            record.span.extracting(..<32).copied(), what: "device record", remedy: .home)
-        guard try reader.take(8) == Array(FileMagic.device.utf8) else { throw damaged }
+            record.span.extracting(..<32).copied(), name: "device record", remedy: .home)
+        guard try reader.take(8) == Array(FileMagic.device.utf8) else { throw corruptError }
         let version = try reader.number(UInt16.self)
         guard let backend = KeyringBackend(version: version) else {
             throw CofferError(
@@ -45,10 +45,12 @@ struct DeviceKeyFile: ~Copyable {
                 .newerRelease)
         }
         try reader.skip(6)
-        guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw damaged }
+        guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw corruptError }
         let key = try SecretBytes.copying(record.span.extracting(keyRange))
         let expected = try tag(of: record.span.extracting(..<tagStart), key: key)
-        guard ConstantTime.equal(expected.span, record.span.extracting(tagStart...)) else { throw damaged }
+        guard ConstantTime.equal(expected.span, record.span.extracting(tagStart...)) else {
+            throw corruptError
+        }
         return DeviceKeyFile(backend, vaultID: vaultID, key: key)
     }
 
@@ -79,7 +81,9 @@ struct DeviceKeyFile: ~Copyable {
         try file.sync()
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "The device record is damaged.", .home) }
+    private static var corruptError: CofferError {
+        CofferError(.corrupt, "The device record is damaged.", .home)
+    }
 
     private static func tag(
         of bytes: Span<UInt8>, key: borrowing SecretBytes

@@ -110,8 +110,8 @@ struct DualSlotRecord {
     private func decode(
         _ slot: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey
     ) throws(CofferError) -> (payload: [UInt8], generation: UInt64) {
-        var reader = BinaryReader(slot, what: displayName, remedy: remedy)
-        guard try reader.take(8) == Array(magic.utf8) else { throw reader.damaged }
+        var reader = BinaryReader(slot, name: displayName, remedy: remedy)
+        guard try reader.take(8) == Array(magic.utf8) else { throw reader.corruptError }
         let version = try reader.number(UInt16.self)
         try reader.skip(6)
         let generation = try reader.number(UInt64.self)
@@ -126,7 +126,7 @@ struct DualSlotRecord {
                     .foreign, "The \(displayName) belongs to another vault.", remedy.map { _ in .backup })
             }
             if version > 1 { throw newer(", or it is damaged") }
-            throw reader.damaged
+            throw reader.corruptError
         }
         guard version == 1 else { throw newer("") }
         return (try reader.lengthPrefixed(limit: bodyEnd - Self.headerSize), generation)

@@ -22,17 +22,17 @@ extension VaultDirectory {
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
                 .requireReadable(Deadline(SecretServiceClient.deadline))
         }
-        if let parentVault = location.parentVault { try openDirectory(parentVault).refuseWiped() }
+        if let parentVault = location.parentVault { try openDirectory(parentVault).throwIfWiped() }
         if !options.allowsExternalMedia { try checkMedium(of: location.path) }
         try makeDirectory(location.path)
         let home = try openDirectory(location, interaction: interaction)
         return try home.withExclusiveLock { () throws(CofferError) in
             let state = try home.state()
-            try home.refuseExisting(state)
+            try home.throwIfExisting(state)
             try home.removeUnfinished()
             // What is left of the namespaces of a wiped home: tombstones.
             if state?.phase == .wiped {
-                try home.refuseLivingNamespaces()
+                try home.throwIfUserVaultsExist()
                 try home.directory.removeTree(usersName)
             }
             let vaultID = try VaultID.random()
@@ -131,19 +131,19 @@ extension VaultDirectory {
         }
     }
 
-    private func refuseExisting(_ state: VaultStateFile?) throws(CofferError) {
+    private func throwIfExisting(_ state: VaultStateFile?) throws(CofferError) {
         let hasVault = try directory.status(of: Self.vaultName) != nil
         guard state?.phase != .wiping else { throw CofferError.wiped }
         guard !hasVault else { throw CofferError(.alreadyExists, "There is a vault at \(path) already.") }
     }
 
     /// Refuses a home that was wiped: a vault of one of its users would go with the next one made here.
-    private func refuseWiped() throws(CofferError) {
+    private func throwIfWiped() throws(CofferError) {
         guard let state = try state(), state.isAlive else { throw CofferError.wiped }
     }
 
     /// Refuses where a user's namespace in a wiped home is alive: only tombstones may go unseen.
-    private func refuseLivingNamespaces() throws(CofferError) {
+    private func throwIfUserVaultsExist() throws(CofferError) {
         guard try directory.status(of: Self.usersName)?.kind == .directory else { return }
         let users = try directory.open(Self.usersName, [.read, .directory])
         for name in try users.names() where try users.status(of: name)?.kind == .directory {

@@ -46,7 +46,7 @@ struct Keybag {
     var hasOrphans = false
 
     /// More of anything is no keybag.
-    private static let mostKeys = 16
+    private static let maxKeyCount = 16
     private static let passcodeTagSize = 32
 
     /// Whether every class that the vault should have is there. A keybag of an earlier release has fewer.
@@ -159,7 +159,7 @@ struct Keybag {
         of size: Int, from reader: inout BinaryReader
     ) throws(CofferError) -> [ProtectionClass: [UInt8]] {
         let count = Int(try reader.number(UInt16.self))
-        guard count <= mostKeys else { throw reader.damaged }
+        guard count <= maxKeyCount else { throw reader.corruptError }
         var keys: [ProtectionClass: [UInt8]] = [:]
         for _ in 0..<count {
             let rawClass = try reader.number(UInt16.self)
@@ -168,7 +168,7 @@ struct Keybag {
                 throw CofferError(
                     .unsupportedVersion, "The keybag names a protection class of a newer release.")
             }
-            guard keys.updateValue(key, forKey: protection) == nil else { throw reader.damaged }
+            guard keys.updateValue(key, forKey: protection) == nil else { throw reader.corruptError }
         }
         return keys
     }
@@ -184,12 +184,12 @@ struct Keybag {
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
-        var reader = BinaryReader(payload, what: record.displayName, remedy: record.remedy)
+        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
         let head = try reader.take(4)
         guard head[0] <= 1, head[2] <= 1, head[3] <= 1,
             let characters = PasscodePolicy.Characters(rawValue: head[1])
         else {
-            throw reader.damaged
+            throw reader.corruptError
         }
         let inactivity = Int(try reader.number(UInt32.self))
         let binding = try reader.take(MachineFingerprint.size)
@@ -218,11 +218,11 @@ struct Keybag {
         guard reader.remaining > 0 else { return keybag }
         keybag.policy = try .decode(characters, from: &reader)
         guard passcode != nil, reader.remaining > 0 else {
-            guard reader.remaining == 0 else { throw reader.damaged }
+            guard reader.remaining == 0 else { throw reader.corruptError }
             return keybag
         }
         keybag.passcodeTag = try reader.take(passcodeTagSize)
-        guard reader.remaining == 0 else { throw reader.damaged }
+        guard reader.remaining == 0 else { throw reader.corruptError }
         return keybag
     }
 }
@@ -243,8 +243,9 @@ extension PasscodePolicy {
     ) throws(CofferError) -> PasscodePolicy {
         let head = try reader.take(2)
         let count = Int(try reader.number(UInt16.self))
-        guard (1...longestMinimum).contains(Int(head[0])), head[1] <= 1, count <= PasscodeDenylist.most else {
-            throw reader.damaged
+        guard (1...maxMinimumLength).contains(Int(head[0])), head[1] <= 1, count <= PasscodeDenylist.maxCount
+        else {
+            throw reader.corruptError
         }
         var denied: Set<PasscodeDenylist.Tag> = []
         for _ in 0..<count { denied.insert(try reader.number(UInt64.self)) }

@@ -11,7 +11,7 @@ import SystemPackage
 struct OrphanedSecretItems {
     private static let prefix = "keyring-"
     /// What a command spends on remains of the past.
-    private static let patience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(2)
 
     let home: VaultDirectory
 
@@ -49,7 +49,7 @@ struct OrphanedSecretItems {
                 try vault.removeTree(TokenFile.fileName)
                 try vault.sync()
             }
-            let time = Deadline(Self.patience)
+            let time = Deadline(Self.timeout)
             for vaultID in try stale() { _ = try remove(vaultID, time) }
         }
     }

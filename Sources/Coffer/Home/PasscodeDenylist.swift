@@ -8,7 +8,7 @@ enum PasscodeDenylist {
     typealias Tag = UInt64
 
     /// The most that a policy denies.
-    static let most = 256
+    static let maxCount = 256
 
     /// Those that are guessed first and follow no rule.
     private static let listed = [
@@ -35,8 +35,8 @@ enum PasscodeDenylist {
     }
 
     static func check(_ tags: Set<Tag>) throws(CofferError) {
-        guard tags.count <= most else {
-            throw CofferError(.invalidInput, "A policy denies at most \(most) passcodes.")
+        guard tags.count <= maxCount else {
+            throw CofferError(.invalidInput, "A policy denies at most \(maxCount) passcodes.")
         }
     }
 

@@ -23,8 +23,8 @@ public struct PasscodePolicy: Sendable, Hashable {
     }
 
     /// The longest that a policy asks for.
-    static let longestMinimum = 128
-    private static let longestOfDigits = 8
+    static let maxMinimumLength = 128
+    private static let maxDigitLength = 8
 
     /// What passcodes are made of.
     public let characters: Characters
@@ -48,7 +48,7 @@ public struct PasscodePolicy: Sendable, Hashable {
 
     /// The most characters; `nil` for no limit. 8 for digits, unless more are asked for.
     public var maximumLength: Int? {
-        characters == .digits ? max(Self.longestOfDigits, minimumLength) : nil
+        characters == .digits ? max(Self.maxDigitLength, minimumLength) : nil
     }
 
     /// Anything that is not empty.
@@ -64,8 +64,8 @@ public struct PasscodePolicy: Sendable, Hashable {
     ///
     /// - Throws: `invalidInput` outside of 1 to 128.
     public static func minimumLength(_ length: Int) throws(CofferError) -> PasscodePolicy {
-        guard (1...longestMinimum).contains(length) else {
-            throw CofferError(.invalidInput, "A least length is 1 to \(longestMinimum).")
+        guard (1...maxMinimumLength).contains(length) else {
+            throw CofferError(.invalidInput, "A least length is 1 to \(maxMinimumLength).")
         }
         return PasscodePolicy(.any, minimumLength: length)
     }

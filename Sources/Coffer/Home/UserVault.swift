@@ -4,7 +4,7 @@ import CofferEngine
 import SystemPackage
 
 extension VaultLocation {
-    private static let longestUser = 1024
+    private static let maxUserLength = 1024
 
     /// Where the things of one user of an app are: a vault of its own inside this home, with its own keys and
     /// its own passcode, which a logout wipes alone and a wipe of this home wipes too.
@@ -30,8 +30,8 @@ extension VaultLocation {
     }
 
     func namespace(of user: String, in vaultID: VaultID) throws(CofferError) -> VaultLocation {
-        guard (1...Self.longestUser).contains(user.utf8.count) else {
-            throw CofferError(.invalidInput, "A user's name has 1 to \(Self.longestUser) bytes.")
+        guard (1...Self.maxUserLength).contains(user.utf8.count) else {
+            throw CofferError(.invalidInput, "A user's name has 1 to \(Self.maxUserLength) bytes.")
         }
         let key = try SymmetricKey.copying(vaultID.bytes.span)
         let message = Array((KDFLabel.userNamespace + user).utf8)

@@ -35,17 +35,17 @@ struct VaultStateFile: Equatable {
         guard try home.status(of: fileName) != nil else { return nil }
         let file = try home.open(fileName, .read)
         let bytes = try Remedy.saying(.home) { () throws(CofferError) in try file.readAll(limit: size) }
-        var reader = BinaryReader(bytes, what: "state record of the home", remedy: .home)
-        guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.damaged }
+        var reader = BinaryReader(bytes, name: "state record of the home", remedy: .home)
+        guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.corruptError }
         guard try reader.number(UInt16.self) == 1 else {
             throw CofferError(
                 .unsupportedVersion, "The home was made by a newer release, or its state is damaged.",
                 .newerRelease)
         }
         try reader.skip(6)
-        guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }
+        guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.corruptError }
         let text = try reader.take(8)
-        guard let word = Phase.allCases.first(where: { $0.bytes == text }) else { throw reader.damaged }
+        guard let word = Phase.allCases.first(where: { $0.bytes == text }) else { throw reader.corruptError }
         let cause = try reader.take(WipeReason.size)
         try reader.expectPadding()
         return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeReason(cause))

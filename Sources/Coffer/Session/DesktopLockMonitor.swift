@@ -33,7 +33,7 @@ final class DesktopLockMonitor: Sendable {
 
     private func statuses(_ listener: BusListener) -> [LockTriggerStatus] {
         func isOwned(_ name: String) -> Bool {
-            listener.ask(
+            listener.call(
                 "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
                 [.text(name)], deadline: deadline)?.flag == true
         }
@@ -69,7 +69,7 @@ final class DesktopLockMonitor: Sendable {
 
     private func isLocked(_ path: String) -> Bool {
         let listener = listener.withLock { $0 }
-        return listener?.ask(
+        return listener?.call(
             LockSignal.secrets, path, LockSignal.properties, "Get",
             [.text(LockSignal.collection), .text("Locked")], deadline: deadline)?.flag == true
     }
@@ -77,7 +77,7 @@ final class DesktopLockMonitor: Sendable {
     /// Whether it is the collection that the alias `default` names. Who cannot be asked could have meant it.
     private func isDefault(_ path: String) -> Bool {
         let listener = listener.withLock { $0 }
-        let named = listener?.ask(
+        let named = listener?.call(
             LockSignal.secrets, LockSignal.secretsPath, LockSignal.secretService, "ReadAlias",
             [.text("default")], deadline: deadline)?.positionalStrings.first
         guard let named else { return true }

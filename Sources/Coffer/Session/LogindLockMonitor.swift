@@ -71,7 +71,7 @@ final class LogindLockMonitor: Sendable {
     }
 
     private func isOwned(_ name: String, by listener: BusListener) -> Bool {
-        listener.ask(
+        listener.call(
             "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
             [.text(name)], deadline: deadline)?.flag == true
     }
@@ -80,14 +80,14 @@ final class LogindLockMonitor: Sendable {
     /// else the one in which the user sees a desktop.
     private func desktopSession(_ identifier: String?, _ listener: BusListener) -> String? {
         func manager(_ method: String, _ argument: BusArgument) -> String? {
-            listener.ask(
+            listener.call(
                 LockSignal.login, LockSignal.loginPath, LockSignal.loginManager, method, [argument],
                 deadline: deadline)?.positionalStrings.first
         }
         if let identifier, let path = manager("GetSession", .text(identifier)) { return path }
         if let path = manager("GetSessionByPID", .number(0)) { return path }
         guard let user = manager("GetUser", .number(Environment.userID)) else { return nil }
-        let display = listener.ask(
+        let display = listener.call(
             LockSignal.login, user, LockSignal.properties, "Get",
             [.text("org.freedesktop.login1.User"), .text("Display")], deadline: deadline)
         guard let path = display?.positionalStrings.last, path != "/" else { return nil }

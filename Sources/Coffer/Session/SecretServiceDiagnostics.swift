@@ -3,7 +3,7 @@ import CofferEngine
 
 extension Vault {
     /// How long looking at the keyring may take where it is only told of.
-    private static let patience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(2)
 
     /// The keyring to use where nobody asks for a certain one: the Secret Service when it answers and its
     /// default collection is unlocked, else the embedded one. Starts nothing and asks nobody.
@@ -37,7 +37,7 @@ extension Vault {
     }
 
     private static func secretServiceState(on bus: String?) -> SecretServiceState {
-        switch SecretServiceProbe.ask(at: bus, deadline: patience) {
+        switch SecretServiceProbe.ask(at: bus, deadline: timeout) {
         case .running: break
         case .absent: return .none("The session bus has no Secret Service")
         case .noBus: return .none("There is no session bus")
@@ -46,7 +46,7 @@ extension Vault {
         }
         do throws(CofferError) {
             let client = SecretServiceClient(address: bus)
-            return .found(try SecretCollection.inspect(client, Deadline(patience)))
+            return .found(try SecretCollection.inspect(client, Deadline(timeout)))
         } catch {
             switch error.code {
             case .noDefaultCollection: return .none("The Secret Service has no default collection")

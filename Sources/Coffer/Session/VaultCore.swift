@@ -218,7 +218,7 @@ final class VaultCore: Sendable {
         let keybag = try readKeybag()
         guard let parameters = keybag.passcode else { return nil }
         try AttemptLimiter(device: device, time: time, delays: keybag.delaysAttempts)
-            .refuseTooSoon(readAttempts())
+            .throwIfTooSoon(readAttempts())
         return try DerivedPasscode(passcode, parameters, device: device)
     }
 

@@ -23,7 +23,7 @@ public struct DocumentedSecrets: Sendable {
         static let device = "device-id"
     }
 
-    private static let longestDeviceID = 1024
+    private static let maxDeviceIDLength = 1024
 
     private let tokens: TokenStore
 
@@ -94,11 +94,11 @@ public struct DocumentedSecrets: Sendable {
         _ name: String, digest: Digest = .sha256, rounds: Int = 600_000, keySize: Int = 32,
         deviceID: String? = nil, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws(CofferError) {
-        guard deviceID.map({ (1...Self.longestDeviceID).contains($0.utf8.count) }) ?? true else {
+        guard deviceID.map({ (1...Self.maxDeviceIDLength).contains($0.utf8.count) }) ?? true else {
             throw CofferError(
                 .invalidInput,
-                "A device identifier has 1 to \(Self.longestDeviceID) bytes: leave it out for this machine's."
-            )
+                "A device identifier has 1 to \(Self.maxDeviceIDLength) bytes: leave it out for this "
+                    + "machine's.")
         }
         let salt = try SecureRandom.bytes(16)
         _ = try Documented.PBKDF2Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)

@@ -58,7 +58,7 @@ extension TokenStore {
                         })
                 }
                 guard let one = found.first, let opened = try opened(one.pending, one.entry, in: vault) else {
-                    try refuseUnsorted(name, in: vault)
+                    try throwIfUnsorted(name, in: vault)
                     return nil
                 }
                 let version = try store(accepted: opened, name: name)
@@ -84,7 +84,7 @@ extension TokenStore {
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.drainPendingTokens(in: vault)
                 let entries = try unconfirmed(name, fingerprint, in: vault).map(\.entry)
-                if entries.isEmpty { try refuseUnsorted(name, in: vault) }
+                if entries.isEmpty { try throwIfUnsorted(name, in: vault) }
                 try core.inbox.remove(entries, in: vault)
                 return entries.count
             }
@@ -99,7 +99,7 @@ extension TokenStore {
     }
 
     /// Throws `locked` where values wait that no unlock has sorted: they may be what is meant.
-    private func refuseUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
+    private func throwIfUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         guard try core.entries(.waiting, of: name, in: vault).isEmpty else { throw CofferError.locked }
     }
 

@@ -62,15 +62,15 @@ struct PendingToken {
             message = try SealedBox.open(box.span, secretKey: classKey.enqueueKey(vaultID: vaultID))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw Self.damaged
+            throw Self.corruptError
         }
         let head = Self.head(number, protection, name, version: version, vaultID: vaultID)
         let opened = try OpenedToken(
-            message, head: head, protection: protection, hasProof: version > 1, damaged: Self.damaged)
+            message, head: head, protection: protection, hasProof: version > 1, damaged: Self.corruptError)
         let hash = try opened.info.id.keyedHash(device.nameKey().key)
         guard hash == name, !ReservedServices.contains(opened.info.id.service),
             (try? opened.info.checkLimits()) != nil
-        else { throw Self.damaged }
+        else { throw Self.corruptError }
         return opened
     }
 
@@ -93,29 +93,31 @@ struct PendingToken {
     }
 
     static func decode(_ bytes: [UInt8], device: DeviceKey) throws(CofferError) -> PendingToken {
-        guard bytes.count > tagSize else { throw damaged }
+        guard bytes.count > tagSize else { throw corruptError }
         let end = bytes.count - tagSize
         let isAuthentic = try HMAC.isValid(
             bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
             key: device.key(KDFLabel.inboxMAC))
-        var reader = BinaryReader(Array(bytes[..<end]), what: what, remedy: .waitingToken)
+        var reader = BinaryReader(Array(bytes[..<end]), name: what, remedy: .waitingToken)
         let magic = try reader.take(8)
         let version = try reader.number(UInt16.self)
         let rawClass = try reader.number(UInt16.self)
-        guard isAuthentic, magic == Array(FileMagic.pendingToken.utf8) else { throw damaged }
+        guard isAuthentic, magic == Array(FileMagic.pendingToken.utf8) else { throw corruptError }
         guard (1...Self.version).contains(version), let protection = ProtectionClass(rawValue: rawClass)
         else { throw CofferError(.unsupportedVersion, "A waiting token was stored by a newer release.") }
         try reader.skip(4)
-        guard try reader.take(16) == device.vaultID.bytes else { throw damaged }
+        guard try reader.take(16) == device.vaultID.bytes else { throw corruptError }
         let number = try reader.number(UInt64.self)
         let name = try reader.take(32)
         let box = try reader.lengthPrefixed()
-        guard reader.remaining == 0 else { throw damaged }
+        guard reader.remaining == 0 else { throw corruptError }
         return PendingToken(
             number: number, protection: protection, name: name, version: version, box: box)
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "A \(what) is damaged.", .waitingToken) }
+    private static var corruptError: CofferError {
+        CofferError(.corrupt, "A \(what) is damaged.", .waitingToken)
+    }
 
     private static func head(
         _ number: UInt64, _ protection: ProtectionClass, _ name: [UInt8], version: UInt16, vaultID: VaultID

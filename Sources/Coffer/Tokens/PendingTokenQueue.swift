@@ -13,11 +13,11 @@ struct PendingTokenQueue {
     static let directoryName: FilePath = "inbox"
     private static let directoryPath = VaultDirectory.vaultName.appending(directoryName.string)
     /// The most that may wait.
-    static let mostEntries = 256
+    static let maxEntryCount = 256
     /// The most bytes that may wait.
-    static let mostBytes = 16 << 20
+    static let maxByteCount = 16 << 20
     /// More than the longest token and its metadata take.
-    private static let longestEntry = (1 << 20) + (1 << 18)
+    private static let maxEntryLength = (1 << 20) + (1 << 18)
 
     let home: VaultDirectory
     let device: DeviceKey
@@ -130,11 +130,11 @@ struct PendingTokenQueue {
         let bytes = try pending.encoded(device: device)
         var total = Int64(bytes.count)
         for entry in entries { total += try directory.status(of: entry.name)?.size ?? 0 }
-        guard entries.count < Self.mostEntries, total <= Int64(Self.mostBytes) else {
+        guard entries.count < Self.maxEntryCount, total <= Int64(Self.maxByteCount) else {
             throw CofferError(
                 .noSpace,
-                "Too much waits already: at most \(Self.mostEntries) tokens of "
-                    + "\(Self.mostBytes >> 20) MiB together. Unlock, then accept or reject what is left.")
+                "Too much waits already: at most \(Self.maxEntryCount) tokens of "
+                    + "\(Self.maxByteCount >> 20) MiB together. Unlock, then accept or reject what is left.")
         }
         let name = Entry.name(pending.number, pending.protection.rawValue, .waiting)
         try directory.replace(name, with: bytes.span)
@@ -181,12 +181,12 @@ struct PendingTokenQueue {
             throw CofferError(.corrupt, "A waiting token is no file.")
         }
         do throws(CofferError) {
-            return try directory.open(entry.name, .read).readAll(limit: Self.longestEntry)
+            return try directory.open(entry.name, .read).readAll(limit: Self.maxEntryLength)
         } catch {
             guard error.code == .permissionDenied, directory.permitOwner(entry.name, 0o600) else {
                 throw error
             }
-            return try directory.open(entry.name, .read).readAll(limit: Self.longestEntry)
+            return try directory.open(entry.name, .read).readAll(limit: Self.maxEntryLength)
         }
     }
 

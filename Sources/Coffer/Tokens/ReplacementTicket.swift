@@ -34,7 +34,7 @@ final class ReplacementTicket: Sendable {
 /// be read with them; ``VaultCore/close(_:)`` and a wipe drop them.
 final class ReplacementTickets: Sendable {
     /// The most that are kept; the oldest go first.
-    static let most = 128
+    static let maxCount = 128
 
     private struct Entry {
         let ticket: ReplacementTicket
@@ -62,7 +62,7 @@ final class ReplacementTickets: Sendable {
         state.withLock { state in
             state.count += 1
             state.entries[name] = Entry(ticket: ticket, wrapped: wrapped, order: state.count)
-            guard state.entries.count > Self.most else { return }
+            guard state.entries.count > Self.maxCount else { return }
             let oldest = state.entries.min { $0.value.order < $1.value.order }
             if let oldest { state.entries[oldest.key] = nil }
         }

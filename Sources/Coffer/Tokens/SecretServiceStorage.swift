@@ -20,7 +20,7 @@ final class SecretServiceStorage: ItemStorage {
     private static let batch = 32
 
     /// So many paths are remembered.
-    private static let mostPaths = 4096
+    private static let maxPathCount = 4096
 
     private let client: SecretServiceClient
     /// Where items were when they were last looked for: a guess, which every use checks.
@@ -59,7 +59,7 @@ final class SecretServiceStorage: ItemStorage {
 
     func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] {
         let (envelopes, damaged) = try readableEnvelopes()
-        if let path = damaged.first { throw Self.damaged(path) }
+        if let path = damaged.first { throw Self.corruptError(path) }
         return envelopes
     }
 
@@ -135,7 +135,7 @@ final class SecretServiceStorage: ItemStorage {
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
         let item = try searched(name, time)
         paths.withLock { paths in
-            if paths.count >= Self.mostPaths { paths = [:] }
+            if paths.count >= Self.maxPathCount { paths = [:] }
             paths[name] = item?.path
         }
         return item
@@ -165,7 +165,7 @@ final class SecretServiceStorage: ItemStorage {
             if let (storedName, envelope) = Self.decode(secret), storedName == name {
                 found.append((path, envelope))
             } else if try isOurs(path, time) {
-                throw Self.damaged(path)
+                throw Self.corruptError(path)
             }
         }
         guard found.count <= 1 else { throw Self.ambiguous(found.map(\.path)) }
@@ -216,7 +216,7 @@ final class SecretServiceStorage: ItemStorage {
         String(decoding: try Encoding.hexText(bytes), as: UTF8.self)
     }
 
-    private static func damaged(_ path: String) -> CofferError {
+    private static func corruptError(_ path: String) -> CofferError {
         CofferError(
             .corrupt,
             "An item of the keyring is damaged: \(path). Put back a copy of the keyring from a backup.",

@@ -93,7 +93,7 @@ struct TokenEnvelope {
     }
 
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> TokenEnvelope {
-        var reader = BinaryReader(bytes, what: "stored token", remedy: .token)
+        var reader = BinaryReader(bytes, name: "stored token", remedy: .token)
         let head = try reader.take(2)
         guard head[0] == version else {
             throw CofferError(
@@ -143,12 +143,12 @@ extension TokenInfo {
     static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError)
         -> TokenInfo
     {
-        var reader = BinaryReader(bytes, what: "stored token", remedy: .token)
+        var reader = BinaryReader(bytes, name: "stored token", remedy: .token)
         let version = try reader.number(UInt64.self)
         let stored = Date(nanosecondsSince1970: try reader.number())
         let hasExpiry = try reader.number(UInt8.self) == 1
         let expiry = Date(nanosecondsSince1970: try reader.number())
-        guard let kind = TokenKind(rawValue: try reader.number()) else { throw reader.damaged }
+        guard let kind = TokenKind(rawValue: try reader.number()) else { throw reader.corruptError }
         let service = try reader.text()
         let id = try TokenID(service: service, account: reader.text(), kind: kind)
         var scopes: [String] = []

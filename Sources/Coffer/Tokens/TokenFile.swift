@@ -53,7 +53,7 @@ struct TokenFile {
     ) throws(CofferError) -> Snapshot {
         let file = try vault.open(name, .read)
         let status = try file.status()
-        guard status.kind == .regular else { throw damaged }
+        guard status.kind == .regular else { throw corruptError }
         let contents = try open(file.readAll(limit: Self.sizeLimit))
         return Snapshot(contents, status: status, file: file)
     }
@@ -128,7 +128,7 @@ struct TokenFile {
         try file.sync()
     }
 
-    private var damaged: CofferError { CofferError(.corrupt, "The token file is damaged.", .tokenFile) }
+    private var corruptError: CofferError { CofferError(.corrupt, "The token file is damaged.", .tokenFile) }
 
     private var header: [UInt8] {
         var writer = BinaryWriter()
@@ -153,8 +153,8 @@ struct TokenFile {
     }
 
     private func open(_ bytes: [UInt8]) throws(CofferError) -> Contents {
-        var head = BinaryReader(bytes, what: "token file", remedy: .tokenFile)
-        guard try head.take(8) == Array(FileMagic.tokens.utf8) else { throw damaged }
+        var head = BinaryReader(bytes, name: "token file", remedy: .tokenFile)
+        guard try head.take(8) == Array(FileMagic.tokens.utf8) else { throw corruptError }
         guard try head.number(UInt16.self) == 1 else {
             throw CofferError(
                 .unsupportedVersion, "The token file was written by a newer release, or it is damaged.",
@@ -173,9 +173,9 @@ struct TokenFile {
                 associatedData: bytes.span.extracting(..<Self.headerSize))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw damaged
+            throw corruptError
         }
-        var reader = BinaryReader(plaintext, what: "token file", remedy: .tokenFile)
+        var reader = BinaryReader(plaintext, name: "token file", remedy: .tokenFile)
         var contents = Contents(generation: try reader.number(), envelopes: [:])
         let count = Int(try reader.number(UInt32.self))
         contents.envelopes.reserveCapacity(min(count, reader.remaining / Self.nameSize))
@@ -183,7 +183,7 @@ struct TokenFile {
             let name = try reader.take(Self.nameSize)
             contents.envelopes[name] = try reader.lengthPrefixed()
         }
-        guard reader.remaining == 0, contents.envelopes.count == count else { throw damaged }
+        guard reader.remaining == 0, contents.envelopes.count == count else { throw corruptError }
         return contents
     }
 }

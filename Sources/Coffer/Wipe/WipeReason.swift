@@ -8,7 +8,7 @@ import CofferCrypto
 /// torn: then the wipe goes on, and nothing is said of its cause.
 struct WipeReason: Equatable {
     static let size = 296
-    private static let mostReason = 255
+    private static let maxReasonLength = 255
     private static let checkSize = 8
 
     /// What the receipt says; cut where it is longer than 255 bytes.
@@ -18,7 +18,7 @@ struct WipeReason: Equatable {
 
     init(reason: String, orderDigest: String?) {
         var reason = reason
-        while reason.utf8.count > Self.mostReason { reason.removeLast() }
+        while reason.utf8.count > Self.maxReasonLength { reason.removeLast() }
         (self.reason, self.orderDigest) = (reason, orderDigest)
     }
 

@@ -31,7 +31,7 @@ struct WipeTarget {
             Trace(name: FileIndex.fileName, magic: FileMagic.fileIndex, idOffset: 16),
         ]
     /// How many containers are looked at.
-    private static let mostContainers = 64
+    private static let maxContainerCount = 64
 
     /// A file that has its magic at one of these starts, and the vault's id behind it.
     private struct Trace {
@@ -78,7 +78,7 @@ struct WipeTarget {
         guard let files = try? vault.open(VaultDirectory.filesName, [.read, .directory]),
             let names = try? files.names()
         else { return false }
-        return names.prefix(mostContainers).contains { name in
+        return names.prefix(maxContainerCount).contains { name in
             guard let file = opened(name, in: files) else { return false }
             return bytes(8, at: 0, of: file) == Array(FileMagic.container.utf8)
         }

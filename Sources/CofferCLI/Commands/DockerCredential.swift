@@ -17,7 +17,7 @@ struct DockerCredential: AsyncParsableCommand {
             """)
 
     private static let prefix = "docker:"
-    private static let longestURL = 1 << 16
+    private static let maxURLLength = 1 << 16
 
     @OptionGroup var global: GlobalOptions
 
@@ -60,7 +60,7 @@ struct DockerCredential: AsyncParsableCommand {
 
     /// There is one user for each registry: one that was there before goes.
     private func store() async throws(CofferError) {
-        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.longest)
+        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.maxByteCount)
         let members = try SecretJSON.members(of: input.span)
         let url = try Self.text(members[Array("ServerURL".utf8)])
         guard !url.isEmpty else { throw Self.noURL }
@@ -100,7 +100,7 @@ struct DockerCredential: AsyncParsableCommand {
 
     /// The registry on standard input, without the space around it.
     private static func serverURL() throws(CofferError) -> String {
-        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: longestURL)
+        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: maxURLLength)
         guard let text = String(validating: input.span.copied(), as: UTF8.self) else {
             throw CofferError(.invalidInput, "The server URL is not UTF-8.")
         }

@@ -39,7 +39,7 @@ struct DoctorCommand: AsyncParsableCommand {
         for check in report.checks {
             try line(check.status.rawValue, check.name, check.message)
         }
-        if let strength = report.strength { try tell(strength) }
+        if let strength = report.strength { try printStrength(strength) }
         for source in report.sources {
             let status = source.isListening ? "ok" : "missing"
             try line(status, "lock source \(source.source.rawValue)", source.message)
@@ -64,7 +64,7 @@ struct DoctorCommand: AsyncParsableCommand {
         try Output.line(String(repeating: " ", count: 10) + message)
     }
 
-    private static func tell(_ strength: PasscodeStrength) throws(CofferError) {
+    private static func printStrength(_ strength: PasscodeStrength) throws(CofferError) {
         let milliseconds = Int((strength.secondsPerGuess * 1000).rounded(.up))
         try line(
             "advisory", "guessing",

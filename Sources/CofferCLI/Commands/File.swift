@@ -67,7 +67,7 @@ struct FileAdd: AsyncParsableCommand {
         let session = try await VaultOpener.unlocked(global)
         let original = removeOriginal ? try FilePathArgument.path(path) : nil
         let links = original.flatMap { try? Descriptor.open($0, [.read, .nonBlocking]).status().links } ?? 1
-        if let original { tell(SourceFile.remains(beside: original)) }
+        if let original { reportRemains(SourceFile.remains(beside: original)) }
         let id = try await add(to: session)
         if links > 1 {
             Output.message(
@@ -86,7 +86,7 @@ struct FileAdd: AsyncParsableCommand {
         }
     }
 
-    private func tell(_ remains: [FilePath]) {
+    private func reportRemains(_ remains: [FilePath]) {
         for path in remains {
             Output.message(
                 "coffer: an interrupted removal left \(path.string.printable), in clear. Where coffer file "

@@ -37,9 +37,9 @@ struct FileCat: AsyncParsableCommand {
     ) async throws(CofferError) {
         let length = try await session.files.info(for: id, context: file.boundBytes).length
         let wanted = (range ?? 0..<length).clamped(to: 0..<length)
-        guard wanted.count <= Self.longestDocument else {
+        guard wanted.count <= Self.maxDocumentLength else {
             throw CofferError(
-                .invalidInput, "With --json at most \(Self.longestDocument >> 20) MiB come out at once.")
+                .invalidInput, "With --json at most \(Self.maxDocumentLength >> 20) MiB come out at once.")
         }
         try await session.files.withDecryptedBytes(
             of: id, range: wanted, context: file.boundBytes
@@ -48,7 +48,7 @@ struct FileCat: AsyncParsableCommand {
         }
     }
 
-    private static let longestDocument = 1 << 20
+    private static let maxDocumentLength = 1 << 20
 
     private static func parse(_ text: String) throws(CofferError) -> Range<Int64> {
         let parts = text.parts(between: "-", keepsEmpty: true)

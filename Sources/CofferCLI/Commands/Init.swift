@@ -129,14 +129,14 @@ struct InitCommand: AsyncParsableCommand {
             guard try file.status().kind == .regular else {
                 throw CofferError(.invalidInput, "\(denyFile.printable) is not a file.")
             }
-            let text = String(decoding: try file.readAll(limit: Self.longestDenyFile), as: UTF8.self)
+            let text = String(decoding: try file.readAll(limit: Self.maxDenyFileLength), as: UTF8.self)
             let words = text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
             policies.append(try .withDenylist(words))
         }
         return try .strictest(of: policies)
     }
 
-    private static let longestDenyFile = 1 << 16
+    private static let maxDenyFileLength = 1 << 16
 
     private func homeOptions() throws(CofferError) -> VaultOptions {
         var options = VaultOptions()

@@ -42,7 +42,7 @@ struct StatusCommand: AsyncParsableCommand {
             fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))
         }
         if status.corruptTokens > 0 { fields.append(("damagedTokens", .number(status.corruptTokens))) }
-        DamagedWaiting.tell(status.corruptTokens)
+        DamagedWaiting.report(status.corruptTokens)
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
             switch value {

@@ -28,7 +28,7 @@ struct TokenDiscardDamaged: AsyncParsableCommand {
 /// Tokens that came while locked and that nobody can read any more.
 enum DamagedWaiting {
     /// Says how many there are, if any, and what to do.
-    static func tell(_ count: Int) {
+    static func report(_ count: Int) {
         guard count > 0 else { return }
         Output.message(
             count == 1

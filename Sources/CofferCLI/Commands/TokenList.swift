@@ -30,7 +30,7 @@ struct TokenList: AsyncParsableCommand {
         } else {
             try show(listing, pending)
         }
-        DamagedWaiting.tell(try await tokens.pendingTokens().damaged)
+        DamagedWaiting.report(try await tokens.pendingTokens().damaged)
         guard let damaged = listing.damaged.first else { return }
         Output.message(
             "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read; the rest is listed. "

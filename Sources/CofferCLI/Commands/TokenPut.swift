@@ -46,7 +46,7 @@ struct TokenPut: AsyncParsableCommand {
         let id = try name.id()
         let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
         let session = try await VaultOpener.unlockedForStoring(global)
-        let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.longest)
+        let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.maxByteCount)
         guard secret.count > 0 else {
             throw CofferError(
                 .invalidInput, "Standard input is empty: nothing was stored. Give the token there.")

@@ -91,7 +91,8 @@ struct TokenRefresh: AsyncParsableCommand {
         guard TerminationSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
         let outcome = try current.exposing { (bytes) throws(CofferError) in
             try Subprocess.run(
-                arguments, input: bytes, limit: Token.longest, deadline: deadline, isCancelled: isCancelled)
+                arguments, input: bytes, limit: Token.maxByteCount, deadline: deadline,
+                isCancelled: isCancelled)
         }
         if outcome.code == Self.revokedCode, let revocation {
             // Only told when what follows was done: otherwise that failure is the error.

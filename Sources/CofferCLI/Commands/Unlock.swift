@@ -35,14 +35,14 @@ struct UnlockCommand: AsyncParsableCommand {
                 "coffer: the passcode is right, but there is no kernel keyring to keep the keys in: "
                     + "give the passcode to each command.")
         }
-        await tell(session)
+        await reportPendingTokens(session)
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
 
     /// Says what came while locked and is damaged, or waits. The vault is unlocked all the same.
-    private func tell(_ session: Vault) async {
+    private func reportPendingTokens(_ session: Vault) async {
         guard let waiting = try? await session.tokens.pendingTokens() else { return }
-        DamagedWaiting.tell(waiting.damaged)
+        DamagedWaiting.report(waiting.damaged)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(
             "coffer: \(Plural.of(waiting.unconfirmed, "token")) that came while locked would replace "

@@ -46,7 +46,7 @@ struct VectorsVerify: ParsableCommand {
 
     func run() throws {
         if portable, let setting = ProcessorFeatures.portableSetting, !ProcessorFeatures.isPortable {
-            try CurrentExecutable.startAgain(setting: setting.name, to: setting.value)
+            try CurrentExecutable.reexec(setting: setting.name, to: setting.value)
         }
         let junit = try junit.map { text throws(CofferError) in try FilePathArgument.path(text) }
         let search = try VectorSearch.run(

@@ -49,7 +49,7 @@ struct WipeCommand: AsyncParsableCommand {
     var order: String?
 
     func run() async throws {
-        if let order { return try await tellAnyway(carryOut(order)) }
+        if let order { return try await printReceiptIfPossible(carryOut(order)) }
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
         }
@@ -62,15 +62,15 @@ struct WipeCommand: AsyncParsableCommand {
         var proof = WipeProof(of: session.vaultID, at: try VaultOpener.location(global))
         try await unlock(session, &proof)
         if session.isUnlocked {
-            try await proof.plant(in: session)
+            try await proof.plantCanaries(in: session)
         } else {
             Output.message("coffer: the vault is locked: only the keys of its files are looked for.")
         }
-        try proof.lookBefore()
-        try proof.requireControl()
+        try proof.scanBeforeWipe()
+        try proof.requirePositiveControl()
         let receipt = try await session.wipe()
-        let hits = try proof.lookAfter()
-        try tell(receipt, (proof, hits))
+        let hits = try proof.scanAfterWipe()
+        try printReceipt(receipt, (proof, hits))
         guard hits.isEmpty else { throw ExitCode(1) }
     }
 
@@ -78,13 +78,13 @@ struct WipeCommand: AsyncParsableCommand {
     private func end(_ wipe: WipeOperation) async throws {
         let error: CofferError
         do throws(CofferError) {
-            return try await tellAnyway(wipe.receipt)
+            return try await printReceiptIfPossible(wipe.receipt)
         } catch let failure {
             error = failure
         }
         guard let receipt = await wipe.partialReceipt else { throw error }
         guard global.json else {
-            tellAnyway(receipt)
+            printReceiptIfPossible(receipt)
             throw error
         }
         try? Output.json(.object(receipt.members + [("error", Failure.document(error))]))
@@ -94,7 +94,7 @@ struct WipeCommand: AsyncParsableCommand {
 
     /// With the passcode that was given, with keys that were lent, or without where none is set.
     private func unlock(_ session: Vault, _ proof: inout WipeProof) async throws(CofferError) {
-        if let secret = try PasscodeInput.given(global.passcodeFd) {
+        if let secret = try PasscodeInput.read(global.passcodeFd) {
             proof.add("the passcode", secret)
             return try await VaultOpener.unlock(session, with: Passcode(secret))
         }
@@ -114,15 +114,17 @@ struct WipeCommand: AsyncParsableCommand {
 
     /// Tells the receipt where it can be told. A wipe that is complete did not fail because nobody hears of
     /// it.
-    private func tellAnyway(_ receipt: WipeReceipt) {
+    private func printReceiptIfPossible(_ receipt: WipeReceipt) {
         do throws(CofferError) {
-            try tell(receipt, nil)
+            try printReceipt(receipt, nil)
         } catch {
             Output.message("coffer: \(error.message.printable)")
         }
     }
 
-    private func tell(_ receipt: WipeReceipt, _ proof: (WipeProof, hits: [String])?) throws(CofferError) {
+    private func printReceipt(_ receipt: WipeReceipt, _ proof: (WipeProof, hits: [String])?)
+        throws(CofferError)
+    {
         guard !global.json else {
             return try Output.json(
                 .object(receipt.members + (proof.map { [("proof", $0.0.document($0.hits))] } ?? [])))
@@ -131,7 +133,7 @@ struct WipeCommand: AsyncParsableCommand {
         for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
             try Output.line("  \(kind): \(count)")
         }
-        if let (proof, hits) = proof { try proof.tell(hits) }
+        if let (proof, hits) = proof { try proof.printMatches(hits) }
         if !receipt.failures.isEmpty {
             try Output.line("STILL THERE:")
             for place in receipt.failures { try Output.line("  \(place.printable)") }
@@ -196,7 +198,7 @@ extension WipeProof {
         ])
     }
 
-    fileprivate func tell(_ hits: [String]) throws(CofferError) {
+    fileprivate func printMatches(_ hits: [String]) throws(CofferError) {
         try Output.line("Looked for: \(names.joined(separator: ", ")).")
         for (place, count) in control { try Output.line("  found before, in \(place): \(count)") }
         try Output.line(

@@ -57,7 +57,7 @@ struct Demo {
         search.add("the token", value.span)
         let nameBytes = FileNameBytes.of(name)
         search.add("the file name", nameBytes.span, isWhole: true)
-        let window = try Self.window(of: file)
+        let window = try Self.sample(of: file)
         search.add("the file's content", window.span, isWhole: true)
         self.search = search
         searchNote = window.count < 16 ? " (the file is too short to look for its content)" : ""
@@ -93,7 +93,7 @@ struct Demo {
         let session = try await Vault.create(at: home, passcode: passcode)
         done("init", "vault \(session.vaultID): its keys are random, wrapped under Argon2id of the passcode")
 
-        try await showToken(session)
+        try await demonstrateToken(session)
         done("token in and out", "\(token.count) bytes went in and came out the same; version 1, then 2")
 
         done("documented key", try documentedKey(session.vaultID))
@@ -109,7 +109,7 @@ struct Demo {
 
         session.lock()
         try await expect(.locked) { _ = try await session.tokens.list() }
-        try expectNothing(below: home.path)
+        try expectNoPlaintext(below: home.path)
         done("lock", "reading is refused, and the home holds no trace of token, name or content" + searchNote)
 
         let wrong = try Passcode(copying: "1357")
@@ -121,9 +121,11 @@ struct Demo {
         let time = receipt.keysDestroyedAfterMilliseconds.map { "within \(Int($0.rounded(.up))) ms" }
         done("wipe", "keys destroyed \(time ?? "in part"); needs activation")
 
-        try expectNothing(below: home.path)
-        try expectNothing(below: "/dev/shm")
-        if let runtime = Environment.value("XDG_RUNTIME_DIR") { try expectNothing(below: FilePath(runtime)) }
+        try expectNoPlaintext(below: home.path)
+        try expectNoPlaintext(below: "/dev/shm")
+        if let runtime = Environment.value("XDG_RUNTIME_DIR") {
+            try expectNoPlaintext(below: FilePath(runtime))
+        }
         done("search after", "nothing in the home, the runtime directory or /dev/shm" + searchNote)
     }
 
@@ -132,9 +134,9 @@ struct Demo {
         let plain = workshop.path.appending("plain")
         try Descriptor.open(workshop.path, [.read, .directory]).makeDirectory("plain")
         let directory = try Descriptor.open(plain, [.read, .directory])
-        let content = token + [UInt8(ascii: "\n")] + (try Self.window(of: file))
+        let content = token + [UInt8(ascii: "\n")] + (try Self.sample(of: file))
         try directory.replace(FilePath(root: nil, [name]), with: content.span)
-        let hits = try search.hits(below: plain)
+        let hits = try search.matches(below: plain)
         try directory.removeTree(FilePath(root: nil, [name]))
         guard hits.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
             throw Broken(what: "The search does not find a token that lies open.")
@@ -142,7 +144,7 @@ struct Demo {
         return "the search finds \(hits.count) traces where token, name and content lie open" + searchNote
     }
 
-    private func showToken(_ session: Vault) async throws {
+    private func demonstrateToken(_ session: Vault) async throws {
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
         let first = try await session.tokens.put(Token(copying: token), for: id)
         let second = try await session.tokens.put(Token(copying: token), for: id, ifVersion: first)
@@ -200,13 +202,13 @@ struct Demo {
         throw Broken(what: "What had to be refused with '\(code.name)' was not.")
     }
 
-    private func expectNothing(below root: FilePath) throws {
-        let hits = try search.hits(below: root)
+    private func expectNoPlaintext(below root: FilePath) throws {
+        let hits = try search.matches(below: root)
         guard hits.isEmpty else { throw Broken(what: "Found: " + hits.joined(separator: "; ")) }
     }
 
     /// The most varied 48 bytes of the file's first piece: zeros would be found everywhere.
-    private static func window(of file: FilePath) throws(CofferError) -> [UInt8] {
+    private static func sample(of file: FilePath) throws(CofferError) -> [UInt8] {
         let source = try Descriptor.open(file, [.read, .nonBlocking])
         guard try source.status().kind == .regular else {
             throw CofferError(.refused, "\(file) is not a regular file.")

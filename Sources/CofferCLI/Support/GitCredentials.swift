@@ -6,7 +6,7 @@ import FoundationEssentials
 
 /// The credentials of git in a token vault.
 struct GitCredentials {
-    private static let longest = 4 << 20
+    private static let maxByteCount = 4 << 20
     private static let authtype = "authtype"
     private static let capability = "capability[]"
     private static let expiry = "password_expiry_utc"
@@ -36,7 +36,7 @@ struct GitCredentials {
     private func lines(
         _ info: TokenInfo, _ secret: Token?, _ renewing: Token?
     ) throws(CofferError) -> GuardedBytes {
-        var lines = try GuardedBuffer.make(limit: Self.longest)
+        var lines = try GuardedBuffer.make(limit: Self.maxByteCount)
         if !info.id.account.isEmpty { try Self.add("username", info.id.account, to: &lines) }
         if let secret {
             if let scheme = info.attributes[GitTarget.scheme] {

@@ -61,7 +61,7 @@ struct GlobalOptions: ParsableArguments {
 
 extension GlobalOptions {
     /// The same arguments with global options that stand before the command's name moved behind it.
-    static func movingBehindCommand(_ arguments: [String]) -> [String] {
+    static func hoistGlobalOptions(_ arguments: [String]) -> [String] {
         var rest = arguments[...]
         var moved: [String] = []
         while let first = rest.first {

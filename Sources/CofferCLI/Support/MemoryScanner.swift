@@ -9,7 +9,7 @@ struct MemoryScanner {
 
     private static let pieceSize = 1 << 20
     /// Of a longer file, only so much is searched.
-    private static let mostOfAFile: Int64 = 256 << 20
+    private static let maxFileByteCount: Int64 = 256 << 20
 
     /// Adds a secret; what has less than 8 bytes is not looked for. With `isWhole` it is found as a whole
     /// alone, not by any 8 bytes of it.
@@ -21,28 +21,28 @@ struct MemoryScanner {
     var names: [String] { needles.names }
 
     /// Where something was found below `root`; a root that is not there holds nothing.
-    func hits(below root: FilePath) throws(CofferError) -> [String] {
+    func matches(below root: FilePath) throws(CofferError) -> [String] {
         guard let directory = try? Descriptor.open(root, [.read, .directory]) else { return [] }
-        return try hits(in: directory)
+        return try matches(in: directory)
     }
 
     /// Where something was found in bytes that `place` had.
-    func hits(in bytes: Span<UInt8>, of place: String) -> [String] {
+    func matches(in bytes: Span<UInt8>, of place: String) -> [String] {
         needles.found(in: bytes).sorted().map { "\($0) in \(place)" }
     }
 
     /// What was found in this process's own memory.
     func hitsInMemory() throws(CofferError) -> [String] {
         var found: Set<String> = []
-        try ProcessMemory.lookingIntoItself { () throws(CofferError) in
-            try ProcessMemory.forEachPiece(overlap: needles.longest) { piece in
+        try ProcessMemory.withSelfMemory { () throws(CofferError) in
+            try ProcessMemory.forEachPiece(overlap: needles.maxPatternLength) { piece in
                 found.formUnion(needles.found(in: piece))
             }
         }
         return found.sorted().map { "\($0) in the memory of this process" }
     }
 
-    private func hits(in directory: borrowing Descriptor) throws(CofferError) -> [String] {
+    private func matches(in directory: borrowing Descriptor) throws(CofferError) -> [String] {
         var found: [String] = []
         for name in try directory.names() {
             let nameBytes = FileNameBytes.of(name)
@@ -51,9 +51,9 @@ struct MemoryScanner {
             }
             do throws(CofferError) {
                 switch try directory.status(of: name)?.kind {
-                case .directory: found += try hits(in: directory.open(name, [.read, .directory]))
+                case .directory: found += try matches(in: directory.open(name, [.read, .directory]))
                 case .regular:
-                    found += try hits(in: directory.open(name, [.read, .nonBlocking]), named: name)
+                    found += try matches(in: directory.open(name, [.read, .nonBlocking]), named: name)
                 default: continue
                 }
             } catch {
@@ -65,8 +65,9 @@ struct MemoryScanner {
     }
 
     /// Reads piece by piece, each with the end of the one before.
-    private func hits(in file: borrowing Descriptor, named name: FilePath) throws(CofferError) -> [String] {
-        var buffer = [UInt8](repeating: 0, count: Self.pieceSize + needles.longest)
+    private func matches(in file: borrowing Descriptor, named name: FilePath) throws(CofferError) -> [String]
+    {
+        var buffer = [UInt8](repeating: 0, count: Self.pieceSize + needles.maxPatternLength)
         defer { buffer.clear() }
         var found: Set<String> = []
         var offset: Int64 = 0
@@ -74,7 +75,7 @@ struct MemoryScanner {
             var span = buffer.mutableSpan
             let count = try file.read(at: offset, into: &span)
             found.formUnion(needles.found(in: buffer.span.extracting(..<count)))
-            guard count == buffer.count, offset < Self.mostOfAFile else { break }
+            guard count == buffer.count, offset < Self.maxFileByteCount else { break }
             offset += Int64(Self.pieceSize)
         }
         return found.sorted().map { "\($0) in \(file.path)" }

@@ -8,7 +8,7 @@ import SystemPackage
 enum OrderFile {
     /// The order in a file, or with `-` on standard input.
     static func read(_ path: String) throws(CofferError) -> SignedCommand {
-        try SignedCommand.read(bytes(path, limit: SignedCommand.longest + 1))
+        try SignedCommand.read(bytes(path, limit: SignedCommand.maxByteCount + 1))
     }
 
     /// The receipt in a file.

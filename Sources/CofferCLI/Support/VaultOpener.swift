@@ -103,7 +103,7 @@ enum VaultOpener {
                 return (session, nil)
             }
             await warnBeforeLastAttempt(session)
-            guard let typed = try PasscodeInput.givenOrTyped(nil) else {
+            guard let typed = try PasscodeInput.readOrPrompt(nil) else {
                 throw CofferError(.invalidInput, (isUnlocked ? "" : isLocked) + (isNeeded ? inKey : ofVault))
             }
             secret = try Token(typed)
@@ -142,7 +142,7 @@ enum VaultOpener {
 
     /// The passcode on `--passcode-fd`; `nil` when the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
-        try wrap(PasscodeInput.given(global.passcodeFd))
+        try wrap(PasscodeInput.read(global.passcodeFd))
     }
 
     /// The passcode now set: on `--passcode-fd`, or asked for on the terminal.
@@ -183,7 +183,7 @@ enum VaultOpener {
             do throws(CofferError) {
                 return try await body()
             } catch {
-                guard error.code == .attemptDelayed, let wait = error.retryAfter, wait <= longestWait else {
+                guard error.code == .attemptDelayed, let wait = error.retryAfter, wait <= maxWait else {
                     throw error
                 }
                 let seconds = Int(wait.components.seconds) + (wait.components.attoseconds > 0 ? 1 : 0)
@@ -194,7 +194,7 @@ enum VaultOpener {
     }
 
     /// More than this is an error instead of a wait.
-    private static let longestWait = Duration.seconds(60)
+    private static let maxWait = Duration.seconds(60)
 
     /// The passcode of a vault; before the last attempt the person is told what it is.
     private static func typedPasscode(

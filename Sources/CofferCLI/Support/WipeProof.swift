@@ -33,7 +33,7 @@ struct WipeProof {
 
     /// Puts a token and a file of random names and contents into an unlocked vault, looks at the file once,
     /// and lends the class keys to the kernel keyring.
-    mutating func plant(in session: Vault) async throws(CofferError) {
+    mutating func plantCanaries(in session: Vault) async throws(CofferError) {
         let value = try SecretBytes.random(count: 48)
         value.exposing { bytes in
             search.add("the value of a token", bytes)
@@ -82,7 +82,7 @@ struct WipeProof {
         var hits = 0
         do {
             hits = try await session.files.withViewCopy(of: id) { _ in
-                try Self.memoryDirectories.reduce(0) { try $0 + search.hits(below: $1).count }
+                try Self.memoryDirectories.reduce(0) { try $0 + search.matches(below: $1).count }
             }
         } catch {
             throw error as? CofferError
@@ -92,7 +92,7 @@ struct WipeProof {
     }
 
     /// Adds what the key files hold, and says how much of everything the search finds where it lies now.
-    mutating func lookBefore() throws(CofferError) {
+    mutating func scanBeforeWipe() throws(CofferError) {
         let vault = try Descriptor.open(home.appending("vault"), [.read, .directory])
         for (name, range) in Self.keyRanges {
             guard try vault.status(of: name)?.kind == .regular else { continue }
@@ -105,7 +105,7 @@ struct WipeProof {
             // The device key itself, which nothing wraps.
             if name == "device" { memory.add("the device key", bytes.extracting(..<32)) }
         }
-        control.append(("the home", try search.hits(below: home).count))
+        control.append(("the home", try search.matches(below: home).count))
         control.append(("the kernel keyring", try kernelHits().count))
         control.append(("the memory of this process", try memory.hitsInMemory().count))
     }
@@ -117,7 +117,7 @@ struct WipeProof {
     ]
 
     /// What was planted must have been found, or finding nothing later would prove nothing.
-    func requireControl() throws(CofferError) {
+    func requirePositiveControl() throws(CofferError) {
         func looksFor(_ name: String) -> Bool { names.contains(name) }
         let isPlanted = looksFor("the value of a token")
         for (place, hits) in control where hits == 0 {
@@ -133,10 +133,10 @@ struct WipeProof {
     // MARK: After
 
     /// What the search finds now; what it was to find and did not find before is no proof.
-    func lookAfter() throws(CofferError) -> [String] {
-        var hits = try search.hits(below: home)
+    func scanAfterWipe() throws(CofferError) -> [String] {
+        var hits = try search.matches(below: home)
         for directory in Self.memoryDirectories + Self.keyringDirectories {
-            hits += try search.hits(below: directory)
+            hits += try search.matches(below: directory)
         }
         hits += try kernelHits()
         hits += try memory.hitsInMemory()
@@ -159,7 +159,7 @@ struct WipeProof {
         var hits: [String] = []
         do throws(CofferError) {
             try KernelSubkeyring.forEachSecretOfUser { name, bytes in
-                hits += search.hits(in: bytes, of: "the key \(name) of the kernel keyring")
+                hits += search.matches(in: bytes, of: "the key \(name) of the kernel keyring")
             }
         } catch {
             guard error.code == .unsupported || error.code == .permissionDenied else { throw error }

@@ -21,7 +21,7 @@ extension VectorTest {
                     _ = try CBC.seal(plaintext.span, iv: iv.span, key: try SymmetricKey.copying(key.span))
                 })
         }
-        return bothWays(key: key, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
+        return roundTrip(key: key, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
     }
 
     static let documentedCBC = VectorTest(
@@ -42,7 +42,7 @@ extension VectorTest {
         guard let digest = Digest.named(try test.text("prf")) else {
             return .unsupported("unsupported-prf")
         }
-        if options.postpones(test, rounds: rounds) { return .slow }
+        if options.skips(test, rounds: rounds) { return .slow }
         guard bits % 8 == 0 else { return .unsupported("unsupported-key-size:\(bits)") }
         do throws(CofferError) {
             let parameters = try Documented.PBKDF2Parameters(
@@ -64,7 +64,7 @@ extension VectorTest {
             let rounds = try test.integer("iterationCount")
             let (iv, plaintext) = (try test.bytes("iv"), try test.bytes("msg"))
             let ciphertext = try test.bytes("ct")
-            if options.postpones(test, rounds: rounds) { return .slow }
+            if options.skips(test, rounds: rounds) { return .slow }
             do throws(CofferError) {
                 let key = try PBKDF2.derive(
                     secret: password.span, salt: salt.span, rounds: rounds, digest: digest, count: keySize)
@@ -77,7 +77,7 @@ extension VectorTest {
                                 ciphertext.span, iv: iv.span, key: try SymmetricKey.copying(bytes.span))
                         })
                 }
-                return bothWays(key: bytes, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
+                return roundTrip(key: bytes, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
             } catch {
                 return error.code == .invalidInput
                     ? .refused(error.code) : .wrong("deriving the key fails with \(error.code.name)")
@@ -101,14 +101,14 @@ extension VectorTest {
             let opened = try Documented.decrypt(message.span, key: try SymmetricKey.copying(key.span))
             guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
         } catch {
-            return unopened(error)
+            return notDecrypted(error)
         }
-        return bothWays(
+        return roundTrip(
             key: key, iv: Array(message.prefix(16)), plaintext: plaintext,
             ciphertext: Array(message.dropFirst(16)))
     }
 
-    private static func bothWays(
+    private static func roundTrip(
         key: [UInt8], iv: [UInt8], plaintext: [UInt8], ciphertext: [UInt8]
     ) -> VectorResult {
         do throws(CofferError) {
@@ -118,7 +118,7 @@ extension VectorTest {
             let sealed = try CBC.seal(plaintext.span, iv: iv.span, key: key)
             return sealed == ciphertext ? .agrees : .wrong("sealing gives other bytes")
         } catch {
-            return unopened(error)
+            return notDecrypted(error)
         }
     }
 }

@@ -51,7 +51,7 @@ extension VectorTest {
             let sealed = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)
             return sealed == message ? .agrees : .wrong("sealing gives other bytes")
         } catch {
-            return unopened(error)
+            return notDecrypted(error)
         }
     }
 }
@@ -100,7 +100,7 @@ private struct AEADCase {
             guard try open(sealed) == plaintext else { return .wrong("it opens to another plaintext") }
             return try seal() == sealed ? .agrees : .wrong("sealing gives other bytes")
         } catch {
-            return VectorTest.unopened(error)
+            return VectorTest.notDecrypted(error)
         }
     }
 

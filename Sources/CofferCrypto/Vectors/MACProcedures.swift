@@ -96,7 +96,7 @@ extension VectorTest {
             let again = try scheme.seal(plaintext.span, associatedData: strings)
             return again == sealed ? .agrees : .wrong("sealing gives other bytes")
         } catch {
-            return unopened(error)
+            return notDecrypted(error)
         }
     }
 
@@ -122,7 +122,7 @@ extension VectorTest {
                 return sealed.ciphertext == ciphertext && sealed.tag == tag
                     ? .agrees : .wrong("sealing gives other bytes")
             } catch {
-                return unopened(error)
+                return notDecrypted(error)
             }
         }
     }

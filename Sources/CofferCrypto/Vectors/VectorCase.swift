@@ -86,7 +86,7 @@ extension VectorCase {
     }
 
     /// The same test with the last bit of `name` turned; `nil` when that field holds no bytes.
-    func turningLastBit(of name: String) -> VectorCase? {
+    func flippingLastBit(of name: String) -> VectorCase? {
         guard var bytes = try? bytes(name), let last = bytes.popLast() else { return nil }
         bytes.append(last ^ 1)
         var turned = self

@@ -22,7 +22,7 @@ struct VectorFile: Sendable {
     static func read(_ document: JSONValue, _ procedure: VectorTest) throws(MalformedVector) -> VectorFile {
         let (algorithm, count) = try head(of: document)
         let top = document.object ?? [:]
-        try refuseUnknown(top.keys, allowed: topMembers, in: "the file")
+        try throwIfUnknown(top.keys, allowed: topMembers, in: "the file")
         guard let groups = top["testGroups"]?.list else {
             throw MalformedVector("the file has no test groups")
         }
@@ -34,7 +34,7 @@ struct VectorFile: Sendable {
             guard let type = members["type"]?.text, procedure.groupTypes.contains(type) else {
                 throw MalformedVector("a group has no type that belongs to \(algorithm)")
             }
-            try refuseUnknown(members.keys, allowed: groupMembers, in: "a group")
+            try throwIfUnknown(members.keys, allowed: groupMembers, in: "a group")
             for test in tests {
                 guard let fields = test.object else { throw MalformedVector("a test is not an object") }
                 cases.append(VectorCase(fields, group: members))
@@ -57,7 +57,7 @@ struct VectorFile: Sendable {
         "publicKeyPem", "publicKeyJwk", "privateKey", "privateKeyJwk", "privateKeyPkcs8",
     ]
 
-    private static func refuseUnknown(
+    private static func throwIfUnknown(
         _ names: some Sequence<String>, allowed: Set<String>, in place: String
     ) throws(MalformedVector) {
         if let unknown = names.first(where: { !allowed.contains($0) }) {

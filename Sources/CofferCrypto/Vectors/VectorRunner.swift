@@ -18,7 +18,7 @@ package struct VectorRunner: Sendable {
 
         private static let slowFlag = "Slow"
 
-        func postpones(_ test: VectorCase, rounds: Int) -> Bool {
+        func skips(_ test: VectorCase, rounds: Int) -> Bool {
             guard !includesSlow else { return false }
             return test.flags.contains(Self.slowFlag) || (Self.quickRounds + 1)...Int(Int32.max) ~= rounds
         }
@@ -91,7 +91,7 @@ package struct VectorRunner: Sendable {
         _ file: VectorFile, _ procedure: VectorTest, _ report: inout VectorReport
     ) throws(MalformedVector) {
         for (test, result) in zip(file.cases, report.results) where result.verdict == .accepted {
-            guard test.expectation == .valid, let turned = test.turningLastBit(of: procedure.controlField)
+            guard test.expectation == .valid, let turned = test.flippingLastBit(of: procedure.controlField)
             else { continue }
             guard case .failed = verdict(on: turned, of: file, procedure) else {
                 report.controlDetected = false

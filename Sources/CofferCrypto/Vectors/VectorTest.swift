@@ -88,7 +88,7 @@ extension VectorTest {
     }
 
     /// For a message that does not open: the one error, and nothing else.
-    static func unopened(_ error: CofferError) -> VectorResult {
+    static func notDecrypted(_ error: CofferError) -> VectorResult {
         guard error.code == .notAuthentic else {
             return .wrong("opening fails with \(error.code.name), not with notAuthentic")
         }

@@ -34,7 +34,7 @@ extension VectorTest {
                 return try wrap(content, wrappingKey) == wrapped
                     ? .agrees : .wrong("wrapping gives other bytes")
             } catch {
-                return unopened(error)
+                return notDecrypted(error)
             }
         }
     }

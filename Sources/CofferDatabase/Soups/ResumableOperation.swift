@@ -131,11 +131,11 @@ extension ResumableOperation {
             try advance(to: last.id, db)
             return .moved
         }
-        return try catchUp(layout, target, db) ? .caughtUp : try takeIntoUse(target, insteadOf: layout, db)
+        return try applyPending(layout, target, db) ? .caughtUp : try swapIn(target, insteadOf: layout, db)
     }
 
     /// Carries over what was changed behind the copying; gives whether there was anything.
-    private func catchUp(_ layout: SoupLayout, _ target: SoupLayout, _ db: Database) throws -> Bool {
+    private func applyPending(_ layout: SoupLayout, _ target: SoupLayout, _ db: Database) throws -> Bool {
         let changed = try Int64.fetchAll(
             db, sql: "SELECT entry FROM coffer_soup_changes WHERE soup = ? ORDER BY entry LIMIT ?",
             arguments: [soup, Self.batch])
@@ -152,7 +152,7 @@ extension ResumableOperation {
         return !changed.isEmpty
     }
 
-    private func takeIntoUse(
+    private func swapIn(
         _ target: SoupLayout, insteadOf layout: SoupLayout, _ db: Database
     ) throws -> Step {
         // Ids that were in use stay out of use in the new tables.

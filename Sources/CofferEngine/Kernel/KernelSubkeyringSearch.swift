@@ -16,7 +16,7 @@ struct KernelSubkeyringSearch {
 
     /// The kernel's own search goes no deeper.
     private static let depth = 6
-    private static let most = 65_536
+    private static let maxCount = 65_536
 
     private(set) var entries: [Entry] = []
     /// Whether there were more keys than are looked at.
@@ -54,7 +54,7 @@ struct KernelSubkeyringSearch {
 
     private mutating func add(_ keys: [KernelKey], of ring: Int) {
         for key in keys {
-            guard seen.count < Self.most else {
+            guard seen.count < Self.maxCount else {
                 isCut = true
                 return
             }

@@ -46,7 +46,7 @@ enum GuardedAllocator {
         guard isUsual(count) || isLong(count) else { return unsafe sodium_free(pages) }
         unsafe sodium_memzero(pages, count)
         let address = UInt(bitPattern: pages)
-        guard isUsual(count) else { return keepLong(address, count) }
+        guard isUsual(count) else { return cacheAllocation(address, count) }
         let kept = shelves.withLock { shelves in
             guard shelves[count, default: []].count < depth else { return false }
             shelves[count, default: []].append(address)
@@ -56,7 +56,7 @@ enum GuardedAllocator {
     }
 
     /// Keeps the pages of a longer secret, cleared, in place of those kept longest.
-    private static func keepLong(_ address: UInt, _ count: Int) {
+    private static func cacheAllocation(_ address: UInt, _ count: Int) {
         let oldest = longShelf.withLock { shelf in
             shelf.append((count, address))
             return shelf.count > longDepth ? shelf.removeFirst().address : nil

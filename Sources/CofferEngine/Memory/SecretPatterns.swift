@@ -36,7 +36,7 @@ package struct SecretPatterns {
     }
 
     /// The longest window: pieces that are searched one after the other overlap by so much.
-    package private(set) var longest = 16
+    package private(set) var maxPatternLength = 16
     private static let half = 8
     private static let filterBits = 20
 
@@ -75,7 +75,7 @@ package struct SecretPatterns {
             let length = Self.length(of: form, bytes.count)
             guard length >= form.window else { continue }
             let size = isWhole ? length : form.window
-            longest = max(longest, size)
+            maxPatternLength = max(maxPatternLength, size)
             for start in 0...(length - size) {
                 var first: UInt64 = 0
                 var end: UInt64 = 0

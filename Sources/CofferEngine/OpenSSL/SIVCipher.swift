@@ -8,7 +8,7 @@ import COpenSSL
 package struct SIVCipher: ~Copyable, Sendable {
     package static let tagSize = CMACContext.tagSize
     /// The limit of the standard: 126 strings of associated data beside the plaintext.
-    package static let mostStrings = 126
+    package static let maxStringCount = 126
 
     private var mac: CMACContext
     private let counter: CipherContext

@@ -8,7 +8,7 @@ package enum CurrentExecutable {
     /// its environment changed. Only before anything secret exists.
     ///
     /// - Throws: What hinders it; it does not return otherwise.
-    package static func startAgain(setting name: String, to value: String) throws(CofferError) {
+    package static func reexec(setting name: String, to value: String) throws(CofferError) {
         guard unsafe setenv(name, value, 1) == 0 else { throw Errno.failure("set a variable", nil) }
         _ = unsafe execv("/proc/self/exe", carguments_vector())
         throw Errno.failure("start this program again", nil)

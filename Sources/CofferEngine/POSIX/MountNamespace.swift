@@ -7,7 +7,7 @@ package import SystemPackage
 /// memory, and becomes the program that views. The file goes with the last process of the namespace.
 ///
 /// Only a process with one thread can get a user namespace of its own, so the program is run again from its
-/// beginning, with ``word`` as the first argument, and calls ``becomeIfAsked(_:)`` before anything else.
+/// beginning, with ``word`` as the first argument, and calls ``execIfRequested(_:)`` before anything else.
 package enum MountNamespace {
     /// The first argument of a process that is to become a viewer.
     package static let word = "view-inside"
@@ -32,10 +32,10 @@ package enum MountNamespace {
 
     /// Does what the arguments ask for when they begin with ``word``, and does not return then; `arguments`
     /// are those behind the program's name.
-    package static func becomeIfAsked(_ arguments: [String]) {
+    package static func execIfRequested(_ arguments: [String]) {
         guard arguments.first == word else { return }
         do throws(CofferError) {
-            try become(Array(arguments.dropFirst()))
+            try exec(Array(arguments.dropFirst()))
         } catch {
             let message = Array("coffer: \(error.message)\n".utf8)
             _ = unsafe message.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
@@ -43,7 +43,7 @@ package enum MountNamespace {
         }
     }
 
-    private static func become(_ arguments: [String]) throws(CofferError) {
+    private static func exec(_ arguments: [String]) throws(CofferError) {
         if arguments == [probe] {
             try enterNamespace()
             exit(0)

@@ -3,7 +3,7 @@ package import SystemPackage
 
 /// The short texts by which the kernel tells of itself, in /proc and /sys.
 package enum ProcFile {
-    private static let longest = 1 << 20
+    private static let maxByteCount = 1 << 20
 
     /// The text of `path`, without the newline at its end; `nil` when there is none that can be read.
     package static func read(_ path: FilePath) -> String? {
@@ -11,7 +11,7 @@ package enum ProcFile {
         var bytes: [UInt8] = []
         // Such files have no size, and some give a page at a time.
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while bytes.count < longest {
+        while bytes.count < maxByteCount {
             var span = buffer.mutableSpan
             guard let count = try? file.read(at: Int64(bytes.count), into: &span) else { return nil }
             if count == 0 { break }

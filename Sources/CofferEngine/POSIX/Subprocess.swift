@@ -39,7 +39,7 @@ package enum Subprocess {
         let outgoing = try Pipe.make()
         let process = try ChildProcess.startBound(
             arguments, input: incoming.reader.raw, output: outgoing.writer.raw)
-        TerminationSignals.hand(to: process)
+        TerminationSignals.startForwarding(to: process)
         var exchange = Exchange(
             process: process, reader: outgoing.takeReader(), writer: incoming.takeWriter(),
             collector: try GuardedBuffer.make(limit: limit), end: Clock.sinceBoot + deadline)
@@ -70,7 +70,7 @@ package enum Subprocess {
         mutating func run(_ input: Span<UInt8>, isCancelled: () -> Bool) throws(CofferError) {
             while try !ChildProcess.hasExited(process) {
                 try transfer(input, wait: hasEnded ? 2 : 50)
-                try stopWhenDue(isCancelled)
+                try terminateIfNeeded(isCancelled)
             }
             while !hasEnded, try transfer(input, wait: 0) {}
             if let stopped { throw stopped.why }
@@ -121,7 +121,7 @@ package enum Subprocess {
             }
         }
 
-        private mutating func stopWhenDue(_ isCancelled: () -> Bool) throws(CofferError) {
+        private mutating func terminateIfNeeded(_ isCancelled: () -> Bool) throws(CofferError) {
             let now = Clock.sinceBoot
             if let stopped {
                 if now >= stopped.at + grace { kill(process, SIGKILL) }

@@ -58,13 +58,13 @@ package struct TerminationSignals: ~Copyable, Sendable {
     }
 
     /// Hands signals to `process` from here on, also one that came before.
-    static func hand(to process: pid_t) {
+    static func startForwarding(to process: pid_t) {
         child.store(process, ordering: .sequentiallyConsistent)
-        if let number = received { pass(number, to: process) }
+        if let number = received { forward(number, to: process) }
     }
 
     /// Hands no more signals on: the child has ended.
-    static func handToNobody() { child.store(0, ordering: .sequentiallyConsistent) }
+    static func stopForwarding() { child.store(0, ordering: .sequentiallyConsistent) }
 
     private static func handle(_ number: Int32, code: Int32) {
         let error = Errno.current
@@ -76,10 +76,10 @@ package struct TerminationSignals: ~Copyable, Sendable {
         }
         _ = first.compareExchange(expected: 0, desired: number, ordering: .sequentiallyConsistent)
         let isFromTerminal = code == clinux_sent_by_kernel && (number == SIGINT || number == SIGQUIT)
-        if process > 0, !isFromTerminal { pass(number, to: process) }
+        if process > 0, !isFromTerminal { forward(number, to: process) }
     }
 
-    private static func pass(_ number: Int32, to process: pid_t) {
+    private static func forward(_ number: Int32, to process: pid_t) {
         kill(process, number)
         _ = alarm(grace)
     }

@@ -74,7 +74,7 @@
             let subscriptions = rules.map(subscribe)
             // Its answer comes after the bus has seen every rule: from here nothing is missed.
             let isHeard =
-                ask(
+                call(
                     "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId", [],
                     .seconds(25)) != nil
             state.withLock { $0.phase = isHeard ? .listening : .refused }
@@ -125,7 +125,7 @@
                 }, Unmanaged.passUnretained(self).toOpaque(), nil)
         }
 
-        func ask(
+        func call(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument], _ deadline: Duration
         ) -> SignalArguments? {
@@ -138,7 +138,7 @@
         }
 
         /// The number of a descriptor that the answer brings, the caller's to close.
-        func askForDescriptor(
+        func requestDescriptor(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument], _ deadline: Duration
         ) -> Int32? {

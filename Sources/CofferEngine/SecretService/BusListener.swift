@@ -51,11 +51,11 @@ import Synchronization
         ///   - arguments: Its arguments.
         ///   - deadline: How long to wait.
         /// - Returns: What it answers; `nil` when it refuses, is not there or does not answer in time.
-        package func ask(
+        package func call(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
         ) -> SignalArguments? {
-            room.ask(destination, path, interface, method, arguments, deadline)
+            room.call(destination, path, interface, method, arguments, deadline)
         }
 
         /// The same for a method that answers with a descriptor.
@@ -64,7 +64,7 @@ import Synchronization
             _ arguments: [BusArgument], deadline: Duration
         ) -> Descriptor? {
             guard
-                let number = room.askForDescriptor(destination, path, interface, method, arguments, deadline)
+                let number = room.requestDescriptor(destination, path, interface, method, arguments, deadline)
             else { return nil }
             return try? Descriptor.adopting(number)
         }
@@ -81,7 +81,7 @@ import Synchronization
             throw CofferError(.unsupported, "This build does not listen to a bus.")
         }
 
-        package func ask(
+        package func call(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
         ) -> SignalArguments? { nil }

@@ -19,7 +19,7 @@ class PageCodec {
     final let journalSeal: JournalSeal?
 
     /// The most clear bytes that a database has.
-    static let mostClear = 32
+    static let maxClearLength = 32
     /// Where SQLite's header has 20 bytes that are zero.
     private static let expansion = 72
     /// Page 1 as it is sealed, where bytes of it move.

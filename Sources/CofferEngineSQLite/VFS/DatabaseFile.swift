@@ -53,7 +53,7 @@ final class DatabaseFile: EncryptedFile {
     }
 
     private static func clearBytes(_ lower: UnderlyingFile) -> [UInt8]? {
-        let first = Scratch(count: PageCodec.mostClear)
+        let first = Scratch(count: PageCodec.maxClearLength)
         let result = lower.read(first.region, at: 0)
         let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && lower.size ?? 0 >= 16
         return result == SQLITE_OK || isPart ? first.region.bytes : nil
@@ -117,7 +117,7 @@ final class DatabaseFile: EncryptedFile {
 
     /// Opens page 1, whose clear bytes may have changed since this file was opened.
     private func openFirst(_ page: SharedMemoryRegion) -> Bool {
-        let first = page.part(0, PageCodec.mostClear).bytes
+        let first = page.part(0, PageCodec.maxClearLength).bytes
         let found = otherCodec(first) ?? codec
         if found.begins(with: first), found.open(page, number: 1) {
             codec = found
@@ -126,7 +126,7 @@ final class DatabaseFile: EncryptedFile {
         }
         page.zero()
         entry.diagnosis =
-            clearBeginning ?? entry.diagnose(first: first, opensAnother: opensAnotherPage(found))
+            clearBeginning ?? entry.diagnose(first: first, opensAnother: isNewPage(found))
         return false
     }
 
@@ -151,7 +151,7 @@ final class DatabaseFile: EncryptedFile {
     }
 
     /// Whether some other page opens under the key.
-    private func opensAnotherPage(_ codec: PageCodec) -> Bool {
+    private func isNewPage(_ codec: PageCodec) -> Bool {
         let other = Scratch(count: codec.pageSize)
         return (2...4).contains { number in
             lower.read(other.region, at: Int64(number - 1) * Int64(codec.pageSize)) == SQLITE_OK
@@ -380,7 +380,7 @@ final class DatabaseFile: EncryptedFile {
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
             if flags & SQLITE_SHM_UNLOCK != 0 {
                 hasOverwrittenFrames = false
-                noteValidWAL()
+                markWALValid()
             }
             writeLockPeriod += 1
         }
@@ -389,7 +389,7 @@ final class DatabaseFile: EncryptedFile {
 
     /// While the write lock is still held, so that nobody else writes the header (SQLite, WAL-mode file
     /// format).
-    private func noteValidWAL() {
+    private func markWALValid() {
         validWAL = indexHeader.map {
             ValidWAL(frames: $0.word32(16), salts: $0.word64(32), lockPeriod: writeLockPeriod)
         }

@@ -107,7 +107,7 @@ import Glibc
     }
 
     /// How many bytes SQLite takes for a path.
-    static var longestPath: Int64 { registered.map { Int64(unsafe $0.base.pointee.mxPathname) } ?? 0 }
+    static var maxPathLength: Int64 { registered.map { Int64(unsafe $0.base.pointee.mxPathname) } ?? 0 }
 
     /// The path that SQLite opens a database of this name by; `nil` when it opens none.
     static func fullPath(_ path: [UInt8]) -> [UInt8]? {

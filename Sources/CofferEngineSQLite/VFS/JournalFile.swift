@@ -122,9 +122,9 @@ final class JournalFile: EncryptedFile {
             return result
         }
         if let end, offset >= end { return torn(region, after: offset + Int64(page)) }
-        let cipherSum = JournalRecord.samples(region)
+        let cipherSum = JournalRecord.sampledChecksum(region)
         guard codec.open(region, number: record.number) else { return SQLITE_IOERR_DATA_CODE }
-        let shift = cipherSum &- JournalRecord.samples(region)
+        let shift = cipherSum &- JournalRecord.sampledChecksum(region)
         sum = Sum(offset: offset + Int64(page), shift: shift, answer: nil)
         return SQLITE_OK
     }
@@ -230,7 +230,8 @@ final class JournalFile: EncryptedFile {
         guard codec.seal(region, number: record.number, into: scratch.region) else { return SQLITE_IOERR }
         sum = Sum(
             offset: offset + Int64(page),
-            shift: JournalRecord.samples(scratch.region) &- JournalRecord.samples(region), answer: nil)
+            shift: JournalRecord.sampledChecksum(scratch.region) &- JournalRecord.sampledChecksum(region),
+            answer: nil)
         return lower.write(scratch.region, at: offset)
     }
 }

@@ -37,7 +37,7 @@ struct JournalRecord {
     var page: SharedMemoryRegion { bytes.region.part(4, codec.pageSize) }
 
     /// The sum over every 200th byte that SQLite's checksum is made of.
-    static func samples(_ page: SharedMemoryRegion) -> UInt32 {
+    static func sampledChecksum(_ page: SharedMemoryRegion) -> UInt32 {
         var sum: UInt32 = 0
         var index = page.count - sampleStep
         while index > 0 {
@@ -54,7 +54,7 @@ struct JournalRecord {
         guard result != SQLITE_IOERR_SHORT_READ_CODE else { return .torn }
         guard result == SQLITE_OK else { return .unreadable(result) }
         number = bytes.region.bigEndian32(0)
-        let expected = Self.samples(page) &+ start
+        let expected = Self.sampledChecksum(page) &+ start
         let difference = bytes.region.bigEndian32(4 + codec.pageSize) &- expected
         isAuthentic = codec.open(page, number: number)
         if difference == 0 { return isAuthentic ? .whole : .altered }

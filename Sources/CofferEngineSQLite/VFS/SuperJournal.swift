@@ -43,7 +43,7 @@ enum SuperJournal {
         guard result == SQLITE_OK else { return .unreadable(result) }
         let (count, sum) = (Int64(trailer.region.bigEndian32(0)), trailer.region.bigEndian32(4))
         guard trailer.region.part(8, 8).equals(JournalRecord.magic), count > 0,
-            count <= min(EncryptedVFS.longestPath, size - trailerSize)
+            count <= min(EncryptedVFS.maxPathLength, size - trailerSize)
         else { return .none }
         let text = Scratch(count: Int(count))
         let start = size - trailerSize - count

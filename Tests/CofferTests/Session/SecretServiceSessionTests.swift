@@ -42,7 +42,7 @@
             let session = try await create()
             let values: [[UInt8]] = [
                 [], Array("a\nb\0\\".utf8), [0xff, 0xc0], [UInt8](repeating: 7, count: 64 << 10),
-                [UInt8](repeating: 10, count: Token.longest),
+                [UInt8](repeating: 10, count: Token.maxByteCount),
             ]
             for (number, value) in values.enumerated() {
                 try await session.tokens.put(Token(copying: value), for: id)

@@ -20,7 +20,7 @@ import Testing
         let session = try await home.create()
         let values: [[UInt8]] = [
             [], [0], Array("a\nb\r\n\0c\0".utf8), Array(0...255), [0xff, 0xfe, 0xc0],
-            (0..<Token.longest).map { UInt8(truncatingIfNeeded: $0 &* 31) },
+            (0..<Token.maxByteCount).map { UInt8(truncatingIfNeeded: $0 &* 31) },
         ]
         for (number, value) in values.enumerated() {
             try await session.tokens.put(Token(copying: value), for: id("s\(number)"))
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func longerThanAMebibyteIsRefused() throws {
-        let long = [UInt8](repeating: 1, count: Token.longest + 1)
+        let long = [UInt8](repeating: 1, count: Token.maxByteCount + 1)
         #expect(failure { _ = try Token(copying: long) } == .invalidInput)
     }
 
@@ -53,7 +53,7 @@ import Testing
         let token = try Token(copying: [1])
         let many = [String](repeating: "x", count: 70_000)
         let pairs = Dictionary(uniqueKeysWithValues: (0..<70_000).map { ("\($0)", "") })
-        let long = String(repeating: "x", count: TokenInfo.longestTexts + 1)
+        let long = String(repeating: "x", count: TokenInfo.maxTextLength + 1)
         let refusals = [
             await refusal { try await session.tokens.put(token, for: id, scopes: many) },
             await refusal { try await session.tokens.put(token, for: id, attributes: pairs) },
@@ -64,9 +64,9 @@ import Testing
         ]
         #expect(refusals.map { $0?.code } == [.invalidInput, .invalidInput, .invalidInput, .invalidInput])
         #expect(try await session.tokens.count() == 0)
-        let most = [String](repeating: "x", count: TokenInfo.mostEntries)
+        let most = [String](repeating: "x", count: TokenInfo.maxEntryCount)
         try await session.tokens.put(token, for: id, scopes: most)
-        #expect(try await session.tokens.info(for: id)?.scopes.count == TokenInfo.mostEntries)
+        #expect(try await session.tokens.info(for: id)?.scopes.count == TokenInfo.maxEntryCount)
     }
 
     @Test func whatIsAbsentIsNil() async throws {

@@ -194,7 +194,7 @@ import Testing
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
-        let long = [UInt8](repeating: 7, count: Token.longest)
+        let long = [UInt8](repeating: 7, count: Token.maxByteCount)
         var stored = 0
         while await refusal({
             try await session.tokens.put(Token(copying: long), for: id("\(stored)"))

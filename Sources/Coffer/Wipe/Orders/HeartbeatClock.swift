@@ -28,8 +28,8 @@ struct HeartbeatClock: Equatable {
     /// The latest wall time of any look; `nil` in the record of an earlier release.
     private var wall: Duration?
 
-    private static let mostBoots = 9
-    private static let longestIdentifier = 36
+    private static let maxBootCount = 9
+    private static let maxIdentifierLength = 36
 
     /// Starts at zero.
     init(_ time: VaultClock) {
@@ -46,7 +46,7 @@ struct HeartbeatClock: Equatable {
 
     private static func boot(_ time: VaultClock, elapsed: Duration) -> Boot {
         Boot(
-            identifier: Array(time.bootIdentifier().utf8.prefix(longestIdentifier)),
+            identifier: Array(time.bootIdentifier().utf8.prefix(maxIdentifierLength)),
             lastLook: time.bootTime(), elapsed: elapsed)
     }
 
@@ -88,7 +88,7 @@ struct HeartbeatClock: Equatable {
         elapsed = passed(time)
         let now = Self.boot(time, elapsed: elapsed)
         if let seen = Self.last(of: boots, before: now) { boots.removeAll { $0 == seen } }
-        boots = [now] + boots.prefix(Self.mostBoots - 1)
+        boots = [now] + boots.prefix(Self.maxBootCount - 1)
         wall = max(wall ?? time.wallClock(), time.wallClock())
     }
 
@@ -121,10 +121,10 @@ struct HeartbeatClock: Equatable {
     mutating func decodeRest(from reader: inout BinaryReader) throws(CofferError) {
         let hasWall = try reader.take(1)[0]
         let latest = try Self.duration(&reader)
-        guard hasWall == 1 || hasWall == 0 && latest == .zero else { throw reader.damaged }
+        guard hasWall == 1 || hasWall == 0 && latest == .zero else { throw reader.corruptError }
         wall = hasWall == 1 ? latest : nil
         let count = Int(try reader.take(1)[0])
-        guard count < Self.mostBoots else { throw reader.damaged }
+        guard count < Self.maxBootCount else { throw reader.corruptError }
         for _ in 0..<count {
             let (elapsed, lastLook) = (try Self.duration(&reader), try Self.duration(&reader))
             boots.append(Boot(identifier: try reader.lengthPrefixed(), lastLook: lastLook, elapsed: elapsed))

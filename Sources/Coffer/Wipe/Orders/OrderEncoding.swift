@@ -9,11 +9,11 @@ import FoundationEssentials
 /// follows.
 enum OrderEncoding {
     static let version: UInt16 = 1
-    static let longestName = 256
-    static let longestReason = 1024
+    static let maxNameLength = 256
+    static let maxReasonLength = 1024
     /// Before the subject.
     static let headerSize = 88
-    static let longest = headerSize + 2 + longestName + 2 + longestReason + Ed25519.signatureSize
+    static let maxByteCount = headerSize + 2 + maxNameLength + 2 + maxReasonLength + Ed25519.signatureSize
     /// The last second of the year 9999.
     private static let lastSecond: UInt64 = 253_402_300_799
 
@@ -70,18 +70,18 @@ enum OrderEncoding {
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> (
         order: RemoteCommand, signer: AdministratorKey
     ) {
-        var reader = BinaryReader(bytes, from: 10, what: "order")
+        var reader = BinaryReader(bytes, from: 10, name: "order")
         let words = try reader.take(6)
-        guard words[3...].allSatisfy({ $0 == 0 }) else { throw reader.damaged }
+        guard words[3...].allSatisfy({ $0 == 0 }) else { throw reader.corruptError }
         let target = try target(words[2], try reader.take(16), reader)
         let counter = try reader.number(UInt64.self)
         let (issued, expires) = (try reader.number(UInt64.self), try reader.number(UInt64.self))
-        guard issued < expires, expires <= lastSecond else { throw reader.damaged }
+        guard issued < expires, expires <= lastSecond else { throw reader.corruptError }
         let signer = try AdministratorKey(try reader.take(Ed25519.keySize))
         let subject = try reader.take(Int(try reader.number(UInt16.self)))
         let text = try reader.take(Int(try reader.number(UInt16.self)))
         guard let reason = String(validating: text, as: UTF8.self), isReason(reason), reader.remaining == 0
-        else { throw reader.damaged }
+        else { throw reader.corruptError }
         let action = try action(words[0], scope: words[1], subject, reader)
         let order = RemoteCommand(
             action, for: target, counter: counter, issued: date(issued), expires: date(expires),
@@ -94,10 +94,10 @@ enum OrderEncoding {
     ) throws(CofferError) -> OrderTarget {
         switch word {
         case Tag.vault:
-            guard let uuid = UUID(bytes: id) else { throw reader.damaged }
+            guard let uuid = UUID(bytes: id) else { throw reader.corruptError }
             return .vault(uuid)
         case Tag.device: return .device(try DeviceID(id))
-        default: throw reader.damaged
+        default: throw reader.corruptError
         }
     }
 
@@ -109,20 +109,20 @@ enum OrderEncoding {
         case (Tag.wipe, Tag.tokens, 0): return .wipe(.tokens)
         case (Tag.wipe, Tag.user, _):
             guard let name = String(validating: subject, as: UTF8.self), isName(name) else {
-                throw reader.damaged
+                throw reader.corruptError
             }
             return .wipe(.user(name))
         case (Tag.contact, 0, 0): return .contact
         case (Tag.pin, 0, Ed25519.keySize): return .pin(try AdministratorKey(subject))
         case (Tag.unpin, 0, Ed25519.keySize): return .unpin(try AdministratorKey(subject))
-        default: throw reader.damaged
+        default: throw reader.corruptError
         }
     }
 
-    static func isReason(_ text: String) -> Bool { text.utf8.count <= longestReason && isPlain(text) }
+    static func isReason(_ text: String) -> Bool { text.utf8.count <= maxReasonLength && isPlain(text) }
 
     static func isName(_ text: String) -> Bool {
-        (1...longestName).contains(text.utf8.count) && isPlain(text)
+        (1...maxNameLength).contains(text.utf8.count) && isPlain(text)
     }
 
     /// Without the control characters of Unicode, which a terminal might obey.

@@ -18,7 +18,7 @@ package enum OrderVectors {
         control: "order"
     ) { (test, _) throws(MalformedVector) in
         let bytes = try test.bytes("order")
-        let (wanted, seed) = (try said(by: test), try test.bytes("privateKey"))
+        let (wanted, seed) = (try fields(by: test), try test.bytes("privateKey"))
         do throws(CofferError) {
             let rules = try rules(of: test)
             let verified = try rules.verify(SignedCommand.read(bytes))
@@ -32,7 +32,7 @@ package enum OrderVectors {
     }
 
     /// What the fields of the file say: in numbers, as in the bytes.
-    private struct Said: Equatable {
+    private struct Fields: Equatable {
         let action: Int
         let scope: Int
         let target: Int
@@ -43,15 +43,15 @@ package enum OrderVectors {
         let reason: [UInt8]
     }
 
-    private static func said(by test: VectorCase) throws(MalformedVector) -> Said {
-        Said(
+    private static func fields(by test: VectorCase) throws(MalformedVector) -> Fields {
+        Fields(
             action: try test.integer("action"), scope: try test.integer("scope"),
             target: try test.integer("target"), counter: try test.bytes("counter"),
             issued: try test.integer("issued"), expires: try test.integer("expires"),
             subject: try test.bytes("subject"), reason: try test.bytes("reason"))
     }
 
-    private static func describes(_ order: RemoteCommand, _ wanted: Said) -> Bool {
+    private static func describes(_ order: RemoteCommand, _ wanted: Fields) -> Bool {
         let (action, scope, subject): (Int, Int, [UInt8]) =
             switch order.action {
             case .wipe(.all): (1, 1, [])
@@ -67,7 +67,7 @@ package enum OrderVectors {
             case .device: 2
             }
         return wanted
-            == Said(
+            == Fields(
                 action: action, scope: scope, target: target, counter: order.counter.bigEndianBytes,
                 issued: Int(order.issued.timeIntervalSince1970),
                 expires: Int(order.expires.timeIntervalSince1970), subject: subject,

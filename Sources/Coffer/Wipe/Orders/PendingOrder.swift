@@ -51,17 +51,17 @@ struct PendingOrder: Equatable {
     init(from reader: inout BinaryReader) throws(CofferError) {
         let word = try reader.take(1)[0]
         digest = HexText.encode(try reader.take(Self.digestSize))
-        guard let id = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }
+        guard let id = VaultID(bytes: try reader.take(16)) else { throw reader.corruptError }
         vaultID = id == .unknown ? nil : id
         expires = try reader.number()
         switch word {
         case 1: scope = .all
         case 2:
             let name = try reader.text()
-            guard OrderEncoding.isName(name) else { throw reader.damaged }
+            guard OrderEncoding.isName(name) else { throw reader.corruptError }
             scope = .user(name)
         case 3: scope = .tokens
-        default: throw reader.damaged
+        default: throw reader.corruptError
         }
         reason = try reader.text()
     }

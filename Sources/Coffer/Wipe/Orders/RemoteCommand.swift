@@ -50,7 +50,7 @@ public struct RemoteCommand: Sendable, Hashable {
     /// The order as bytes, signed: see the documentation of the formats.
     ///
     /// - Parameter seed: The private key, 32 bytes.
-    /// - Returns: At most ``SignedCommand/longest`` bytes.
+    /// - Returns: At most ``SignedCommand/maxByteCount`` bytes.
     /// - Throws: `invalidInput` for a counter, a time, a name or a reason that no order may have.
     public func signed(by seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         try check()

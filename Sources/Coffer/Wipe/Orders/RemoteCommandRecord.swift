@@ -21,11 +21,11 @@ import SystemPackage
 struct RemoteCommandRecord: Equatable {
     static let record = DualSlotRecord(
         name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
-    static let mostKeys = 16
-    static let longestLabel = 64
+    static let maxKeyCount = 16
+    static let maxLabelLength = 64
     /// What a slot has room for beside the rest: two orders of the longest names and reasons, or a dozen.
-    private static let mostPendingBytes = 1536
-    private static let mostPending = 64
+    private static let maxPendingByteCount = 1536
+    private static let maxPendingCount = 64
     /// What makes the record unreadable for good.
     static let lastingDamage: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
@@ -50,8 +50,8 @@ struct RemoteCommandRecord: Equatable {
         guard !keys.contains(where: { $0.key == key }) else {
             throw CofferError(.alreadyExists, "That key is pinned already.")
         }
-        guard keys.count < Self.mostKeys else {
-            throw CofferError(.refused, "\(Self.mostKeys) keys are pinned: remove one first.")
+        guard keys.count < Self.maxKeyCount else {
+            throw CofferError(.refused, "\(Self.maxKeyCount) keys are pinned: remove one first.")
         }
         keys.append(PinnedKey(key: key, pinned: Date(timeIntervalSince1970: Double(now)), label: label))
     }
@@ -81,7 +81,7 @@ struct RemoteCommandRecord: Equatable {
         var writer = BinaryWriter()
         for order in pending + [order] { order.encode(to: &writer) }
         // What erases everything takes the part of all that erase less with it.
-        guard order.scope == .all || writer.bytes.count <= Self.mostPendingBytes else {
+        guard order.scope == .all || writer.bytes.count <= Self.maxPendingByteCount else {
             throw CofferError(
                 .busy, "Orders taken before cannot be finished, and there is no room for another.")
         }
@@ -186,7 +186,7 @@ struct RemoteCommandRecord: Equatable {
     }
 
     init(decoding payload: [UInt8]) throws(CofferError) {
-        var reader = BinaryReader(payload, what: Self.record.displayName)
+        var reader = BinaryReader(payload, name: Self.record.displayName)
         lastOrder = try reader.number()
         lastContact = try reader.number()
         newestIssue = try reader.number()
@@ -195,17 +195,17 @@ struct RemoteCommandRecord: Equatable {
         if action != 0 {
             let actions: [UInt8: DeadManSwitch.Action] = [1: .lock, 2: .wipe]
             guard let action = actions[action], let policy = try? DeadManSwitch(action, after: limit) else {
-                throw reader.damaged
+                throw reader.corruptError
             }
             contact = policy
         }
         clock = try HeartbeatClock(from: &reader)
         let count = Int(try reader.number(UInt16.self))
-        guard count <= Self.mostKeys else { throw reader.damaged }
+        guard count <= Self.maxKeyCount else { throw reader.corruptError }
         for _ in 0..<count {
             let key = try AdministratorKey(try reader.take(Ed25519.keySize))
             let pinned = Date(timeIntervalSince1970: Double(try reader.number(UInt64.self)))
-            guard OrderEncoding.seconds(pinned) != nil else { throw reader.damaged }
+            guard OrderEncoding.seconds(pinned) != nil else { throw reader.corruptError }
             keys.append(PinnedKey(key: key, pinned: pinned, label: try reader.text()))
         }
         try decodePending(from: &reader)
@@ -213,16 +213,16 @@ struct RemoteCommandRecord: Equatable {
 
     /// The last fields: an earlier release has one order whole, and nothing after it.
     private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
-        let order = try reader.lengthPrefixed(limit: SignedCommand.longest)
+        let order = try reader.lengthPrefixed(limit: SignedCommand.maxByteCount)
         if !order.isEmpty {
             let read = try? SignedCommand.read(order)
-            guard let read, case .wipe(let scope) = read.content.action else { throw reader.damaged }
+            guard let read, case .wipe(let scope) = read.content.action else { throw reader.corruptError }
             pending = [PendingOrder(read, scope, for: nil)]
         }
         guard reader.remaining > 0 else { return }
         try clock.decodeRest(from: &reader)
         let waiting = Int(try reader.take(1)[0])
-        guard pending.count + waiting <= Self.mostPending else { throw reader.damaged }
+        guard pending.count + waiting <= Self.maxPendingCount else { throw reader.corruptError }
         for _ in 0..<waiting { pending.append(try PendingOrder(from: &reader)) }
     }
 }

@@ -7,7 +7,7 @@ import CofferCrypto
 /// a person and must not be acted on.
 public struct SignedCommand: Sendable, Hashable {
     /// The longest order in bytes.
-    public static let longest = OrderEncoding.longest
+    public static let maxByteCount = OrderEncoding.maxByteCount
 
     /// What the bytes say.
     public let content: RemoteCommand
@@ -24,9 +24,9 @@ public struct SignedCommand: Sendable, Hashable {
     /// - Returns: The order, unverified.
     /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
     public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
-        guard bytes.count <= longest else {
+        guard bytes.count <= maxByteCount else {
             throw CofferError(
-                .orderTooLong, "An order has at most \(longest) bytes; this has \(bytes.count).")
+                .orderTooLong, "An order has at most \(maxByteCount) bytes; this has \(bytes.count).")
         }
         guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > OrderEncoding.headerSize else {
             throw malformed

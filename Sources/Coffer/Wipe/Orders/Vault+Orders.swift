@@ -68,7 +68,7 @@ extension Vault {
     ///   - label: What to call it: up to 64 bytes without control characters.
     /// - Throws: `locked`; `alreadyExists`; `refused` when 16 are pinned; `invalidInput` for the label.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
-        guard label.utf8.count <= RemoteCommandRecord.longestLabel, OrderEncoding.isReason(label) else {
+        guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, OrderEncoding.isReason(label) else {
             throw CofferError(.invalidInput, "A label has at most 64 bytes and no control characters.")
         }
         try await changeOrderBook { (book, now) throws(CofferError) in

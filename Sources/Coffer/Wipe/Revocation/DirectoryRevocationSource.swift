@@ -19,7 +19,7 @@ public final class DirectoryRevocationSource: RevocationSource {
     public let directory: FilePath
 
     private let memory = Mutex(Memory())
-    private static let mostBytes = 16 << 20
+    private static let maxByteCount = 16 << 20
 
     /// The files that were there at the last poll, and the orders that were settled.
     private struct Memory {
@@ -63,7 +63,7 @@ public final class DirectoryRevocationSource: RevocationSource {
             let box = try Descriptor.open(directory, [.read, .directory])
             let candidates = try self.candidates(in: box)
             return try memory.withLock { (memory) throws(CofferError) in
-                try tell(candidates, in: box, &memory) { cancellation.isCancelled }
+                try report(candidates, in: box, &memory) { cancellation.isCancelled }
             }
         }
     }
@@ -94,7 +94,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         }
     }
 
-    private func tell(
+    private func report(
         _ candidates: [Candidate], in box: borrowing Descriptor, _ memory: inout Memory,
         isCancelled: () -> Bool
     ) throws(CofferError) -> [Revocation] {
@@ -102,7 +102,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         var files: [FileKey: KnownFile] = [:]
         var orders: [(order: ReceivedOrder, name: [UInt8])] = []
         var told: Set<[UInt8]> = []
-        var room = Self.mostBytes
+        var room = Self.maxByteCount
         for var candidate in candidates where !isCancelled() {
             if let known = candidate.known, memory.settled.contains(known.digest) || room <= 0 {
                 files[candidate.key] = known
@@ -128,7 +128,7 @@ public final class DirectoryRevocationSource: RevocationSource {
             status.kind == .regular
         else { return nil }
         var bytes = [UInt8](
-            repeating: 0, count: min(Int(clamping: status.size), SignedCommand.longest + 1))
+            repeating: 0, count: min(Int(clamping: status.size), SignedCommand.maxByteCount + 1))
         var span = bytes.mutableSpan
         guard let count = try? file.read(at: 0, into: &span) else { return nil }
         return Array(bytes.prefix(count))

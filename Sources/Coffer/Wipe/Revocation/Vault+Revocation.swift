@@ -101,13 +101,13 @@ extension Vault {
                     unsettled.append(revocation)
                 }
             }
-            waiting = source.repeatsUnsettled ? [] : unsettled.suffix(Self.mostWaiting)
+            waiting = source.repeatsUnsettled ? [] : unsettled.suffix(Self.maxWaitingCount)
             try? await Task.sleep(for: pause, clock: .continuous)
         }
     }
 
     /// How much is kept for sources that do not tell it again.
-    private static let mostWaiting = 4096
+    private static let maxWaitingCount = 4096
 
     private func handleAll(
         _ revocations: [Revocation], _ policy: RevocationPolicy
@@ -124,13 +124,13 @@ extension Vault {
 /// Which refusals a listener has been told of, the newest of them.
 private struct RevocationReports {
     private var told: [Int: CofferError.Code] = [:]
-    private static let most = 1 << 17
+    private static let maxCount = 1 << 17
 
     mutating func isNew(
         _ revocation: Revocation, _ result: Result<RevocationOutcome, CofferError>
     ) -> Bool {
         guard case .success(.refused(let error)) = result else { return true }
-        if told.count >= Self.most { told = [:] }
+        if told.count >= Self.maxCount { told = [:] }
         return told.updateValue(error.code, forKey: revocation.hashValue) != error.code
     }
 }

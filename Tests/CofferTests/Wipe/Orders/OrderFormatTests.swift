@@ -65,7 +65,7 @@ import Testing
             let order = RemoteCommand(
                 action, for: target, counter: counter, issued: issued, expires: expires, reason: reason)
             let bytes = try administrator.sign(order)
-            #expect(bytes.count <= SignedCommand.longest)
+            #expect(bytes.count <= SignedCommand.maxByteCount)
             let read = try SignedCommand.read(bytes)
             #expect(read.content.action == action && read.content.target == target)
             #expect(read.content.counter == counter && Array(read.content.reason.utf8) == Array(reason.utf8))
@@ -75,7 +75,7 @@ import Testing
             #expect(read.claimedSigner == administrator.key)
             #expect(try administrator.sign(read.content) == bytes)
         }
-        #expect(SignedCommand.longest == 1436)
+        #expect(SignedCommand.maxByteCount == 1436)
     }
 
     @Test("What no order may say is not written")

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 /// Every way of computing PBKDF2 gives the same bytes.
-@Suite struct PBKDF2WaysTests {
+@Suite struct PBKDF2ImplementationsTests {
     private func derive(
-        _ way: PBKDF2Binding.Way, _ secret: [UInt8], _ salt: [UInt8], rounds: Int,
+        _ way: PBKDF2Binding.Implementation, _ secret: [UInt8], _ salt: [UInt8], rounds: Int,
         digest: DigestAlgorithm = .sha256, count: Int
     ) throws -> [UInt8] {
         var output = [UInt8](repeating: 0xaa, count: count)
@@ -20,7 +20,7 @@ import Testing
     private func agree(
         _ secret: [UInt8], _ salt: [UInt8], rounds: Int, digest: DigestAlgorithm, count: Int
     ) throws -> Bool {
-        let ways = PBKDF2Binding.Way.allCases.filter { $0.isAvailable(for: digest) }
+        let ways = PBKDF2Binding.Implementation.allCases.filter { $0.isAvailable(for: digest) }
         let results = try ways.map {
             try derive($0, secret, salt, rounds: rounds, digest: digest, count: count)
         }
@@ -69,7 +69,7 @@ import Testing
             4ddcd8f60b98be21830cee5ef22701f9641a4418d04c0414aeff08876b34ab56\
             a1d425a1225833549adb841b51c9b3176a272bdebba1d078478f62b397f33c8d
             """
-        for way in PBKDF2Binding.Way.allCases where way.isAvailable(for: .sha256) {
+        for way in PBKDF2Binding.Implementation.allCases where way.isAvailable(for: .sha256) {
             let (secret, salt) = (Array("Password".utf8), Array("NaCl".utf8))
             #expect(try derive(way, secret, salt, rounds: 80_000, count: 64).hex == expected)
         }
@@ -78,8 +78,8 @@ import Testing
     @Test("The binding takes the fastest way there is, and OpenSSL's own for a few rounds")
     func choice() {
         for digest in DigestAlgorithm.allCases {
-            #expect(PBKDF2Binding.way(digest, rounds: 1) == .library)
-            let way = PBKDF2Binding.way(digest, rounds: 600_000)
+            #expect(PBKDF2Binding.implementation(for: digest, rounds: 1) == .library)
+            let way = PBKDF2Binding.implementation(for: digest, rounds: 600_000)
             #expect(way != .library && way.isAvailable(for: digest))
             #expect((way == .instructions) == (digest == .sha256 && PBKDF2SHANI.isAvailable))
         }

@@ -13,6 +13,6 @@ do {
     CofferCommand.exit(
         withError: Failure.reported(error, asJSON: GlobalOptions.wantsJSON(ProgramArguments.all)))
 }
-PrivateView.becomeIfAsked(ProgramArguments.all)
+MountNamespace.execIfRequested(ProgramArguments.all)
 Threads.makeOwn()
-MainExecutor.run { await CofferCommand.start(CalledName.arguments) }
+MainExecutor.run { await CofferCommand.start(ProgramName.arguments) }

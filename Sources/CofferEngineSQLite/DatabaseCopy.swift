@@ -10,7 +10,7 @@ package import SystemPackage
 package struct DatabaseCopy: ~Copyable {
     private let path: FilePath
     private let source: Connection
-    private let lease: DatabaseLease?
+    private let lease: DatabaseKeyHandle?
     /// The copy that is read in the place of a source which cannot be recovered where it is.
     private let recovery: RecoveryCopy?
     /// The bytes that the source keeps free at the end of each page.
@@ -26,7 +26,7 @@ package struct DatabaseCopy: ~Copyable {
     /// - Returns: The open database.
     /// - Throws: `absent`, `notAuthentic` and what else opening a database throws.
     package static func open(
-        _ path: FilePath, _ lease: DatabaseLease?, workingIn folder: FilePath? = nil
+        _ path: FilePath, _ lease: DatabaseKeyHandle?, workingIn folder: FilePath? = nil
     ) throws(CofferError) -> DatabaseCopy {
         let flags = lease?.format.isReadOnly == true ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
         let source = try Connection.open(path, flags, lease)
@@ -49,7 +49,7 @@ package struct DatabaseCopy: ~Copyable {
     /// Keeps everybody else out until this value goes.
     ///
     /// - Throws: `busy` when somebody has the database open.
-    package func excludeOthers() throws(CofferError) {
+    package func acquireExclusiveLock() throws(CofferError) {
         try source.run("PRAGMA locking_mode = EXCLUSIVE")
         try source.run("PRAGMA journal_mode = DELETE")
         try source.run("BEGIN EXCLUSIVE")
@@ -63,7 +63,7 @@ package struct DatabaseCopy: ~Copyable {
     ///
     /// - Throws: `absent` for an empty source; `alreadyExists` when there is a file; `noSpace`; `cancelled`
     ///   for a signal that ends work.
-    package func write(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
+    package func write(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         let folder = try Self.openFolder(path.removingLastComponent())
         guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
             throw CofferError(.invalidInput, "\(path) names no file.")
@@ -73,10 +73,10 @@ package struct DatabaseCopy: ~Copyable {
         if let refusal = FileBeside.refusal(path) { throw refusal }
         let place = try WorkFolder.make(.unfinished, in: folder)
         let file = place.inner.path.pushing(Self.unfinished)
-        guard FileNameBytes.of(file).count <= UnopenedFile.longestPath else {
+        guard FileNameBytes.of(file).count <= UnopenedFile.maxPathLength else {
             throw CofferError(
                 .invalidInput,
-                "SQLite takes paths of up to \(UnopenedFile.longestPath) bytes, and the copy is made in "
+                "SQLite takes paths of up to \(UnopenedFile.maxPathLength) bytes, and the copy is made in "
                     + "\(place.inner.path): choose a shorter path.")
         }
         // For its owner alone from the start: SQLite would make a plain one by the umask.
@@ -107,7 +107,7 @@ package struct DatabaseCopy: ~Copyable {
         }
     }
 
-    private func vacuum(to path: FilePath, _ target: DatabaseLease?) throws(CofferError) {
+    private func vacuum(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         if let target {
             // The geometry of an empty database is pinned for everybody but this statement.
             target.entry.isUnpinned = true
@@ -132,9 +132,9 @@ package struct DatabaseCopy: ~Copyable {
 @safe private final class Connection {
     private let handle: OpaquePointer
     private let path: FilePath
-    private let lease: DatabaseLease?
+    private let lease: DatabaseKeyHandle?
 
-    private init(_ handle: OpaquePointer, _ path: FilePath, _ lease: DatabaseLease?) {
+    private init(_ handle: OpaquePointer, _ path: FilePath, _ lease: DatabaseKeyHandle?) {
         unsafe self.handle = handle
         self.path = path
         self.lease = lease
@@ -143,12 +143,12 @@ package struct DatabaseCopy: ~Copyable {
     deinit { unsafe sqlite3_close_v2(handle) }
 
     /// Where SQLite opens a database: under its key, or in clear.
-    static func uri(for path: FilePath, _ lease: DatabaseLease?) -> String {
+    static func uri(for path: FilePath, _ lease: DatabaseKeyHandle?) -> String {
         lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
     }
 
     static func open(
-        _ path: FilePath, _ flags: Int32, _ lease: DatabaseLease?
+        _ path: FilePath, _ flags: Int32, _ lease: DatabaseKeyHandle?
     ) throws(CofferError) -> Connection {
         var handle: OpaquePointer?
         let result = unsafe sqlite3_open_v2(
@@ -157,7 +157,8 @@ package struct DatabaseCopy: ~Copyable {
         let connection = unsafe Connection(handle, path, lease)
         unsafe sqlite3_extended_result_codes(handle, 1)
         unsafe sqlite3_busy_timeout(handle, 10_000)
-        unsafe sqlite3_progress_handler(handle, 1000, { _ in EndSignals.isWorkCancelled ? 1 : 0 }, nil)
+        unsafe sqlite3_progress_handler(
+            handle, 1000, { _ in TerminationSignals.isWorkCancelled ? 1 : 0 }, nil)
         guard result == SQLITE_OK else { throw connection.failure(result) }
         return connection
     }
@@ -189,12 +190,12 @@ package struct DatabaseCopy: ~Copyable {
     }
 
     /// The VFS's file of an encrypted database.
-    var mainFile: MainFile? {
+    var mainFile: DatabaseFile? {
         var file: UnsafeMutablePointer<sqlite3_file>?
-        guard let methods = unsafe ShimVFS.registered?.methods,
+        guard let methods = unsafe EncryptedVFS.registered?.methods,
             unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK
         else { return nil }
-        return unsafe ShimMethods.object(file, methods) as? MainFile
+        return unsafe EncryptedMethods.object(file, methods) as? DatabaseFile
     }
 
     /// The first column of the first row.

@@ -34,9 +34,9 @@ struct RecoveryCopy: ~Copyable {
 /// The files of an open database, to copy them as they are.
 struct CopySource: ~Copyable {
     private static let pieceSize = 1 << 16
-    private let main: MainFile
+    private let main: DatabaseFile
 
-    init(_ main: MainFile) { self.main = main }
+    init(_ main: DatabaseFile) { self.main = main }
 
     /// Copies both, while nobody can change the database.
     ///

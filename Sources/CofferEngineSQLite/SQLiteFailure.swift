@@ -12,7 +12,7 @@ package enum SQLiteFailure {
     ///   - lease: What the database was opened with, when that is where it failed.
     /// - Returns: The error.
     package static func error(
-        _ code: Int32, _ message: String, opening lease: DatabaseLease? = nil
+        _ code: Int32, _ message: String, opening lease: DatabaseKeyHandle? = nil
     ) -> CofferError {
         switch code {
         case SQLITE_IOERR_DATA_CODE:
@@ -62,7 +62,7 @@ package enum SQLiteFailure {
     }
 
     /// Why an opening was refused whose file begins in clear.
-    package static func notEncrypted(_ lease: DatabaseLease) -> CofferError {
+    package static func notEncrypted(_ lease: DatabaseKeyHandle) -> CofferError {
         notADatabase(lease.diagnosis ?? .plain)
     }
 

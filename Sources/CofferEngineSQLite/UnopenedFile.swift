@@ -13,10 +13,10 @@ package enum UnopenedFile {
     /// - Returns: `absent`, `permissionDenied`, `readOnly`, `invalidInput` or `inputOutput`.
     package static func error(at path: FilePath) -> CofferError? {
         let folder = path.removingLastComponent()
-        guard FileNameBytes.of(path).count <= longestPath else {
+        guard FileNameBytes.of(path).count <= maxPathLength else {
             return CofferError(
                 .invalidInput,
-                "SQLite takes paths of up to \(longestPath) bytes, the names of the files beside the "
+                "SQLite takes paths of up to \(maxPathLength) bytes, the names of the files beside the "
                     + "database included: \(path).")
         }
         guard mayUse(folder, F_OK) else {
@@ -77,7 +77,7 @@ package enum UnopenedFile {
             + "with the file -wal beside it if there is one, to where you may write.")
 
     /// SQLite's own limit on Unix, less the longest ending that it puts behind a name.
-    static let longestPath = 512 - 8
+    static let maxPathLength = 512 - 8
 
     private static func mayUse(_ path: FilePath, _ mode: Int32) -> Bool {
         unsafe path.withPlatformString { unsafe access($0, mode) } == 0

@@ -62,25 +62,25 @@ public final class FakeSecretService: Sendable {
     }
 
     /// What goes wrong.
-    public enum Mishap: Sendable {
+    public enum Fault: Sendable {
         /// The service stands still until ``FakeSecretService/resume()``.
-        case stops
+        case hangs
         /// The service is killed; ``FakeSecretService/restart()`` starts another.
-        case dies
+        case crashes
         /// The call fails with a D-Bus error of this name.
         case fails(String)
     }
 
     private static let name = "org.coffer.FakeSecretService"
     /// How long the programs have to start, and to do what they are told.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
-    /// The address of the bus: give it to ``HomeLocation``, or to programs as `DBUS_SESSION_BUS_ADDRESS`.
+    /// The address of the bus: give it to ``VaultLocation``, or to programs as `DBUS_SESSION_BUS_ADDRESS`.
     public let address: String
     private let python: String
     private let directory: FilePath
-    private let bus: CompanionProcess
-    private let service: Mutex<CompanionProcess?>
+    private let bus: BoundChildProcess
+    private let service: Mutex<BoundChildProcess?>
 
     private init(directory: FilePath, python: String) throws(CofferError) {
         self.directory = directory
@@ -92,10 +92,10 @@ public final class FakeSecretService: Sendable {
 
     private static func start(
         _ part: String, _ directory: FilePath, _ python: String
-    ) throws(CofferError) -> CompanionProcess {
+    ) throws(CofferError) -> BoundChildProcess {
         let script = directory.appending("service.py").string
         let words = [python, script, part, directory.string]
-        return try CompanionProcess.start(words.map { Array($0.utf8) })
+        return try BoundChildProcess.start(words.map { Array($0.utf8) })
     }
 
     /// Whether the programs that this needs are installed.
@@ -106,7 +106,7 @@ public final class FakeSecretService: Sendable {
         guard BusListener.isBuilt else { return false }
         let check = "import dbus, gi, shutil, sys; sys.exit(shutil.which('dbus-daemon') is None)"
         let words = [python, "-c", check].map { Array($0.utf8) }
-        let code = try? await BlockingWork.run { _ throws(CofferError) in
+        let code = try? await BlockingExecutor.run { _ throws(CofferError) in
             try ChildProcess.run(words, outputToErrors: true)
         }
         return code == 0
@@ -161,8 +161,8 @@ public final class FakeSecretService: Sendable {
 
     /// Waits until the service answers.
     private func started() async throws(CofferError) {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            let end = Clock.sinceBoot + Self.patience
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            let end = Clock.sinceBoot + Self.timeout
             while true {
                 guard service.withLock({ $0?.isRunning ?? false }), bus.isRunning else {
                     throw CofferError(
@@ -187,14 +187,14 @@ public final class FakeSecretService: Sendable {
     ///
     /// - Throws: `timedOut` while the service stands still.
     public func lock(_ isLocked: Bool = true) async throws(CofferError) {
-        try await tell(isLocked ? "lock" : "unlock")
+        try await send(isLocked ? "lock" : "unlock")
     }
 
     /// Says what becomes of questions to the user from here on.
     ///
     /// - Throws: `timedOut` while the service stands still.
     public func answerPrompts(_ answer: PromptAnswer) async throws(CofferError) {
-        try await tell("answer \(answer.rawValue)")
+        try await send("answer \(answer.rawValue)")
     }
 
     /// Lets the making and removing of items ask the user first, as some services do.
@@ -202,15 +202,15 @@ public final class FakeSecretService: Sendable {
     /// - Throws: `timedOut` while the service stands still.
     public func askBeforeChanges(_ asks: Bool = true) async throws(CofferError) {
         for method in [Method.createItem, .delete] {
-            try await tell("asks \(method.rawValue) \(asks ? "yes" : "no")")
+            try await send("asks \(method.rawValue) \(asks ? "yes" : "no")")
         }
     }
 
     /// Takes the default collection away, or gives it back.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func haveDefaultCollection(_ exists: Bool) async throws(CofferError) {
-        try await tell("default \(exists ? "yes" : "no")")
+    public func setDefaultCollection(_ exists: Bool) async throws(CofferError) {
+        try await send("default \(exists ? "yes" : "no")")
     }
 
     /// Lets a call of a method go wrong, once: the next, or one after it.
@@ -221,42 +221,42 @@ public final class FakeSecretService: Sendable {
     ///   - mishap: What goes wrong.
     ///   - calls: So many calls are let through first.
     /// - Throws: `timedOut` while the service stands still.
-    public func upset(
-        _ method: Method, _ moment: Moment, _ mishap: Mishap, afterCalls calls: Int = 0
+    public func injectFault(
+        _ method: Method, _ moment: Moment, _ mishap: Fault, afterCalls calls: Int = 0
     ) async throws(CofferError) {
         let word =
             switch mishap {
-            case .stops: "stop"
-            case .dies: "die"
+            case .hangs: "stop"
+            case .crashes: "die"
             case .fails(let name): name
             }
-        try await tell("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")
+        try await send("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")
     }
 
     /// How many items there are.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func itemCount() async throws(CofferError) -> Int { try await tell("count") }
+    public func itemCount() async throws(CofferError) -> Int { try await send("count") }
 
     /// How many questions were shown.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func promptCount() async throws(CofferError) -> Int { try await tell("prompts") }
+    public func promptCount() async throws(CofferError) -> Int { try await send("prompts") }
 
     /// Makes a second item of each, as another program could.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func duplicateItems() async throws(CofferError) { try await tell("copy") }
+    public func duplicateItems() async throws(CofferError) { try await send("copy") }
 
     /// Removes every item, as another program could.
     ///
     /// - Throws: `timedOut` while the service stands still.
-    public func removeItems() async throws(CofferError) { try await tell("clear") }
+    public func removeItems() async throws(CofferError) { try await send("clear") }
 
     @discardableResult
-    private func tell(_ command: String) async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try ask(command, until: Clock.sinceBoot + Self.patience)
+    private func send(_ command: String) async throws(CofferError) -> Int {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try ask(command, until: Clock.sinceBoot + Self.timeout)
         }
     }
 

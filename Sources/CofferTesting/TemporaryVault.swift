@@ -16,15 +16,15 @@ import SystemPackage
 /// ```
 public struct TemporaryVault: Sendable {
     /// The open session, unlocked.
-    public let session: Session
+    public let session: Vault
     /// The clock that the session goes by.
     public let clock: TestClock
     /// Where the vault is: open further sessions there.
-    public let location: HomeLocation
+    public let location: VaultLocation
     /// What goes wrong between the session and its keyring, when the test says so.
     public let faults: TestFaults
 
-    private init(session: Session, clock: TestClock, location: HomeLocation) {
+    private init(session: Vault, clock: TestClock, location: VaultLocation) {
         self.session = session
         self.clock = clock
         self.location = location
@@ -41,7 +41,7 @@ public struct TemporaryVault: Sendable {
     /// - Returns: What `body` gives.
     /// - Throws: What making the vault or `body` throws.
     public static func with<Result>(
-        passcode: String? = nil, options: HomeOptions = HomeOptions(), service: FakeSecretService? = nil,
+        passcode: String? = nil, options: VaultOptions = VaultOptions(), service: FakeSecretService? = nil,
         _ body: (TemporaryVault) async throws -> Result
     ) async throws -> Result {
         let parent = temporaryDirectory
@@ -51,11 +51,11 @@ public struct TemporaryVault: Sendable {
         defer { try? directory.removeTree(name) }
         let clock = TestClock()
         let path = parent.pushing(name).appending("home")
-        let location = HomeLocation(path: path, sessionBus: service?.address)
+        let location = VaultLocation(path: path, sessionBus: service?.address)
         var options = options
         options.cost = .floor
         if service != nil { options.keyring = .secretService }
-        let session = try await Session.create(
+        let session = try await Vault.create(
             at: location, options: options, passcode: passcode.map { text in try Passcode(copying: text) },
             time: clock.source)
         defer { session.close() }
@@ -66,11 +66,11 @@ public struct TemporaryVault: Sendable {
     ///
     /// - Parameter interaction: Whether the keyring may ask the user.
     /// - Returns: The open session.
-    /// - Throws: As ``Session/open(at:time:interaction:)``.
+    /// - Throws: As ``Vault/open(at:time:interaction:)``.
     public func openAnother(
-        interaction: KeyringInteraction = .forbidden
-    ) async throws(CofferError) -> Session {
-        try await Session.open(at: location, time: clock.source, interaction: interaction)
+        interaction: PromptPolicy = .never
+    ) async throws(CofferError) -> Vault {
+        try await Vault.open(at: location, time: clock.source, interaction: interaction)
     }
 
     private static var temporaryDirectory: FilePath {

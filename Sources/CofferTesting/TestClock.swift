@@ -18,10 +18,10 @@ public final class TestClock: Sendable {
     public init() {}
 
     /// What a session takes.
-    public var source: TimeSource {
-        TimeSource(
-            sinceBoot: { [self] in state.withLock { $0.sinceBoot } },
-            wall: { [self] in state.withLock { $0.wall } },
+    public var source: VaultClock {
+        VaultClock(
+            bootTime: { [self] in state.withLock { $0.sinceBoot } },
+            wallClock: { [self] in state.withLock { $0.wall } },
             bootIdentifier: { [self] in state.withLock { "boot-\($0.boots)" } })
     }
 

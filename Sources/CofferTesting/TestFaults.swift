@@ -5,17 +5,17 @@ import Synchronization
 /// Errors that a vault's keyring fails with when a test says so, and not before.
 ///
 /// ```swift
-/// vault.faults.fail(.changed, with: CofferError(.interrupted, "The service went away."))
+/// vault.faults.fail(.afterCommit, with: CofferError(.interrupted, "The service went away."))
 /// ```
 public final class TestFaults: Sendable {
     /// Where it goes wrong.
-    public enum Step: Sendable, Hashable {
+    public enum FaultPoint: Sendable, Hashable {
         /// Nothing can be read.
         case reading
         /// Nothing is changed.
         case changing
         /// Everything was changed, and the answer got lost.
-        case changed
+        case afterCommit
     }
 
     private struct Fault {
@@ -23,7 +23,7 @@ public final class TestFaults: Sendable {
         var left: Int
     }
 
-    private let faults = Mutex<[Step: Fault]>([:])
+    private let faults = Mutex<[FaultPoint: Fault]>([:])
 
     init(_ hook: KeyringFaults) {
         hook.set { [weak self] step in self?.next(step) }
@@ -35,7 +35,7 @@ public final class TestFaults: Sendable {
     ///   - step: Where.
     ///   - error: What is thrown.
     ///   - times: How often; then all is well again.
-    public func fail(_ step: Step, with error: CofferError, times: Int = 1) {
+    public func fail(_ step: FaultPoint, with error: CofferError, times: Int = 1) {
         faults.withLock { $0[step] = Fault(error: error, left: times) }
     }
 
@@ -43,11 +43,11 @@ public final class TestFaults: Sendable {
     public func clear() { faults.withLock { $0 = [:] } }
 
     private func next(_ step: KeyringFaults.Step) -> CofferError? {
-        let step: Step =
+        let step: FaultPoint =
             switch step {
             case .reading: .reading
             case .changing: .changing
-            case .changed: .changed
+            case .changed: .afterCommit
             }
         return faults.withLock { faults in
             guard let fault = faults[step], fault.left > 0 else { return nil }

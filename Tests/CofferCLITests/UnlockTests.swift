@@ -181,7 +181,7 @@ struct UnlockTests {
     }
 
     @Test("Unlocking lasts for later commands until lock", .enabled(if: KernelKeyring.isAvailable))
-    func heldKeys() throws {
+    func cachedKeys() throws {
         let home = try CommandHome()
         let run = try home("unlock", "--json")
         #expect(run.code == 0 && run.json["state"] as? String == "unlocked")

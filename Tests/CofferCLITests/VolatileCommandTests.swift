@@ -77,7 +77,7 @@ struct VolatileCommandTests {
         let open = ["--class", "afterFirstUnlock"]
         #expect(try home.run(["token", "put", "host", "me"] + open, input: Array("REAL".utf8)).code == 0)
         #expect(try put(home, "captured").code == 0)
-        let captured = try #require(try KernelRing.find(ring))
+        let captured = try #require(try KernelSubkeyring.find(ring))
         let entry = try #require(try captured.descriptions().first)
         guard let envelope = try captured.read(entry) else {
             Issue.record("nothing to capture")
@@ -85,7 +85,7 @@ struct VolatileCommandTests {
         }
         #expect(try home.run(["lock"], passcode: "").code == 0)
         for name in [try keyedName(home, "host", "me"), try keyedName(home, "nobody", "me")] {
-            try KernelRing.make(ring).store(envelope, description: name)
+            try KernelSubkeyring.make(ring).store(envelope, description: name)
         }
         #expect(try token(home, "get", "host", "me").text == "REAL")
         // Of a name that has nothing stored nobody can tell: it may be there.
@@ -99,7 +99,7 @@ struct VolatileCommandTests {
             try token(home, "put", "nobody", "me", "--class", "afterFirstUnlock", value: "OWN").text == "1\n")
         #expect(try token(home, "get", "nobody", "me").text == "OWN")
         // What was stored took the place of what was planted.
-        #expect(try KernelRing.find(ring)?.descriptions().isEmpty == true)
+        #expect(try KernelSubkeyring.find(ring)?.descriptions().isEmpty == true)
         let list = try home.run(["token", "list", "--json"], passcode: "")
         #expect(list.code == 0 && (list.json["tokens"] as? [Any])?.count == 2)
     }
@@ -114,7 +114,7 @@ struct VolatileCommandTests {
         #expect(try home("token", "get", "s", "a").text == "x")
         let bytes = Array("stored".utf8)
         #expect(try home.run(["token", "put", "host", "me"], input: bytes).code == 0)
-        let ring = try #require(try KernelRing.find(try ring(home)))
+        let ring = try #require(try KernelSubkeyring.find(try ring(home)))
         let name = try keyedName(home, "host", "me")
         guard let envelope = try ring.read(try #require(try ring.descriptions().first)) else {
             Issue.record("nothing to capture")

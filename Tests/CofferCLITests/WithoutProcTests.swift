@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 
-enum MountNamespace {
+enum ScratchMountNamespace {
     /// Whether this user can have one and unmount /proc in it.
     static let isPossible =
         (try? CommandRun.run("unshare", ["-m", "umount", "-l", "/proc"]).code) == 0
@@ -11,7 +11,7 @@ enum MountNamespace {
 /// In a mount namespace of its own, where /proc is not mounted.
 @Suite(
     "Without /proc",
-    .enabled(if: MountNamespace.isPossible, "no mount namespace for this user"),
+    .enabled(if: ScratchMountNamespace.isPossible, "no mount namespace for this user"),
     .enabled(if: !Sanitizer.isOn, "a sanitizer reads /proc itself"))
 struct WithoutProcTests {
     private func run(_ home: CommandHome, _ arguments: String..., input: [UInt8] = []) throws -> CommandRun {

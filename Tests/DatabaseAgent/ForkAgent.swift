@@ -26,9 +26,9 @@ struct ForkAgent {
     private static let writes = 3
 
     func run() throws {
-        let lease = try DatabaseLease.register(format, secret: GuardedBytes.copying(key.span))
+        let lease = try DatabaseKeyHandle.register(format, secret: GuardedBytes.copying(key.span))
         let sql = "CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(20000))"
-        guard let probe = ShapeProbe.open(lease.uri(for: path), .main, after: sql) else {
+        guard let probe = FileAccessProbe.open(lease.uri(for: path), .main, after: sql) else {
             throw CofferError(.internalFailure, "The database does not open.")
         }
         // Anything that is fetched ahead is there now.
@@ -55,7 +55,7 @@ struct ForkAgent {
         withExtendedLifetime(lease) {}
     }
 
-    private func seal(_ probe: ShapeProbe, page: Int) throws {
+    private func seal(_ probe: FileAccessProbe, page: Int) throws {
         let code = probe.write(
             [UInt8](repeating: UInt8(page), count: Self.pageSize - format.reserve)
                 + [UInt8](repeating: 0, count: format.reserve), at: Int64(page * Self.pageSize))

@@ -16,7 +16,7 @@ enum TemporaryAgent {
         let clear: [UInt8]
         let disk: [UInt8]
 
-        init(_ fill: UInt8, _ probe: ShapeProbe, _ file: String) throws {
+        init(_ fill: UInt8, _ probe: FileAccessProbe, _ file: String) throws {
             clear = (0..<TemporaryAgent.size).map { fill &+ UInt8(truncatingIfNeeded: $0 &* Int(fill)) }
             guard probe.write(clear, at: TemporaryAgent.place) == 0 else {
                 throw CofferError(.inputOutput, "The page was not written.")
@@ -51,7 +51,7 @@ enum TemporaryAgent {
     /// Takes the file of a temporary database, through the shim or plain.
     static func run(_ agent: DatabaseAgent, isEncrypted: Bool) throws {
         let key = try GuardedBytes.copying(DatabaseAgent.bytes(agent.keyHex).span)
-        let lease = try DatabaseLease.register(.gcm1, secret: key)
+        let lease = try DatabaseKeyHandle.register(.gcm1, secret: key)
         let path = agent.path.string
         try run(isEncrypted ? lease.uri(for: path) : "file:\(path)?vfs=unix")
         withExtendedLifetime(lease) {}
@@ -62,7 +62,7 @@ enum TemporaryAgent {
             PRAGMA temp_store = FILE; CREATE TEMP TABLE t (x); PRAGMA temp.cache_size = 1;
             INSERT INTO t VALUES (randomblob(200000))
             """
-        guard let probe = ShapeProbe.open(uri, .temporary, after: sql), let file = file() else {
+        guard let probe = FileAccessProbe.open(uri, .temporary, after: sql), let file = file() else {
             throw CofferError(.internalFailure, "There is no temporary file.")
         }
         var versions = try ([1, 2, 3] as [UInt8]).map { try Version($0, probe, file) }

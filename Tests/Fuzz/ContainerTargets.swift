@@ -13,7 +13,7 @@ extension FuzzTarget {
         FuzzTarget("container-inner") { bytes, _ in
             let header = try InnerHeader.decode(bytes.resized(to: InnerHeader.size))
             try FuzzFinding.require(
-                header.length >= 0 && header.name.count <= InnerHeader.longestName
+                header.length >= 0 && header.name.count <= InnerHeader.maxNameLength
                     && header.mediaType.utf8.count <= 127, "an inner header is out of bounds")
         },
         FuzzTarget("container-size") { bytes, _ in
@@ -29,10 +29,10 @@ extension FuzzTarget {
 
     /// A slot of 2048 bytes; it is refused or gives no keys, since nobody made it.
     private static func readSlot(_ bytes: [UInt8], _ world: FuzzWorld) throws {
-        let slot = bytes.resized(to: OuterSlot.size)
-        guard let decoded = try OuterSlot.decode(slot) else { return }
+        let slot = bytes.resized(to: ContainerHeaderSlot.size)
+        guard let decoded = try ContainerHeaderSlot.decode(slot) else { return }
         let vaultID = world.device.vaultID.bytes
-        guard let kek = try FileKeys().outer(vaultID, device: world.device) else { return }
+        guard let kek = try FileKeyset().outer(vaultID, device: world.device) else { return }
         switch try decoded.keys(slot, kek: kek) {
         case .some: throw FuzzFinding("a slot that nobody made gives keys")
         case .none: return
@@ -74,9 +74,9 @@ extension FuzzTarget {
         case 6: container.swapAt(position, (position + Int(edit[3])) % container.count)
         default:
             // One slot of the header in the place of the other.
-            guard container.count >= 2 * OuterSlot.size else { return }
-            let slot = Array(container[..<OuterSlot.size])
-            container.replaceSubrange(OuterSlot.size..<2 * OuterSlot.size, with: slot)
+            guard container.count >= 2 * ContainerHeaderSlot.size else { return }
+            let slot = Array(container[..<ContainerHeaderSlot.size])
+            container.replaceSubrange(ContainerHeaderSlot.size..<2 * ContainerHeaderSlot.size, with: slot)
         }
     }
 }

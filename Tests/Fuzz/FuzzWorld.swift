@@ -8,21 +8,22 @@ import TestSupport
 /// What the targets need beside their input: a device, a class key and a directory.
 final class FuzzWorld: Sendable {
     let scratch: ScratchDirectory
-    let device: DeviceRecord
+    let device: DeviceKey
     let classKey: ClassKey
     /// Whole containers with what they hold.
     let containers: [(bytes: [UInt8], plaintext: [UInt8])]
 
     init() throws {
         let scratch = try ScratchDirectory.make()
-        device = try DeviceRecord.create(
+        device = try DeviceKey.create(
             vaultID: .random(), backend: .file, in: scratch.descriptor,
             service: SecretServiceClient(address: nil))
         classKey = try ClassKey(
             SymmetricKey.random(), id: SecureRandom.bytes(16), generation: 1, vaultID: device.vaultID)
         var made: [(bytes: [UInt8], plaintext: [UInt8])] = []
         for (suite, log, count) in [
-            (OuterSuite.chaCha20Poly1305, UInt8(4), 70), (.aes256GCM, 5, 96), (.chaCha20Poly1305, 8, 0),
+            (ContainerCipherSuite.chaCha20Poly1305, UInt8(4), 70), (.aes256GCM, 5, 96),
+            (.chaCha20Poly1305, 8, 0),
         ] {
             let plaintext = [UInt8].counting(count)
             try scratch.write("source", plaintext)

@@ -40,9 +40,9 @@ extension FuzzTarget {
     private static func framed(
         _ bytes: [UInt8], _ world: FuzzWorld, isCommitted: Bool
     ) throws -> (file: [UInt8], count: Int) {
-        let key = try world.device.key(Label.fileIndexMAC)
+        let key = try world.device.key(KDFLabel.fileIndexMAC)
         var (frames, tag, count) = ([UInt8](), FileIndexContents.noTag, 0)
-        var reader = ByteReader(bytes, what: "frames")
+        var reader = BinaryReader(bytes, name: "frames")
         while let length = try? reader.number(UInt16.self), length >= 8,
             let body = try? reader.take(Int(length))
         {

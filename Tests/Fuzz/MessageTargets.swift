@@ -17,7 +17,7 @@ extension FuzzTarget {
         let key = try SymmetricKey.copying([UInt8](repeating: choice, count: isSmall ? 16 : 32).span)
         switch choice % 8 {
         case 0...3:
-            var aead = try AEAD.make(algorithms[Int(choice % 8)], key: key)
+            var aead = try AEAD.prepare(algorithms[Int(choice % 8)], key: key)
             _ = try aead.open(message.span)
         case 4:
             var scheme = try AuthenticatedCBC.make(key: key)

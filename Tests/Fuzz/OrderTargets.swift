@@ -8,9 +8,9 @@ extension FuzzTarget {
     static let orders = [
         FuzzTarget("order") { bytes, world in try judge(bytes, world) },
         FuzzTarget("orderbook") { bytes, _ in
-            let book = try OrderBook(decoding: bytes)
+            let book = try RemoteCommandRecord(decoding: bytes)
             try FuzzFinding.require(
-                OrderBook(decoding: book.encoded) == book, "a record of orders does not read back")
+                RemoteCommandRecord(decoding: book.encoded) == book, "a record of orders does not read back")
         },
     ]
 
@@ -25,11 +25,11 @@ extension FuzzTarget {
             input.removeLast()
             input += try Ed25519.sign(input.span, seed: seed)
         }
-        let order = try UnverifiedWipeOrder.read(input)
-        let again = OrderEncoding.encode(order.claimed, signer: order.claimedSigner)
+        let order = try SignedCommand.read(input)
+        let again = OrderEncoding.encode(order.content, signer: order.claimedSigner)
         try FuzzFinding.require(
             again == Array(input.dropLast(Ed25519.signatureSize)), "an order has a second encoding")
-        let rules = OrderRules(
+        let rules = CommandVerifier(
             keys: [order.claimedSigner, signer], vaultID: world.device.vaultID.uuid, deviceID: nil,
             lastOrder: 0, lastContact: 0, now: 1_800_000_000)
         _ = try rules.verify(order)

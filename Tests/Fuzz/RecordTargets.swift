@@ -14,17 +14,18 @@ extension FuzzTarget {
                 try Keybag.decode(encoded).encoded == encoded, "a keybag changes when it is written again")
         },
         FuzzTarget("attempts") { bytes, _ in
-            let attempts = try Attempts.decode(bytes)
+            let attempts = try AttemptRecord.decode(bytes)
             try FuzzFinding.require(
-                try Attempts.decode(attempts.encoded) == attempts, "a counter changes when it is written")
+                try AttemptRecord.decode(attempts.encoded) == attempts, "a counter changes when it is written"
+            )
             _ = attempts.remainingDelay(now: .seconds(1), bootIdentifier: "boot")
-            try FuzzFinding.require((0...Attempts.limit).contains(attempts.left), "attempts are left")
+            try FuzzFinding.require((0...AttemptRecord.limit).contains(attempts.left), "attempts are left")
         },
         FuzzTarget("slots") { bytes, world in try readSlots(bytes, world) },
         FuzzTarget("device") { bytes, world in try readDevice(bytes, world) },
         FuzzTarget("state") { bytes, world in
-            try world.scratch.write(HomeState.fileName, bytes)
-            _ = try HomeState.read(in: world.scratch.descriptor)
+            try world.scratch.write(VaultStateFile.fileName, bytes)
+            _ = try VaultStateFile.read(in: world.scratch.descriptor)
         },
         FuzzTarget("token-file") { bytes, world in try readTokenFile(bytes, world) },
         FuzzTarget("token-envelope") { bytes, world in
@@ -46,14 +47,14 @@ extension FuzzTarget {
 
     /// A record of an export, or its head where the first byte is that of the magic.
     private static func readExport(_ bytes: [UInt8]) throws {
-        guard bytes.first != Array(Magic.export.utf8).first else {
-            let head = try TokenExport.Head.decode(bytes)
+        guard bytes.first != Array(FileMagic.export.utf8).first else {
+            let head = try TokenExport.Header.decode(bytes)
             return try FuzzFinding.require(
                 head.encoded == Array(bytes.prefix(48)), "the head of an export changes")
         }
         switch try TokenExport.Record.decode(bytes.span) {
         case .token(let info, let token):
-            try FuzzFinding.require(info.protection.mayMove, "a token that may not move is in an export")
+            try FuzzFinding.require(info.protection.isExportable, "a token that may not move is in an export")
             let again = try TokenExport.Record.encode(info, token)
             _ = try TokenExport.Record.decode(again.span)
         case .end(let count):
@@ -64,7 +65,7 @@ extension FuzzTarget {
 
     /// Two slots of the attempt counter; bit 0 and 1 of the first byte say which get a right tag.
     private static func readSlots(_ bytes: [UInt8], _ world: FuzzWorld) throws {
-        let record = Attempts.record
+        let record = AttemptRecord.record
         let size = record.slotSize
         let key = try world.device.key("fuzz")
         let choice = bytes.first ?? 0
@@ -93,11 +94,11 @@ extension FuzzTarget {
         if isSealed, record.count >= 96 {
             let body = Array(record.prefix(96))
             let secret = Array(body[32..<64])
-            let key = try HKDF.deriveKey(from: SymmetricKey.copying(secret.span), info: Label.deviceMAC)
+            let key = try HKDF.deriveKey(from: SymmetricKey.copying(secret.span), info: KDFLabel.deviceMAC)
             record = body + (try HMAC.authenticate(body.span, key: key))
         }
-        try world.scratch.write(DeviceFile.name, record)
-        _ = try DeviceFile.read(in: world.scratch.descriptor)
+        try world.scratch.write(DeviceKeyFile.name, record)
+        _ = try DeviceKeyFile.read(in: world.scratch.descriptor)
         try FuzzFinding.require(isSealed, "a device record without a right tag is taken")
     }
 
@@ -107,8 +108,8 @@ extension FuzzTarget {
         var file = rest
         if (bytes.first ?? 0) & 1 == 1 {
             let version = UInt16(1).bigEndianBytes + [UInt8](repeating: 0, count: 6)
-            let header = Array(Magic.tokens.utf8) + version + world.device.vaultID.bytes
-            let key = try world.device.key(Label.tokenFile)
+            let header = Array(FileMagic.tokens.utf8) + version + world.device.vaultID.bytes
+            let key = try world.device.key(KDFLabel.tokenFile)
             file = header + (try XChaCha20Poly1305.seal(rest.span, key: key, associatedData: header.span))
         }
         try world.scratch.write(TokenFile.fileName, file)

@@ -50,7 +50,7 @@ extension FuzzTarget {
             guard let id else { continue }
             try FuzzFinding.require(FileNameBytes.of(id) == bytes, "a file's name is another")
         }
-        if TokenInbox.Entry(name) != nil {
+        if PendingTokenQueue.Entry(name) != nil {
             try FuzzFinding.require(bytes.allSatisfy { $0 < 0x80 }, "a token's file has a name of no digits")
         }
     }

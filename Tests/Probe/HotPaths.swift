@@ -19,7 +19,7 @@ enum HotPaths {
             for _ in 0..<times { _ = try Documented.key(uuid: uuid, passcode: passcode) }
         },
         "aes-gcm-seal-1KiB": { times in
-            var aead = try AEAD.make(
+            var aead = try AEAD.prepare(
                 .aes256GCM, key: SymmetricKey.copying([UInt8](repeating: 1, count: 32).span))
             let plaintext = [UInt8](repeating: 2, count: 1024)
             for _ in 0..<times { _ = try aead.seal(plaintext.span) }
@@ -55,7 +55,7 @@ enum HotPaths {
     }
 
     /// Runs `body` in a new home, and waits for it on this thread.
-    private static func inHome(_ body: @escaping @Sendable (Session, String) async throws -> Void) throws {
+    private static func inHome(_ body: @escaping @Sendable (Vault, String) async throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.path() + "/coffer-probe-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -63,10 +63,10 @@ enum HotPaths {
         let done = DispatchSemaphore(value: 0)
         Task.detached {
             do {
-                var options = HomeOptions()
+                var options = VaultOptions()
                 options.cost = .floor
-                let session = try await Session.create(
-                    at: HomeLocation(path: FilePath(folder + "/home")), options: options, passcode: nil)
+                let session = try await Vault.create(
+                    at: VaultLocation(path: FilePath(folder + "/home")), options: options, passcode: nil)
                 try await body(session, folder)
                 session.close()
             } catch {

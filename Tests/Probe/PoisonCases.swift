@@ -128,13 +128,13 @@ enum PoisonCases {
 
     private static func seal(_ algorithm: AEAD.Algorithm) throws {
         let plaintext = try Poison.secret(100)
-        var aead = try AEAD.make(algorithm, key: Poison.key())
+        var aead = try AEAD.prepare(algorithm, key: Poison.key())
         try plaintext.exposing { (bytes) throws(CofferError) in _ = try aead.seal(bytes) }
     }
 
     private static func open(_ algorithm: AEAD.Algorithm) throws {
         let plaintext = try Poison.secret(100)
-        var aead = try AEAD.make(algorithm, key: Poison.key())
+        var aead = try AEAD.prepare(algorithm, key: Poison.key())
         let message = try plaintext.exposing { (bytes) throws(CofferError) in try aead.seal(bytes) }
         let sent = Poison.publish(message)
         _ = try aead.open(sent.span)

@@ -51,7 +51,7 @@ package struct CommandRun: Sendable {
             try Data(bytes).write(to: folder.appending(path: "\(number)"))
             redirections += " \(number)<\"$0/\(number)\""
         }
-        let process = try CompanionProcess.start(
+        let process = try BoundChildProcess.start(
             (["/usr/bin/env"] + environment.map { "\($0)=\($1)" }
                 + [
                     "/bin/sh", "-c", "exec \"$@\" \(redirections)", folder.path(percentEncoded: false),

@@ -3,7 +3,7 @@ import Foundation
 
 /// Another program that a test talks to through its standard input and output.
 package final class Helper {
-    private let process: CompanionProcess
+    private let process: BoundChildProcess
 
     /// Starts `arguments[0]`, looked up in PATH by `env`, whose options may stand before it, and waits for
     /// the line `ready`; `nil` when it ends without one.
@@ -20,8 +20,8 @@ package final class Helper {
 
     // Foundation's Process looks at every open descriptor of these tests, which have thousands, and reads
     // past its buffer over some hundreds.
-    private static func start(_ arguments: [String]) throws -> CompanionProcess {
-        try CompanionProcess.start((["/usr/bin/env"] + arguments).map { Array($0.utf8) }, readsOutput: true)
+    private static func start(_ arguments: [String]) throws -> BoundChildProcess {
+        try BoundChildProcess.start((["/usr/bin/env"] + arguments).map { Array($0.utf8) }, readsOutput: true)
     }
 
     /// The process's number.
@@ -55,7 +55,7 @@ package final class Helper {
     }
 }
 
-extension CompanionProcess {
+extension BoundChildProcess {
     /// Waits until it ends, or kills it at the deadline; gives the exit code, 128 and more for a signal.
     package func ended(within seconds: Double) -> Int32 {
         // The queue keeps it until its time comes, cancelled or not.

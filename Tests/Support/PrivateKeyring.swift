@@ -20,7 +20,7 @@ package final class PrivateKeyring {
     }
 
     /// What `SearchItems` and its like take long for at most.
-    private static let patience = Duration.seconds(120)
+    private static let timeout = Duration.seconds(120)
     private static let service = "org.freedesktop.secrets"
 
     /// The address of the bus.
@@ -75,7 +75,7 @@ package final class PrivateKeyring {
     }
 
     /// A connection to the bus, for looking at the service from outside.
-    package func connect() throws -> MessageBus { try MessageBus.connect(address, deadline: Self.patience) }
+    package func connect() throws -> MessageBus { try MessageBus.connect(address, deadline: Self.timeout) }
 
     // MARK: The daemon
 
@@ -84,11 +84,11 @@ package final class PrivateKeyring {
         shell.send(collection == .encrypted ? "unlock" : "start")
         daemon = Int32(shell.line() ?? "") ?? 0
         let bus = try connect()
-        let end = Clock.sinceBoot + Self.patience
+        let end = Clock.sinceBoot + Self.timeout
         while true {
             if let alias = try? bus.call(
                 member("/org/freedesktop/secrets", "Service", "ReadAlias"), [.text("default")],
-                deadline: Self.patience
+                deadline: Self.timeout
             ).first?.text, (alias == "/") == (collection == .missing) {
                 return
             }
@@ -102,8 +102,8 @@ package final class PrivateKeyring {
         _ = Glibc.kill(daemon, SIGKILL)
         daemon = 0
         let bus = try connect()
-        let end = Clock.sinceBoot + Self.patience
-        while try bus.ask("NameHasOwner", [.text(Self.service)], deadline: Self.patience)?.flag == true {
+        let end = Clock.sinceBoot + Self.timeout
+        while try bus.ask("NameHasOwner", [.text(Self.service)], deadline: Self.timeout)?.flag == true {
             guard Clock.sinceBoot < end else { throw CofferError(.timedOut, "The keyring does not end.") }
             Clock.sleep(for: .milliseconds(2))
         }
@@ -165,7 +165,7 @@ package final class PrivateKeyring {
         let session =
             try bus.call(
                 member("/org/freedesktop/secrets", "Service", "OpenSession"),
-                [.text("plain"), .variant(.text(""))], deadline: Self.patience)[1].text ?? ""
+                [.text("plain"), .variant(.text(""))], deadline: Self.timeout)[1].text ?? ""
         let made = try bus.call(
             member(Self.collectionPath, "Collection", "CreateItem"),
             [
@@ -174,7 +174,7 @@ package final class PrivateKeyring {
                     "org.freedesktop.Secret.Item.Attributes": .texts(attributes),
                 ]),
                 .structure([.path(session), .bytes([]), .bytes(secret), .text("text/plain")]), .flag(false),
-            ], deadline: Self.patience)
+            ], deadline: Self.timeout)
         return made.first?.text ?? ""
     }
 
@@ -184,9 +184,9 @@ package final class PrivateKeyring {
         let session =
             try bus.call(
                 member("/org/freedesktop/secrets", "Service", "OpenSession"),
-                [.text("plain"), .variant(.text(""))], deadline: Self.patience)[1].text ?? ""
+                [.text("plain"), .variant(.text(""))], deadline: Self.timeout)[1].text ?? ""
         let reply = try? bus.call(
-            member(path, "Item", "GetSecret"), [.path(session)], deadline: Self.patience)
+            member(path, "Item", "GetSecret"), [.path(session)], deadline: Self.timeout)
         return reply?.first?.structure?[2].bytes
     }
 
@@ -196,16 +196,16 @@ package final class PrivateKeyring {
         let session =
             try bus.call(
                 member("/org/freedesktop/secrets", "Service", "OpenSession"),
-                [.text("plain"), .variant(.text(""))], deadline: Self.patience)[1].text ?? ""
+                [.text("plain"), .variant(.text(""))], deadline: Self.timeout)[1].text ?? ""
         _ = try bus.call(
             member(path, "Item", "SetSecret"),
             [.structure([.path(session), .bytes([]), .bytes(secret), .text("text/plain")])],
-            deadline: Self.patience)
+            deadline: Self.timeout)
     }
 
     /// Removes an item, as another program would.
     package func remove(_ path: String) throws {
-        _ = try connect().call(member(path, "Item", "Delete"), deadline: Self.patience)
+        _ = try connect().call(member(path, "Item", "Delete"), deadline: Self.timeout)
     }
 
     /// The paths of the items with these attributes.
@@ -218,7 +218,7 @@ package final class PrivateKeyring {
     package func attributes(_ path: String) throws -> [String: String] {
         try connect().call(
             BusMember(Self.service, path, "org.freedesktop.DBus.Properties", "Get"),
-            [.text("org.freedesktop.Secret.Item"), .text("Attributes")], deadline: Self.patience
+            [.text("org.freedesktop.Secret.Item"), .text("Attributes")], deadline: Self.timeout
         ).first?.content?.texts ?? [:]
     }
 
@@ -229,7 +229,7 @@ package final class PrivateKeyring {
     ) throws -> [BusValue] {
         try connect().call(
             member(path.isEmpty ? "/org/freedesktop/secrets" : path, interface, method), arguments,
-            deadline: Self.patience)
+            deadline: Self.timeout)
     }
 
     private func member(_ path: String, _ interface: String, _ method: String) -> BusMember {

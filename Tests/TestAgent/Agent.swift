@@ -10,7 +10,7 @@ enum Agent {
         guard arguments.count >= 2 else {
             throw CofferError(.invalidInput, "MODE HOME …")
         }
-        let location = HomeLocation(path: FilePath(arguments[1]))
+        let location = VaultLocation(path: FilePath(arguments[1]))
         switch arguments[0] {
         case "put": try await put(location, prefix: arguments[2], count: Int(arguments[3]) ?? 0)
         case "refresh": try await refresh(location)
@@ -20,10 +20,10 @@ enum Agent {
             say("ready")
             say(String(Clock.sinceBoot.components.seconds))
         case "follow":
-            try await LockScene.play(location, systemBus: arguments[2], sessionBus: arguments[3])
-        case "memory": try await MemoryScene.play(location)
+            try await LockFixture.play(location, systemBus: arguments[2], sessionBus: arguments[3])
+        case "memory": try await MemoryFixture.play(location)
         case "flow": try await SecretFlows.play(location, arguments[2], arguments[3])
-        case "crash": try CrashScene.play(hardened: arguments[2] == "hardened")
+        case "crash": try CrashFixture.play(hardened: arguments[2] == "hardened")
         default: throw CofferError(.invalidInput, "no such mode")
         }
     }
@@ -34,8 +34,8 @@ enum Agent {
     }
 
     /// Stores many tokens, one after another, as fast as it can.
-    private static func put(_ location: HomeLocation, prefix: String, count: Int) async throws {
-        let session = try await Session.open(at: location)
+    private static func put(_ location: VaultLocation, prefix: String, count: Int) async throws {
+        let session = try await Vault.open(at: location)
         try await session.unlock()
         say("ready")
         _ = readLine()
@@ -47,8 +47,8 @@ enum Agent {
     }
 
     /// Refreshes the token of `s` and `a`: says so, and goes on when it is told to.
-    private static func refresh(_ location: HomeLocation) async throws {
-        let session = try await Session.open(at: location)
+    private static func refresh(_ location: VaultLocation) async throws {
+        let session = try await Vault.open(at: location)
         try await session.unlock()
         say("ready")
         let id = try TokenID(service: "s", account: "a")
@@ -56,14 +56,14 @@ enum Agent {
             (_, _) throws(CofferError) in
             say("refreshing")
             _ = readLine()
-            return TokenRenewal(try Token(copying: "from the agent"))
+            return RefreshResponse(try Token(copying: "from the agent"))
         }
-        say(fresh?.isOwn == true ? "refreshed" : "waited")
+        say(fresh?.didRefresh == true ? "refreshed" : "waited")
     }
 
     /// Holds a view copy until it is killed or told to end.
-    private static func viewAndWait(_ location: HomeLocation, _ id: FileID) async throws {
-        let session = try await Session.open(at: location)
+    private static func viewAndWait(_ location: VaultLocation, _ id: FileID) async throws {
+        let session = try await Vault.open(at: location)
         try await session.unlock()
         say("ready")
         try await session.files.withViewCopy(of: id) { path in
@@ -75,15 +75,15 @@ enum Agent {
     }
 
     /// A counter that cannot be written: the right passcode must not be tried, either.
-    private static func guessReadOnly(_ location: HomeLocation) async throws {
-        var options = HomeOptions()
+    private static func guessReadOnly(_ location: VaultLocation) async throws {
+        var options = VaultOptions()
         options.cost = .floor
-        _ = try await Session.create(
+        _ = try await Vault.create(
             at: location, options: options, passcode: Passcode(copying: "correct horse"))
         let attempts = location.path.appending("vault/attempts").string
         try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: attempts)
         say("ready")
-        let session = try await Session.open(at: location)
+        let session = try await Vault.open(at: location)
         for passcode in ["wrong", "correct horse"] {
             do {
                 try await session.unlock(with: Passcode(copying: passcode))

@@ -45,7 +45,7 @@ extension SecretFlows {
         "aead": { held, _ in
             let key = try held.key()
             for algorithm in [AEAD.Algorithm.aes256GCM, .chaCha20Poly1305, .xChaCha20Poly1305] {
-                var aead = try AEAD.make(algorithm, key: key)
+                var aead = try AEAD.prepare(algorithm, key: key)
                 let message = try held.secret.exposing { (bytes) throws(CofferError) in
                     try aead.seal(bytes)
                 }

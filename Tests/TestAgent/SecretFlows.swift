@@ -31,7 +31,7 @@ enum SecretFlows {
         }
     }
 
-    static func play(_ location: HomeLocation, _ name: String, _ argument: String) async throws {
+    static func play(_ location: VaultLocation, _ name: String, _ argument: String) async throws {
         let flows = primitives.merging(stores) { first, _ in first }
         guard let flow = flows[name] else { throw CofferError(.invalidInput, "no such flow") }
         Agent.say("ready")
@@ -42,7 +42,7 @@ enum SecretFlows {
     }
 
     private static func use(
-        _ secret: consuming SecretBytes, _ argument: String, _ location: HomeLocation, _ flow: Flow
+        _ secret: consuming SecretBytes, _ argument: String, _ location: VaultLocation, _ flow: Flow
     ) async throws {
         let held = Held(secret: secret, argument: argument)
         Agent.say("holding")
@@ -50,7 +50,7 @@ enum SecretFlows {
         try await flow(held, location)
     }
 
-    typealias Flow = @Sendable (Held, HomeLocation) async throws -> Void
+    typealias Flow = @Sendable (Held, VaultLocation) async throws -> Void
 
     /// A refusal that a flow is there to see.
     static func expect(

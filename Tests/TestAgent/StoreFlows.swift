@@ -12,12 +12,12 @@ extension SecretFlows {
 
     static let stores: [String: Flow] = [
         "unlock-lock": { held, location in
-            let session = try await Session.open(at: location)
+            let session = try await Vault.open(at: location)
             try await session.unlock(with: held.passcode())
             session.lock()
         },
         "wrong-passcode": { held, location in
-            let session = try await Session.open(at: location)
+            let session = try await Vault.open(at: location)
             try await expect(.wrongPasscode) { try await session.unlock(with: held.passcode()) }
             session.close()
         },
@@ -83,14 +83,14 @@ extension SecretFlows {
         },
     ]
 
-    private static func unlocked(_ location: HomeLocation) async throws -> Session {
-        let session = try await Session.open(at: location)
+    private static func unlocked(_ location: VaultLocation) async throws -> Vault {
+        let session = try await Vault.open(at: location)
         try await session.unlock(with: Passcode(copying: passcode))
         return session
     }
 
     @discardableResult
-    private static func store(_ held: Held, _ session: Session) async throws -> TokenID {
+    private static func store(_ held: Held, _ session: Vault) async throws -> TokenID {
         let token = try held.secret.exposing { (bytes) throws(CofferError) in
             try Token(SecretBytes.copying(bytes))
         }

@@ -23,9 +23,9 @@ enum CipherBenchmarks {
 
     private static func gcmSeal(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
         let data = try Material(size: size)
-        var cipher = try AEAD.make(.aes256GCM, key: SymmetricKey.copying(data.key.span))
+        var cipher = try AEAD.prepare(.aes256GCM, key: SymmetricKey.copying(data.key.span))
         var sealed = [UInt8](repeating: 0, count: size + AEAD.tagSize)
-        let peer = try RawGCM(key: data.key, nonce: data.nonce, input: data.plaintext, sealing: true)
+        let peer = try BaselineGCM(key: data.key, nonce: data.nonce, input: data.plaintext, sealing: true)
         func ours(_ count: Int) async throws(CofferError) {
             for _ in 0..<count {
                 var span = sealed.mutableSpan
@@ -45,12 +45,12 @@ enum CipherBenchmarks {
 
     private static func gcmOpen(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
         let data = try Material(size: size)
-        let sealer = try RawGCM(key: data.key, nonce: data.nonce, input: data.plaintext, sealing: true)
+        let sealer = try BaselineGCM(key: data.key, nonce: data.nonce, input: data.plaintext, sealing: true)
         try sealer.seal(times: 1)
         let sealed = sealer.output
-        var cipher = try AEAD.make(.aes256GCM, key: SymmetricKey.copying(data.key.span))
+        var cipher = try AEAD.prepare(.aes256GCM, key: SymmetricKey.copying(data.key.span))
         var opened = [UInt8](repeating: 0, count: size)
-        let peer = try RawGCM(key: data.key, nonce: data.nonce, input: sealed, sealing: false)
+        let peer = try BaselineGCM(key: data.key, nonce: data.nonce, input: sealed, sealing: false)
         func ours(_ count: Int) async throws(CofferError) {
             for _ in 0..<count {
                 var span = opened.mutableSpan
@@ -72,7 +72,7 @@ enum CipherBenchmarks {
         let key = try SymmetricKey.copying(data.key.span)
         var cipher = try CBCKey.make(key)
         var ciphertext = [UInt8](repeating: 0, count: CBCKey.sealedSize(size))
-        let peer = try RawCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
+        let peer = try BaselineCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
         func ours(_ count: Int) async throws(CofferError) {
             for _ in 0..<count {
                 var span = ciphertext.mutableSpan
@@ -90,14 +90,14 @@ enum CipherBenchmarks {
 
     private static func cbcDecrypt(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
         let data = try Material(size: size)
-        let encryptor = try RawCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
+        let encryptor = try BaselineCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
         try encryptor.transform(times: 1)
         let ciphertext = Array(encryptor.output.prefix(encryptor.written))
         let key = try SymmetricKey.copying(data.key.span)
         var cipher = try CBCKey.make(key)
         var plaintext = [UInt8](repeating: 0, count: ciphertext.count)
         var written = 0
-        let peer = try RawCBC(key: data.key, iv: data.iv, input: ciphertext, encrypting: false)
+        let peer = try BaselineCBC(key: data.key, iv: data.iv, input: ciphertext, encrypting: false)
         func ours(_ count: Int) async throws(CofferError) {
             for _ in 0..<count {
                 var span = plaintext.mutableSpan
@@ -121,9 +121,9 @@ enum CipherBenchmarks {
         let key = try SymmetricKey.copying(data.key.span)
         var cipher = try AuthenticatedCBC.make(key: key)
         var message = [UInt8](repeating: 0, count: AuthenticatedCBC.messageSize(size))
-        let peer = try RawCBCHMAC(
-            encryptionKey: derived(key, Label.cbcEncryption),
-            authenticationKey: derived(key, Label.cbcAuthentication), iv: data.iv,
+        let peer = try BaselineCBCHMAC(
+            encryptionKey: derived(key, KDFLabel.cbcEncryption),
+            authenticationKey: derived(key, KDFLabel.cbcAuthentication), iv: data.iv,
             header: [UInt8](repeating: 0, count: 8), plaintext: data.plaintext)
         try await runner.compare(
             name, with: DerivationBenchmarks.openSSL,

@@ -31,12 +31,12 @@ enum DatabaseBenchmarks {
         },
     ]
 
-    private static let plainPeer = Peer(name: "sqlite", version: DatabaseSides.sqliteVersion)
+    private static let plainPeer = Peer(name: "sqlite", version: DatabaseContenders.sqliteVersion)
 
     /// A whole database in each run: documents in one transaction, two indices, the last checkpoint.
     private static func insert(_ runner: Runner) async throws(CofferError) {
         let name = "db-insert"
-        guard let sides = try DatabaseSides.make(runner, name) else { return }
+        guard let sides = try DatabaseContenders.make(runner, name) else { return }
         let before = { () async throws(CofferError) in try sides.remove() }
         let plain: Runner.Work = { (_) async throws(CofferError) in try sides.make(nil) }
         try await runner.compare(
@@ -60,7 +60,7 @@ enum DatabaseBenchmarks {
         ours: @escaping (BenchDatabase, DatabaseWork) throws(CofferError) -> String,
         theirs: @escaping (SQLCipherPeer, DatabaseWork) throws(CofferError) -> String
     ) async throws(CofferError) {
-        guard let sides = try DatabaseSides.make(runner, name, onDisk: onDisk) else { return }
+        guard let sides = try DatabaseContenders.make(runner, name, onDisk: onDisk) else { return }
         let plain = try sides.opened(nil)
         let own = try sides.opened(.gcm1)
         var last = (ours: "", theirs: "")

@@ -35,7 +35,7 @@ enum DerivationBenchmarks {
             name, with: openSSL, ours: ours,
             theirs: { (count) async throws(CofferError) in
                 for _ in 0..<count {
-                    other = try RawDerivation.pbkdf2SHA256(
+                    other = try BaselineDerivation.pbkdf2SHA256(
                         secret: secret, salt: salt, rounds: rounds, count: size)
                 }
             },
@@ -73,7 +73,7 @@ enum DerivationBenchmarks {
             },
             theirs: { (count) async throws(CofferError) in
                 for _ in 0..<count {
-                    other = try RawDerivation.argon2id(
+                    other = try BaselineDerivation.argon2id(
                         secret: bytes, salt: salt, passes: cost.passes, memoryBytes: cost.memoryKiB * 1024,
                         count: 32)
                 }

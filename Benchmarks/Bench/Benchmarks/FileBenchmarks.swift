@@ -89,7 +89,7 @@ enum FileBenchmarks {
             try await view.end()
             return same
         }
-        var views: [LentView] = []
+        var views: [BenchViewCopy] = []
         let clear = { () async throws(CofferError) in
             for view in views { try await view.end() }
             views = []

@@ -25,7 +25,7 @@ struct FileStoreCalls: Sendable {
     let reader: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Reader
 
     /// Gives a view copy of a sealed file, which is there until it is told to end.
-    let view: @Sendable (_ sealed: FilePath) async throws(CofferError) -> LentView
+    let view: @Sendable (_ sealed: FilePath) async throws(CofferError) -> BenchViewCopy
 
     /// Gives so many bytes at an offset.
     typealias Reader = @Sendable (_ offset: Int64, _ count: Int) async throws(CofferError) -> [UInt8]
@@ -46,13 +46,13 @@ struct FileStoreCalls: Sendable {
 
     /// The store of this package, with a home in the workspace.
     static func make(in workspace: Workspace) async throws(CofferError) -> FileStoreCalls? {
-        let location = HomeLocation(path: workspace.file("home"))
-        let session: Session
+        let location = VaultLocation(path: workspace.file("home"))
+        let session: Vault
         do throws(CofferError) {
-            session = try await Session.create(at: location, passcode: nil)
+            session = try await Vault.create(at: location, passcode: nil)
         } catch {
             guard error.code == .alreadyExists else { throw error }
-            session = try await Session.open(at: location)
+            session = try await Vault.open(at: location)
             try await session.unlock()
         }
         let files = session.files
@@ -76,7 +76,7 @@ struct FileStoreCalls: Sendable {
                 return { (offset, count) throws(CofferError) in try reader.read(at: offset, count: count) }
             },
             view: { (name) async throws(CofferError) in
-                try await LentView(of: names.id(of: name), in: files)
+                try await BenchViewCopy(of: names.id(of: name), in: files)
             })
     }
 }

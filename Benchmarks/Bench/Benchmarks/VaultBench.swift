@@ -25,11 +25,11 @@ enum VaultBench {
     static func session(
         _ name: String, tokens: Int, in workspace: Workspace, keyring: KeyringBackend = .file,
         bus: String? = nil
-    ) async throws(CofferError) -> (session: Session, location: HomeLocation) {
-        let location = HomeLocation(path: workspace.file(name), sessionBus: bus)
-        var options = HomeOptions()
+    ) async throws(CofferError) -> (session: Vault, location: VaultLocation) {
+        let location = VaultLocation(path: workspace.file(name), sessionBus: bus)
+        var options = VaultOptions()
         options.keyring = keyring
-        let session = try await Session.create(at: location, options: options, passcode: nil)
+        let session = try await Vault.create(at: location, options: options, passcode: nil)
         for number in 0..<tokens { try await session.tokens.put(Token(copying: value), for: id(number)) }
         return (session, location)
     }

@@ -44,7 +44,7 @@ enum VaultBenchmarks {
         session.close()
     }
 
-    private static func check(_ session: Session, _ id: TokenID) async throws(CofferError) {
+    private static func check(_ session: Vault, _ id: TokenID) async throws(CofferError) {
         let count = try await session.tokens.withToken(for: id) { token, _ in token.count }
         guard count == VaultBench.value.utf8.count else { throw PeerMismatch.wrongToken }
     }
@@ -54,17 +54,17 @@ enum VaultBenchmarks {
     }
 
     #if SecretService
-        private static let peer = Peer(name: "libsecret", version: RawSecretService.version)
+        private static let peer = Peer(name: "libsecret", version: BaselineSecretService.version)
 
         private static func vault(
             _ runner: Runner, _ name: String, others: Int = 0
-        ) async throws(CofferError) -> (session: Session, location: HomeLocation)? {
+        ) async throws(CofferError) -> (session: Vault, location: VaultLocation)? {
             guard let bus = try VaultBench.keyring(others: others) else {
                 runner.skip(name, peer: "libsecret", reason: "gnome-keyring or dbus-daemon is not installed")
                 return nil
             }
-            RawSecretService.disconnect()
-            try RawSecretService.store("bench", VaultBench.value)
+            BaselineSecretService.disconnect()
+            try BaselineSecretService.store("bench", VaultBench.value)
             return try await VaultBench.session(
                 "service-\(name.filter(\.isLetter))\(others)", tokens: 1, in: runner.files(),
                 keyring: .secretService, bus: bus)
@@ -79,10 +79,10 @@ enum VaultBenchmarks {
                     for _ in 0..<runs { try await check(session, id) }
                 },
                 theirs: { (runs) async throws(CofferError) in
-                    for _ in 0..<runs { _ = try RawSecretService.lookup("bench") }
+                    for _ in 0..<runs { _ = try BaselineSecretService.lookup("bench") }
                 },
                 agree: { () async throws(CofferError) in
-                    try RawSecretService.lookup("bench") == VaultBench.value
+                    try BaselineSecretService.lookup("bench") == VaultBench.value
                 })
             _ = try await session.wipe()
         }
@@ -96,21 +96,21 @@ enum VaultBenchmarks {
             }
             let agree = { () async throws(CofferError) in
                 try await check(session, id)
-                return try RawSecretService.lookup("bench") == VaultBench.value
+                return try BaselineSecretService.lookup("bench") == VaultBench.value
             }
             try await runner.compare(
                 name, with: peer, clock: .wall, note: "theirs: the store alone", ours: ours,
                 theirs: { (runs) async throws(CofferError) in
-                    for _ in 0..<runs { try RawSecretService.store("bench", VaultBench.value) }
+                    for _ in 0..<runs { try BaselineSecretService.store("bench", VaultBench.value) }
                 }, agree: agree)
             try await runner.compare(
                 name, with: Peer(name: "libsecret, verified", version: peer.version), clock: .wall,
                 note: "theirs: lookup, store and lookup, which is what ours does", ours: ours,
                 theirs: { (runs) async throws(CofferError) in
                     for _ in 0..<runs {
-                        _ = try RawSecretService.lookup("bench")
-                        try RawSecretService.store("bench", VaultBench.value)
-                        _ = try RawSecretService.lookup("bench")
+                        _ = try BaselineSecretService.lookup("bench")
+                        try BaselineSecretService.store("bench", VaultBench.value)
+                        _ = try BaselineSecretService.lookup("bench")
                     }
                 }, agree: agree)
             _ = try await session.wipe()

@@ -10,19 +10,19 @@ struct ContainerLayout: Equatable {
     static let standardLog: UInt8 = 16
 
     /// The binary logarithm of the chunk size.
-    let log: UInt8
+    let chunkSizeLog2: UInt8
     /// The plaintext's length.
     let length: Int64
 
-    var chunkSize: Int { 1 << Int(log) }
+    var chunkSize: Int { 1 << Int(chunkSizeLog2) }
     var stride: Int { chunkSize + Self.overhead }
 
     /// How many chunks there are; the last one is always shorter than the others.
-    var chunkCount: Int64 { (length >> Int64(log)) + 1 }
+    var chunkCount: Int64 { (length >> Int64(chunkSizeLog2)) + 1 }
     var containerSize: Int64 { Self.headerSize + length + chunkCount * Int64(Self.overhead) }
 
     init(log: UInt8, length: Int64) {
-        self.log = log
+        self.chunkSizeLog2 = log
         self.length = length
     }
 
@@ -31,14 +31,14 @@ struct ContainerLayout: Equatable {
         let stride = (Int64(1) << Int64(log)) + Int64(Self.overhead)
         let body = max(containerSize, 0) - Self.headerSize
         guard body >= 0, body % stride >= Int64(Self.overhead) else {
-            throw Self.damaged("The container was cut or lengthened")
+            throw Self.corruptError("The container was cut or lengthened")
         }
         let (full, rest) = body.quotientAndRemainder(dividingBy: stride)
         self.init(log: log, length: (full << Int64(log)) + rest - Int64(Self.overhead))
     }
 
     /// The error of a container that nobody can read, with what is left to do.
-    static func damaged(
+    static func corruptError(
         _ reason: String = "The container is damaged or not of this vault",
         _ code: CofferError.Code = .corrupt
     ) -> CofferError {
@@ -49,7 +49,7 @@ struct ContainerLayout: Equatable {
 
     /// How much plaintext chunk `index` holds.
     func plaintextCount(_ index: Int64) -> Int {
-        Int(min(Int64(chunkSize), length - (index << Int64(log))))
+        Int(min(Int64(chunkSize), length - (index << Int64(chunkSizeLog2))))
     }
 
     /// Where chunk `index` begins in the container.

@@ -10,14 +10,14 @@ final class ContainerReader: Sendable {
     let layout: ContainerLayout
     let header: InnerHeader
     let protection: ProtectionClass
-    let suite: OuterSuite
+    let suite: ContainerCipherSuite
     private let file: Descriptor
-    private let outer: LayerKeys
-    private let inner: LayerKeys
+    private let outer: LayerKeySchedule
+    private let inner: LayerKeySchedule
 
     private init(
-        file: consuming Descriptor, layout: ContainerLayout, header: InnerHeader, slot: OuterSlot,
-        outer: consuming LayerKeys, inner: consuming LayerKeys
+        file: consuming Descriptor, layout: ContainerLayout, header: InnerHeader, slot: ContainerHeaderSlot,
+        outer: consuming LayerKeySchedule, inner: consuming LayerKeySchedule
     ) {
         self.file = file
         self.layout = layout
@@ -28,7 +28,7 @@ final class ContainerReader: Sendable {
         self.inner = inner
     }
 
-    private static var damaged: CofferError { ContainerLayout.damaged() }
+    private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
     /// A context that was left out, is not the one, or is one too many. The code is that of damage.
     private static func wrongContext(_ header: InnerHeader) -> CofferError {
@@ -45,36 +45,36 @@ final class ContainerReader: Sendable {
     ///
     /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and what `classKey` throws.
     static func open(
-        _ file: consuming Descriptor, id: FileID?, device: DeviceRecord, keys: FileKeys = FileKeys(),
+        _ file: consuming Descriptor, id: FileID?, device: DeviceKey, keys: FileKeyset = FileKeyset(),
         context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) -> ContainerReader {
         let status = try file.status()
-        guard status.kind == .regular else { throw damaged }
-        let slots = try ContainerSlots.read(file, keys: keys, device: device)
+        guard status.kind == .regular else { throw corruptError }
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
         let (slot, bytes) = (slots.newest, slots.newestBytes)
         guard let kek = try keys.outer(slot.kekID, device: device),
             let outer = try slot.keys(bytes, kek: kek)
-        else { throw damaged }
-        guard id == nil || id == slot.id else { throw damaged }
+        else { throw corruptError }
+        guard id == nil || id == slot.id else { throw corruptError }
         let layout = try ContainerLayout(log: slot.log, containerSize: status.size)
         let classKey = try classKey(slot.protection)
         do throws(CofferError) {
-            let headerBytes = try OuterSlot.openInnerHeader(bytes, keys: outer)
+            let headerBytes = try ContainerHeaderSlot.openInnerHeader(bytes, keys: outer)
             let header = try InnerHeader.decode(headerBytes)
             guard header.id == slot.id, header.log == slot.log, header.length == layout.length
-            else { throw damaged }
+            else { throw corruptError }
             guard header.isContextBound == !context.isEmpty else { throw wrongContext(header) }
             let innerKEK = try keys.inner(
                 header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
-            guard let innerKEK else { throw damaged }
+            guard let innerKEK else { throw corruptError }
             let fileKey = try innerKEK.unwrap(header.wrappedKey)
-            let inner = try LayerKeys.derive(
+            let inner = try LayerKeySchedule.derive(
                 fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
                 context: context)
             let commitment = inner.commitment
             guard ConstantTime.equal(commitment.span, header.commitment.span),
                 try InnerHeader.isAuthentic(headerBytes, key: inner.authenticationKey)
-            else { throw header.isContextBound ? wrongContext(header) : damaged }
+            else { throw header.isContextBound ? wrongContext(header) : corruptError }
             let reader = ContainerReader(
                 file: file, layout: layout, header: header, slot: slot, outer: outer, inner: inner)
             // The last chunk first: a file that was cut is known before anything of it is served.
@@ -83,31 +83,32 @@ final class ContainerReader: Sendable {
             return reader
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw damaged
+            throw corruptError
         }
     }
 
     /// The class of a container, without its key.
     static func protection(
-        of file: borrowing Descriptor, device: DeviceRecord, keys: FileKeys
+        of file: borrowing Descriptor, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> ProtectionClass {
-        try ContainerSlots.read(file, keys: keys, device: device).newest.protection
+        try ContainerHeader.read(file, keys: keys, device: device).newest.protection
     }
 
     /// What the header of `file` says, authentic by the outer layer alone: no class has to be open.
     static func header(
-        of file: borrowing Descriptor, id: FileID, device: DeviceRecord, keys: FileKeys
+        of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
-        let slots = try ContainerSlots.read(file, keys: keys, device: device)
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
         guard slots.newest.id == id, let kek = try keys.outer(slots.newest.kekID, device: device),
             let layer = try slots.newest.keys(slots.newestBytes, kek: kek)
-        else { throw damaged }
+        else { throw corruptError }
         do throws(CofferError) {
-            let header = try InnerHeader.decode(OuterSlot.openInnerHeader(slots.newestBytes, keys: layer))
-            guard header.id == id else { throw damaged }
+            let header = try InnerHeader.decode(
+                ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer))
+            guard header.id == id else { throw corruptError }
             return (header, slots.newest.protection)
         } catch {
-            throw error.code == .notAuthentic ? damaged : error
+            throw error.code == .notAuthentic ? corruptError : error
         }
     }
 
@@ -136,34 +137,34 @@ final class ContainerReader: Sendable {
         check: @escaping @Sendable () throws(CofferError) -> Void = {},
         _ body: @Sendable (_ plaintext: Span<UInt8>, _ offset: Int64) throws(CofferError) -> Void
     ) throws(CofferError) {
-        let runLength = ChunkRunner.runLength(layout)
+        let runLength = ParallelChunkProcessor.runLength(layout)
         let layout = layout
         let buffered = Int(min(runLength, Int64(chunks.count)))
-        try ChunkRunner.run(chunks, runLength: runLength, threads: threads, check: check) {
+        try ParallelChunkProcessor.run(chunks, runLength: runLength, threads: threads, check: check) {
             () throws(CofferError) in
             try self.worker(chunks: buffered)
         } work: { (worker, run) throws(CofferError) in
             let count = try self.open(run, worker: &worker)
             try worker.plaintext.read(0..<count) { (plaintext) throws(CofferError) in
-                try body(plaintext, run.lowerBound << Int64(layout.log))
+                try body(plaintext, run.lowerBound << Int64(layout.chunkSizeLog2))
             }
         }
     }
 
     /// Reads and opens a run of chunks into the worker's buffer; gives how much plaintext there is.
     private func open(_ run: Range<Int64>, worker: inout Worker) throws(CofferError) -> Int {
-        let start = run.lowerBound << Int64(layout.log)
-        let count = Int(min(layout.length, run.upperBound << Int64(layout.log)) - start)
+        let start = run.lowerBound << Int64(layout.chunkSizeLog2)
+        let count = Int(min(layout.length, run.upperBound << Int64(layout.chunkSizeLog2)) - start)
         let sealedCount = count + run.count * ContainerLayout.overhead
         let read = try worker.sealed.write(0..<sealedCount) { (buffer) throws(CofferError) in
             try file.read(at: layout.offset(run.lowerBound), into: &buffer)
         }
-        guard read == sealedCount else { throw Self.damaged }
+        guard read == sealedCount else { throw Self.corruptError }
         do throws(CofferError) {
             for index in run { try open(index, of: run, worker: &worker) }
         } catch {
             worker.plaintext.clear()
-            throw error.code == .notAuthentic ? Self.damaged : error
+            throw error.code == .notAuthentic ? Self.corruptError : error
         }
         return count
     }
@@ -174,7 +175,7 @@ final class ContainerReader: Sendable {
         _ index: Int64, of wanted: Range<Int64>, into output: inout MutableSpan<UInt8>, worker: inout Worker
     ) throws(CofferError) {
         let count = try open(index..<index + 1, worker: &worker)
-        let offset = index << Int64(layout.log)
+        let offset = index << Int64(layout.chunkSizeLog2)
         let part = wanted.clamped(to: offset..<offset + Int64(count))
         worker.plaintext.read(Int(part.lowerBound - offset)..<Int(part.upperBound - offset)) {
             output.write($0, at: Int(part.lowerBound - wanted.lowerBound))
@@ -218,7 +219,8 @@ final class ContainerReader: Sendable {
     /// The chunks that hold the bytes of `range`.
     func chunks(of range: Range<Int64>) -> Range<Int64> {
         guard !range.isEmpty else { return 0..<0 }
-        return range.lowerBound >> Int64(layout.log)..<(range.upperBound - 1) >> Int64(layout.log) + 1
+        return range.lowerBound >> Int64(layout.chunkSizeLog2)..<(range.upperBound - 1)
+            >> Int64(layout.chunkSizeLog2) + 1
     }
 
     /// Opens every chunk and drops the plaintext.

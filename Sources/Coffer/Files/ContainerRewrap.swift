@@ -5,8 +5,8 @@ import CofferEngine
 /// Wraps the two file keys of a container under the current keys: two slots are written, whatever the size of
 /// the file, and at any moment one of them is whole.
 struct ContainerRewrap {
-    let device: DeviceRecord
-    let keys: FileKeys
+    let device: DeviceKey
+    let keys: FileKeyset
     /// Without the context that is bound into a container its inner layer stays as it is.
     var context: [UInt8] = []
 
@@ -20,7 +20,7 @@ struct ContainerRewrap {
         case outerOnly
     }
 
-    private static var damaged: CofferError { ContainerLayout.damaged() }
+    private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
     /// Wraps the keys of `file` anew, under the home's lock. Unless `always`, one that is current stays as it
     /// is.
@@ -28,15 +28,15 @@ struct ContainerRewrap {
         _ file: borrowing Descriptor, id: FileID, always: Bool,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) -> Outcome {
-        let slots = try ContainerSlots.read(file, keys: keys, device: device)
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var slot = slots.newest
         guard slot.id == id, let oldKEK = try keys.outer(slot.kekID, device: device),
             let newKEK = try keys.currentOuter(device),
             let layer = try slot.keys(slots.newestBytes, kek: oldKEK)
-        else { throw Self.damaged }
+        else { throw Self.corruptError }
         do throws(CofferError) {
             let fileKey = try oldKEK.unwrap(slot.wrappedKey)
-            let header = try OuterSlot.openInnerHeader(slots.newestBytes, keys: layer)
+            let header = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer)
             let classKey = try classKey(slot.protection)
             let inner = try rewrapInner(header, of: slot, classKey: classKey)
             if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header { return .unchanged }
@@ -48,29 +48,30 @@ struct ContainerRewrap {
             slot.wrappedKey = try newKEK.wrap(fileKey)
             let bytes = try slot.encode(innerHeader: inner.bytes, keys: layer)
             for place in [1 - slots.index, slots.index] {
-                try file.write(bytes.span, at: Int64(place * OuterSlot.size))
+                try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
                 try file.syncData()
             }
             return inner.isCurrent ? .rewrapped : .outerOnly
         } catch {
-            throw error.code == .notAuthentic ? Self.damaged : error
+            throw error.code == .notAuthentic ? Self.corruptError : error
         }
     }
 
     /// The ids of every key that either slot of `file` is wrapped under.
     func keysUsed(by file: borrowing Descriptor) throws(CofferError) -> Set<[UInt8]> {
-        let slots = try ContainerSlots.read(file, keys: keys, device: device)
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var used: Set<[UInt8]> = []
         for bytes in [slots.newestBytes, slots.otherBytes] {
-            guard let slot = try OuterSlot.decode(bytes) else { continue }
+            guard let slot = try ContainerHeaderSlot.decode(bytes) else { continue }
             guard let kek = try keys.outer(slot.kekID, device: device),
                 let layer = try slot.keys(bytes, kek: kek)
             else { continue }
             used.insert(slot.kekID)
             do throws(CofferError) {
-                used.insert(try InnerHeader.decode(OuterSlot.openInnerHeader(bytes, keys: layer)).kekID)
+                used.insert(
+                    try InnerHeader.decode(ContainerHeaderSlot.openInnerHeader(bytes, keys: layer)).kekID)
             } catch {
-                throw error.code == .notAuthentic ? Self.damaged : error
+                throw error.code == .notAuthentic ? Self.corruptError : error
             }
         }
         return used
@@ -78,25 +79,25 @@ struct ContainerRewrap {
 
     /// The inner header with its file key under the current key.
     private func rewrapInner(
-        _ bytes: [UInt8], of slot: OuterSlot, classKey: ClassKey
+        _ bytes: [UInt8], of slot: ContainerHeaderSlot, classKey: ClassKey
     ) throws(CofferError) -> (bytes: [UInt8], isCurrent: Bool) {
         var header = try InnerHeader.decode(bytes)
         let (vaultID, protection) = (device.vaultID, slot.protection)
         guard header.id == slot.id, header.log == slot.log,
             let oldKEK = try keys.inner(header.kekID, protection, classKey: classKey, vaultID: vaultID),
             let newKEK = try keys.currentInner(protection, classKey: classKey, vaultID: vaultID)
-        else { throw Self.damaged }
+        else { throw Self.corruptError }
         if header.kekID == newKEK.id { return (bytes, true) }
         // The tag of the inner header needs the context.
         if header.isContextBound, context.isEmpty { return (bytes, false) }
         let fileKey = try oldKEK.unwrap(header.wrappedKey)
-        let layer = try LayerKeys.derive(
+        let layer = try LayerKeySchedule.derive(
             fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
             context: context)
         let commitment = layer.commitment
         guard ConstantTime.equal(commitment.span, header.commitment.span),
             try InnerHeader.isAuthentic(bytes, key: layer.authenticationKey)
-        else { throw Self.damaged }
+        else { throw Self.corruptError }
         header.kekID = newKEK.id
         header.wrappedKey = try newKEK.wrap(fileKey)
         return (try header.encode(authenticationKey: layer.authenticationKey), true)

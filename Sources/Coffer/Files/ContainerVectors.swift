@@ -10,13 +10,13 @@ package enum ContainerVectors {
     package static let algorithm = "FILE-CONTAINER"
 
     /// How one vector is run.
-    package static let procedure = VectorProcedure(
+    package static let procedure = VectorTest(
         ["FileContainerTest"],
         fields: [
             "deviceKey", "classKey", "classKeyID", "vaultID", "context", "container", "msg", "name", "mtime",
         ],
         control: "container"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let expected = Content(
             plaintext: try test.bytes("msg"), name: try test.bytes("name"),
             modified: Int64(try test.integer("mtime")))
@@ -24,11 +24,11 @@ package enum ContainerVectors {
         let (classKey, classKeyID) = (try test.bytes("classKey"), try test.bytes("classKeyID"))
         let (container, context) = (try test.bytes("container"), try test.bytes("context"))
         guard let vaultID = VaultID(bytes: try test.bytes("vaultID")) else {
-            throw VectorDamage("field vaultID does not have 16 bytes")
+            throw MalformedVector("field vaultID does not have 16 bytes")
         }
         let served = Mutex<[UInt8]>([])
         do throws(CofferError) {
-            let device = DeviceRecord(
+            let device = DeviceKey(
                 vaultID: vaultID, deviceKey: try SymmetricKey.copying(deviceKey.span))
             let key = try ClassKey(
                 try SymmetricKey.copying(classKey.span), id: classKeyID, generation: 1, vaultID: vaultID)

@@ -7,10 +7,10 @@ import Synchronization
 /// Seals one file into a container. See FileFormat.
 struct ContainerWriter {
     let id: FileID
-    let device: DeviceRecord
+    let device: DeviceKey
     let classKey: ClassKey
     let protection: ProtectionClass
-    var suite = OuterSuite.chaCha20Poly1305
+    var suite = ContainerCipherSuite.chaCha20Poly1305
     var log = ContainerLayout.standardLog
     var context: [UInt8] = []
     var contentGeneration: UInt64 = 1
@@ -36,9 +36,9 @@ struct ContainerWriter {
         let innerFileKey = try SymmetricKey.random()
         let outerSalt = try SecureRandom.bytes(32)
         let innerSalt = try SecureRandom.bytes(32)
-        let outer = try LayerKeys.derive(
+        let outer = try LayerKeySchedule.derive(
             outerFileKey, layer: .outer, suite: suite, log: log, id: id, salt: outerSalt, context: [])
-        let inner = try LayerKeys.derive(
+        let inner = try LayerKeySchedule.derive(
             innerFileKey, layer: .inner, suite: .aes256GCM, log: log, id: id, salt: innerSalt,
             context: context)
 
@@ -58,20 +58,20 @@ struct ContainerWriter {
             wrappedKey: try innerKEK.wrap(innerFileKey), commitment: inner.commitment,
             contentGeneration: contentGeneration, length: layout.length, modified: status.modified,
             name: name, mediaType: mediaType)
-        let slot = OuterSlot(
+        let slot = ContainerHeaderSlot(
             suite: suite, log: log, generation: 1, id: id, salt: outerSalt, protection: protection,
             kekID: outerKEK.id, wrappedKey: try outerKEK.wrap(outerFileKey),
             commitment: outer.commitment)
         let encodedHeader = try header.encode(authenticationKey: inner.authenticationKey)
         let encodedSlot = try slot.encode(innerHeader: encodedHeader, keys: outer)
-        let unused = [UInt8](repeating: 0, count: OuterSlot.size)
+        let unused = [UInt8](repeating: 0, count: ContainerHeaderSlot.size)
         try target.write(encodedSlot.span, at: 0)
-        try target.write(unused.span, at: Int64(OuterSlot.size))
+        try target.write(unused.span, at: Int64(ContainerHeaderSlot.size))
         return header
     }
 
     private func keyEncryptionKeys() throws(CofferError) -> (outer: FileKEK, inner: FileKEK) {
-        let (keys, vaultID) = (FileKeys(), device.vaultID)
+        let (keys, vaultID) = (FileKeyset(), device.vaultID)
         let derivedOuter = try keys.outer(vaultID.bytes, device: device)
         let derivedInner = try keys.inner(
             classKey.id, protection, classKey: classKey, vaultID: vaultID)
@@ -90,14 +90,14 @@ struct ContainerWriter {
     }
 
     private func sealChunks(
-        _ source: borrowing Descriptor, layout: ContainerLayout, outer: borrowing LayerKeys,
-        inner: borrowing LayerKeys, into target: borrowing Descriptor,
+        _ source: borrowing Descriptor, layout: ContainerLayout, outer: borrowing LayerKeySchedule,
+        inner: borrowing LayerKeySchedule, into target: borrowing Descriptor,
         check: @escaping @Sendable () throws(CofferError) -> Void,
         progress: (@Sendable (FileProgress) -> Void)?
     ) throws(CofferError) {
-        let runLength = ChunkRunner.runLength(layout)
+        let runLength = ParallelChunkProcessor.runLength(layout)
         let done = Atomic<Int64>(0)
-        try ChunkRunner.run(0..<layout.chunkCount, runLength: runLength, check: check) {
+        try ParallelChunkProcessor.run(0..<layout.chunkCount, runLength: runLength, check: check) {
             () throws(CofferError) in
             let innerCipher = try inner.chunkCipher()
             let outerCipher = try outer.chunkCipher()
@@ -106,8 +106,8 @@ struct ContainerWriter {
                 plaintext: try AlignedBuffer.make(count: Int(runLength) * layout.chunkSize),
                 sealed: try AlignedBuffer.make(count: Int(runLength) * layout.stride))
         } work: { (worker, run) throws(CofferError) in
-            let start = run.lowerBound << Int64(layout.log)
-            let count = Int(min(layout.length, run.upperBound << Int64(layout.log)) - start)
+            let start = run.lowerBound << Int64(layout.chunkSizeLog2)
+            let count = Int(min(layout.length, run.upperBound << Int64(layout.chunkSizeLog2)) - start)
             let read = try worker.plaintext.write(0..<count) { (buffer) throws(CofferError) in
                 try source.read(at: start, into: &buffer)
             }

@@ -27,12 +27,12 @@ extension FileStore {
         try await withCopy(of: id, context, options, permissions: 0o600) { copy, reader in
             let result = try await body(copy)
             let hold = copy.hold
-            let outcome = try await BlockingWork.run {
+            let outcome = try await BlockingExecutor.run {
                 [self] cancellation throws(CofferError) -> EditOutcome in
                 try hold.check()
                 guard hold.isChanged else { return .unchanged }
-                let isUnlocked = try stopping(cancellation)
-                try sealBack(hold, replacing: reader, context) { () throws(CofferError) in
+                let isUnlocked = try cancellationCheck(cancellation)
+                try saveEdits(hold, replacing: reader, context) { () throws(CofferError) in
                     try isUnlocked()
                     try hold.check()
                 }
@@ -42,8 +42,8 @@ extension FileStore {
         }
     }
 
-    private func sealBack(
-        _ hold: ViewHold, replacing reader: ContainerReader, _ context: [UInt8],
+    private func saveEdits(
+        _ hold: ViewCopyHandle, replacing reader: ContainerReader, _ context: [UInt8],
         check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) {
         let edited = try hold.edited()
@@ -52,7 +52,7 @@ extension FileStore {
         } catch {
             guard error.code == .conflict else { throw error }
             // Nothing of what was edited gets lost: it becomes a file of its own.
-            let other = try addBeside(reader, edited, context, check: check)
+            let other = try addConflictCopy(reader, edited, context, check: check)
             throw CofferError(
                 .conflict,
                 "The file was changed or removed in the vault meanwhile and stays so; what was edited is "
@@ -60,7 +60,7 @@ extension FileStore {
         }
     }
 
-    private func addBeside(
+    private func addConflictCopy(
         _ reader: ContainerReader, _ source: borrowing Descriptor, _ context: [UInt8],
         check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) -> FileID {

@@ -11,20 +11,20 @@ struct FileCondition: Sendable {
     var keysDamage: CofferError?
 
     /// As the report on a vault says it; nothing where nothing is wrong.
-    var protections: [Protection] {
-        var found: [Protection] = []
+    var protections: [SecurityCheck] {
+        var found: [SecurityCheck] = []
         if !missing.isEmpty {
             found.append(
-                Protection(
+                SecurityCheck(
                     "missing-files", .missing,
                     "Something else than Coffer deleted the containers of \(Self.named(missing)). Put them "
                         + "back from a copy of the home, or clear each entry with coffer file remove ID."))
         }
         if let indexDamage = keysDamage ?? indexDamage {
-            found.append(Protection("file-index", .missing, indexDamage.message))
+            found.append(SecurityCheck("file-index", .missing, indexDamage.message))
         } else if !unlisted.isEmpty {
             found.append(
-                Protection(
+                SecurityCheck(
                     "file-index", .missing,
                     "The index of files does not know \(Self.named(unlisted)): it is damaged or older than "
                         + "they are, or somebody else put them there. coffer file verify --all looks at "
@@ -62,7 +62,7 @@ extension FileStore {
             let found = try differences(present, contents)
             return FileCondition(
                 missing: found.missing, unlisted: found.unlisted,
-                indexDamage: contents.isDamaged ? FileIndex.damaged : nil)
+                indexDamage: contents.isDamaged ? FileIndex.corruptError : nil)
         } catch {
             guard Self.damages.contains(error.code) else { throw error }
             return FileCondition(indexDamage: error)

@@ -17,9 +17,9 @@ extension FileStore {
         _ id: FileID, to path: FilePath, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            try NewFile.make(at: path) { (file) throws(CofferError) in
-                let check = try stopping(cancellation)
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            try AtomicFile.create(at: path) { (file) throws(CofferError) in
+                let check = try cancellationCheck(cancellation)
                 try Self.write(open(id, context: context), to: file, check, progress)
             }
         }

@@ -17,7 +17,7 @@ final class FileIndex: Sendable {
     /// With more frames than this and a quarter of the files it is written anew.
     private static let manyFrames = 64
     /// How often an index that others write meanwhile is read again.
-    private static let mostReads = 100
+    private static let maxReadCount = 100
 
     /// What tells the container of a file from others that had its name.
     struct Entry: Sendable, Equatable {
@@ -26,14 +26,14 @@ final class FileIndex: Sendable {
         let commitment: [UInt8]
     }
 
-    private let device: DeviceRecord
+    private let device: DeviceKey
     /// Whether this process knows the record of file keys to say that the index has bound commits.
     private let isNoted = Atomic(false)
     private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
-    init(device: DeviceRecord) { self.device = device }
+    init(device: DeviceKey) { self.device = device }
 
-    static var damaged: CofferError {
+    static var corruptError: CofferError {
         CofferError(
             .corrupt, "The \(what) is damaged: coffer file reindex rebuilds it from the containers.")
     }
@@ -55,7 +55,7 @@ final class FileIndex: Sendable {
     /// Throws `corrupt` when anything in it is damaged.
     func snapshot(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try salvage(in: vault)
-        guard !contents.isDamaged else { throw Self.damaged }
+        guard !contents.isDamaged else { throw Self.corruptError }
         return contents
     }
 
@@ -63,7 +63,7 @@ final class FileIndex: Sendable {
     func salvage(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try load(in: vault)
         guard contents.version < FileIndexContents.newestVersion, !contents.isDamaged,
-            try FileKeysRecord(device: device).read(in: vault).keys.hasIndexCommits
+            try FileKeysetRecord(device: device).read(in: vault).keys.hasIndexCommits
         else { return contents }
         // Somebody may have written a newer one since.
         var again = try load(in: vault)
@@ -82,7 +82,7 @@ final class FileIndex: Sendable {
         }
         var status = try file.status()
         if let known = known.withLock({ $0 }), known.status == status { return known.contents }
-        for _ in 0..<Self.mostReads {
+        for _ in 0..<Self.maxReadCount {
             let contents = try FileIndexContents(file.readAll(limit: 1 << 30), device: device)
             let now = try file.status()
             // A frame that somebody else is appending is not damage.
@@ -125,7 +125,7 @@ final class FileIndex: Sendable {
     // MARK: Writing, under the home's lock
 
     /// An index without files.
-    static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
+    static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let bytes = try FileIndexContents.file(
             frames: [], lastTag: FileIndexContents.noTag, device: device)
         let file = try vault.open(fileName, [.readWrite, .exclusive])
@@ -156,14 +156,14 @@ final class FileIndex: Sendable {
 
     /// Strikes a file out; nothing when it is not entered. A damaged index stays as it is: the one that is
     /// made of the containers will not have the file.
-    func strike(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
+    func remove(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
         let contents = try salvage(in: vault)
         guard !contents.isDamaged, contents.entries[id] != nil else { return }
-        try append(.removals([id]), in: vault)
+        try append(.tombstones([id]), in: vault)
     }
 
     /// Strikes out the files that `isGone` chooses.
-    func strike(
+    func remove(
         in vault: borrowing Descriptor, where isGone: (FileID, Entry) -> Bool
     ) throws(CofferError) {
         let contents = try salvage(in: vault)
@@ -171,13 +171,13 @@ final class FileIndex: Sendable {
         let ids = contents.entries.filter { isGone($0.key, $0.value) }.map(\.key).sorted()
         for start in stride(from: 0, to: ids.count, by: FileIndexFrame.capacity) {
             let part = Array(ids[start..<min(start + FileIndexFrame.capacity, ids.count)])
-            try append(.removals(part), in: vault)
+            try append(.tombstones(part), in: vault)
         }
     }
 
     private func append(_ frame: FileIndexFrame, in vault: borrowing Descriptor) throws(CofferError) {
         let tail = try tail(in: vault)
-        let tag = try frame.tag(after: tail.tag, key: device.key(Label.fileIndexMAC))
+        let tag = try frame.tag(after: tail.tag, key: device.key(KDFLabel.fileIndexMAC))
         let bytes = frame.body + tag
         let end = tail.end + Int64(bytes.count)
         guard tail.version == FileIndexContents.newestVersion else {
@@ -187,7 +187,7 @@ final class FileIndex: Sendable {
         try noteCommits(in: vault)
         let commit = try FileIndexCommit(end: end, lastTag: tag).encoded(
             head: FileIndexContents.head(tail.version, device), place: tail.place,
-            key: device.key(Label.fileIndexCommit))
+            key: device.key(KDFLabel.fileIndexCommit))
         let file = try vault.open(Self.fileName, .readWrite)
         let former = try file.status()
         if former.size != tail.end { try file.truncate(to: tail.end) }
@@ -213,7 +213,7 @@ final class FileIndex: Sendable {
     /// Once the index has commits: in a vault of an earlier release, nothing says so yet.
     private func noteCommits(in vault: borrowing Descriptor) throws(CofferError) {
         guard !isNoted.load(ordering: .relaxed) else { return }
-        try FileKeysRecord(device: device).noteIndexCommits(in: vault)
+        try FileKeysetRecord(device: device).noteIndexCommits(in: vault)
         isNoted.store(true, ordering: .relaxed)
     }
 
@@ -250,7 +250,7 @@ final class FileIndex: Sendable {
         with files: [(record: FileIndexRecord, protection: ProtectionClass)], in vault: borrowing Descriptor,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) {
-        let key = try device.key(Label.fileIndexMAC)
+        let key = try device.key(KDFLabel.fileIndexMAC)
         var bytes: [UInt8] = []
         var tag = FileIndexContents.noTag
         for protection in ProtectionClass.allCases {

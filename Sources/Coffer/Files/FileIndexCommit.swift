@@ -22,7 +22,7 @@ struct FileIndexCommit: Equatable {
     func encoded(
         head: [UInt8], place: Int, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(UInt64(end))
         writer.append(lastTag)
         let message = Self.message(head, writer.bytes, place)
@@ -44,7 +44,7 @@ struct FileIndexCommit: Equatable {
             let tag = Array(file[offset + body.count..<offset + size])
             let message = message(head, body, place)
             guard try HMAC.isValid(tag.span, for: message.span, key: key) else { continue }
-            var reader = ByteReader(body, what: FileIndex.what)
+            var reader = BinaryReader(body, name: FileIndex.what)
             let commit = FileIndexCommit(
                 end: Int64(clamping: try reader.number(UInt64.self)),
                 lastTag: try reader.take(FileIndexFrame.tagSize))

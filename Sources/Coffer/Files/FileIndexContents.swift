@@ -33,9 +33,9 @@ struct FileIndexContents: Sendable {
 
     private init() {}
 
-    static func head(_ version: UInt16, _ device: DeviceRecord) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.fileIndex.utf8))
+    static func head(_ version: UInt16, _ device: DeviceKey) -> [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.fileIndex.utf8))
         writer.append(version)
         writer.pad(to: 16)
         writer.append(device.vaultID.bytes)
@@ -47,13 +47,13 @@ struct FileIndexContents: Sendable {
     /// Reads all that is authentic.
     ///
     /// - Throws: `unsupportedVersion`.
-    init(_ bytes: [UInt8], device: DeviceRecord) throws(CofferError) {
+    init(_ bytes: [UInt8], device: DeviceKey) throws(CofferError) {
         let head = Array(bytes.prefix(Self.headSize))
-        let key = try device.key(Label.fileIndexMAC)
+        let key = try device.key(KDFLabel.fileIndexMAC)
         for version in [Self.newestVersion, 2] {
             let own = Self.head(version, device)
             let newest = try FileIndexCommit.newest(
-                in: bytes, head: own, key: device.key(Label.fileIndexCommit))
+                in: bytes, head: own, key: device.key(KDFLabel.fileIndexCommit))
             guard let newest else { continue }
             self.version = version
             place = 1 - newest.place
@@ -70,7 +70,7 @@ struct FileIndexContents: Sendable {
             try read(bytes, upTo: nil, key: key)
         } else {
             // Unauthenticated fields only choose between two refusals.
-            if head.starts(with: Magic.fileIndex.utf8), head.count == Self.headSize,
+            if head.starts(with: FileMagic.fileIndex.utf8), head.count == Self.headSize,
                 head.span.bigEndian(UInt16.self, at: 8) > Self.newestVersion
             {
                 throw CofferError(
@@ -132,7 +132,7 @@ struct FileIndexContents: Sendable {
         let rest = bytes[offset...]
         guard rest.count >= FileIndexFrame.headSize, rest.contains(where: { $0 != 0 }) else { return true }
         let size = Int(bytes.span.bigEndian(UInt32.self, at: offset))
-        return size >= rest.count && size <= FileIndexFrame.longest
+        return size >= rest.count && size <= FileIndexFrame.maxByteCount
     }
 
     // MARK: Changing
@@ -143,13 +143,13 @@ struct FileIndexContents: Sendable {
     /// Takes in what was written at ``end``.
     mutating func append(_ frame: FileIndexFrame, tag: [UInt8]) throws(CofferError) {
         for entry in try frame.entries() {
-            if frame.kind == .removals {
+            if frame.kind == .tombstones {
                 removed.insert(entry.id)
             } else {
                 removed.remove(entry.id)
             }
             entries[entry.id] =
-                frame.kind == .removals
+                frame.kind == .tombstones
                 ? nil
                 : FileIndex.Entry(
                     protection: frame.protection, generation: entry.generation, commitment: entry.commitment)
@@ -164,16 +164,16 @@ struct FileIndexContents: Sendable {
 
     /// A whole index of `frames`, the last of which has `lastTag`.
     static func file(
-        frames: [UInt8], lastTag: [UInt8], device: DeviceRecord, version: UInt16 = Self.newestVersion
+        frames: [UInt8], lastTag: [UInt8], device: DeviceKey, version: UInt16 = Self.newestVersion
     ) throws(CofferError) -> [UInt8] {
         let head = head(version, device)
         let commit = FileIndexCommit(end: Int64(framesStart + frames.count), lastTag: lastTag)
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(head)
         for (place, offset) in FileIndexCommit.offsets.enumerated() {
             writer.pad(to: offset)
             writer.append(
-                try commit.encoded(head: head, place: place, key: device.key(Label.fileIndexCommit)))
+                try commit.encoded(head: head, place: place, key: device.key(KDFLabel.fileIndexCommit)))
         }
         writer.pad(to: framesStart)
         return writer.bytes + frames

@@ -12,11 +12,11 @@ import CofferEngine
 struct FileIndexFrame {
     static let headSize = 12
     static let tagSize = 32
-    static let longest = 1 << 24
+    static let maxByteCount = 1 << 24
     /// How many records a frame has at most.
     static let capacity = 256
 
-    enum Kind: UInt16 { case records = 1, removals = 2 }
+    enum Kind: UInt16 { case records = 1, tombstones = 2 }
 
     let kind: Kind
     let protection: UInt16
@@ -25,7 +25,7 @@ struct FileIndexFrame {
     let body: [UInt8]
 
     /// The part that anybody who knows the device key can read.
-    var clear: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
+    var cleartextHeader: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
 
     private var clearCount: Int { count * (kind == .records ? FileIndexRecord.clearSize : 16) }
 
@@ -53,14 +53,14 @@ struct FileIndexFrame {
             body: head + clear + sealed)
     }
 
-    static func removals(_ ids: [FileID]) -> FileIndexFrame {
+    static func tombstones(_ ids: [FileID]) -> FileIndexFrame {
         let clear = ids.flatMap { $0.uuid.bytes }
-        let head = head(headSize + clear.count + tagSize, .removals, 0, ids.count)
-        return FileIndexFrame(kind: .removals, protection: 0, count: ids.count, body: head + clear)
+        let head = head(headSize + clear.count + tagSize, .tombstones, 0, ids.count)
+        return FileIndexFrame(kind: .tombstones, protection: 0, count: ids.count, body: head + clear)
     }
 
     private static func head(_ size: Int, _ kind: Kind, _ protection: UInt16, _ count: Int) -> [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(UInt32(size))
         writer.append(kind.rawValue)
         writer.append(protection)
@@ -80,7 +80,9 @@ struct FileIndexFrame {
     static func size(_ bytes: Span<UInt8>, at offset: Int) -> Int? {
         guard bytes.count - offset >= headSize + tagSize else { return nil }
         let size = Int(bytes.bigEndian(UInt32.self, at: offset))
-        guard size >= headSize + tagSize, size <= longest, size <= bytes.count - offset else { return nil }
+        guard size >= headSize + tagSize, size <= maxByteCount, size <= bytes.count - offset else {
+            return nil
+        }
         return size
     }
 
@@ -105,15 +107,15 @@ struct FileIndexFrame {
         }
         let protection = body.span.bigEndian(UInt16.self, at: 6)
         let frame = FileIndexFrame(kind: kind, protection: protection, count: count, body: body)
-        guard count <= longest, frame.clearCount <= body.count - headSize else {
-            throw FileIndex.damaged
+        guard count <= maxByteCount, frame.clearCount <= body.count - headSize else {
+            throw FileIndex.corruptError
         }
         return (frame, tag)
     }
 
     /// The ids of a frame, with what tells a container from an older one; `nil` for removals.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
-        var reader = ByteReader(clear, what: FileIndex.what)
+        var reader = BinaryReader(cleartextHeader, name: FileIndex.what)
         var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
         for _ in 0..<count {
             let id = try FileID(uuidBytes: reader.take(16), reader)
@@ -130,7 +132,7 @@ struct FileIndexFrame {
     func open(classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> [FileIndexRecord] {
         let sealed = Array(body[(Self.headSize + clearCount)...])
         guard kind == .records, sealed.count >= 40 else {
-            throw FileIndex.damaged
+            throw FileIndex.corruptError
         }
         var cipher = try Self.cipher(classKey, vaultID)
         let data = vaultID.bytes + body[..<(Self.headSize + clearCount)]
@@ -142,15 +144,15 @@ struct FileIndexFrame {
                 associatedData: data.span, into: &output)
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw FileIndex.damaged
+            throw FileIndex.corruptError
         }
-        return try FileIndexRecord.decode(count: count, clear: clear, sealed: plaintext)
+        return try FileIndexRecord.decode(count: count, clear: cleartextHeader, sealed: plaintext)
     }
 
     private static func cipher(_ classKey: ClassKey, _ vaultID: VaultID) throws(CofferError) -> AEAD {
         let context = vaultID.bytes
         let key = try HKDF.deriveKey(
-            from: classKey.key, info: Label.fileIndexSealing, context: context.span)
-        return try AEAD.make(.xChaCha20Poly1305, key: key)
+            from: classKey.key, info: KDFLabel.fileIndexSealing, context: context.span)
+        return try AEAD.prepare(.xChaCha20Poly1305, key: key)
     }
 }

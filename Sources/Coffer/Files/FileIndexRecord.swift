@@ -28,7 +28,7 @@ struct FileIndexRecord: Equatable {
     }
 
     private init(
-        id: FileID, contentGeneration: UInt64, commitment: [UInt8], sealed reader: inout ByteReader
+        id: FileID, contentGeneration: UInt64, commitment: [UInt8], sealed reader: inout BinaryReader
     ) throws(CofferError) {
         self.id = id
         self.contentGeneration = contentGeneration
@@ -40,7 +40,7 @@ struct FileIndexRecord: Equatable {
     }
 
     var clear: [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(id.uuid.bytes)
         writer.append(contentGeneration)
         writer.append(commitment)
@@ -48,7 +48,7 @@ struct FileIndexRecord: Equatable {
     }
 
     var sealed: [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(length)
         writer.append(modified)
         writer.append(UInt16(name.count))
@@ -61,8 +61,8 @@ struct FileIndexRecord: Equatable {
     static func decode(
         count: Int, clear: [UInt8], sealed: [UInt8]
     ) throws(CofferError) -> [FileIndexRecord] {
-        var clear = ByteReader(clear, what: FileIndex.what)
-        var sealed = ByteReader(sealed, what: FileIndex.what)
+        var clear = BinaryReader(clear, name: FileIndex.what)
+        var sealed = BinaryReader(sealed, name: FileIndex.what)
         var records: [FileIndexRecord] = []
         records.reserveCapacity(count)
         for _ in 0..<count {

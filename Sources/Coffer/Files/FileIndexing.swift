@@ -10,12 +10,12 @@ extension FileStore {
     /// - Throws: `locked` unless every class is open; `wiped`, `cancelled`; `corrupt` when the index itself
     ///   is damaged: see ``reindex()``.
     public func verifyAll(
-        progress: (@Sendable (StoreProgress) -> Void)? = nil
-    ) async throws(CofferError) -> StoreReport {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
+    ) async throws(CofferError) -> IntegrityReport {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let check = try cancellationCheck(cancellation)
             let (present, entries) = try compare()
-            var report = StoreReport()
+            var report = IntegrityReport()
             if let entries {
                 report.missing = Set(entries.keys).subtracting(present).sorted()
                 report.orphans = present.filter { entries[$0] == nil }.sorted()
@@ -23,7 +23,7 @@ extension FileStore {
             let known = present.subtracting(report.orphans).sorted()
             for (number, id) in known.enumerated() {
                 try verify(id, check, &report)
-                progress?(StoreProgress(completed: number + 1, total: known.count))
+                progress?(BatchProgress(completed: number + 1, total: known.count))
             }
             return report
         }
@@ -31,10 +31,10 @@ extension FileStore {
 
     /// What containers there are and what the index says, at one moment; `nil` where there is no index yet.
     private func compare() throws(CofferError) -> (Set<FileID>, [FileID: FileIndex.Entry]?) {
-        try core.home.changingVault { (vault) throws(CofferError) in
-            let directory = try vault.open(Home.filesName, [.read, .directory])
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             try cleanUp(directory, in: vault)
-            let hasIndex = try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex
+            let hasIndex = try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex
             let entries = hasIndex ? try index.snapshot(in: vault).entries : nil
             // Files that are being added are entered before their containers appear.
             let unfinished = Set(try Self.unfinished(in: directory).compactMap { FileID(temporaryName: $0) })
@@ -47,7 +47,7 @@ extension FileStore {
 
     private func verify(
         _ id: FileID, _ check: @escaping @Sendable () throws(CofferError) -> Void,
-        _ report: inout StoreReport
+        _ report: inout IntegrityReport
     ) throws(CofferError) {
         do throws(CofferError) {
             let file = try openContainer(id, .read)
@@ -74,9 +74,9 @@ extension FileStore {
     /// - Returns: The containers that cannot be read and are not in the index.
     /// - Throws: `locked` unless every class is open; `wiped`, `noSpace`, `readOnly`.
     public func reindex() async throws(CofferError) -> [FileID] {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try core.home.changingVault { (vault) throws(CofferError) in
-                let record = FileKeysRecord(device: core.device)
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                let record = FileKeysetRecord(device: core.device)
                 let contents = try record.read(in: vault, repairing: true)
                 return try makeIndex(contents, in: vault)
             }
@@ -85,9 +85,9 @@ extension FileStore {
 
     /// Writes a new index of all containers and records that there is one; gives those it cannot read.
     private func makeIndex(
-        _ contents: FileKeysRecord.Contents, in vault: borrowing Descriptor
+        _ contents: FileKeysetRecord.Contents, in vault: borrowing Descriptor
     ) throws(CofferError) -> [FileID] {
-        let directory = try vault.open(Home.filesName, [.read, .directory])
+        let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
         var files: [(record: FileIndexRecord, protection: ProtectionClass)] = []
         var unreadable: [FileID] = []
         for id in try ids().sorted() {
@@ -110,17 +110,17 @@ extension FileStore {
             var contents = contents
             contents.keys.hasIndex = true
             contents.keys.hasIndexCommits = true
-            try FileKeysRecord(device: core.device).write(contents, in: vault)
+            try FileKeysetRecord(device: core.device).write(contents, in: vault)
         }
         return unreadable
     }
 
     /// Enters a file whose container is about to appear. A store without an index gets one when every class
     /// is open.
-    func enter(
+    func insert(
         _ header: InnerHeader, _ protection: ProtectionClass, in vault: borrowing Descriptor
     ) throws(CofferError) {
-        let contents = try FileKeysRecord(device: core.device).read(in: vault, repairing: true)
+        let contents = try FileKeysetRecord(device: core.device).read(in: vault, repairing: true)
         if !contents.keys.hasIndex {
             do throws(CofferError) {
                 _ = try makeIndex(contents, in: vault)
@@ -140,7 +140,7 @@ extension FileStore {
         let contents = try index.salvage(in: vault)
         guard let entry = contents.entries[header.id] else {
             _ = try openContainer(header.id, .read)
-            guard !contents.isDamaged else { throw FileIndex.damaged }
+            guard !contents.isDamaged else { throw FileIndex.corruptError }
             throw CofferError(
                 .corrupt,
                 contents.removed.contains(header.id)
@@ -152,7 +152,7 @@ extension FileStore {
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
             entry.protection == protection.rawValue
         else {
-            guard !contents.isDamaged else { throw FileIndex.damaged }
+            guard !contents.isDamaged else { throw FileIndex.corruptError }
             throw CofferError(
                 .corrupt,
                 "The container of \(header.id) holds another content than the index knows: somebody "
@@ -162,7 +162,7 @@ extension FileStore {
 
     /// As ``cleanUp(_:in:)``, but not again within a minute: it lists the directory, which takes the longer
     /// the more files there are.
-    func cleanUpNowAndThen(
+    func cleanUpIfDue(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
         let now = Clock.sinceBoot
@@ -183,7 +183,7 @@ extension FileStore {
             let file = try directory.openForOverwriting(name)
             guard try FileLock.tryAcquire(file) != nil else { continue }
             if let id = FileID(temporaryName: name) {
-                try settle(id, directory, in: vault)
+                try recoverInterrupted(id, directory, in: vault)
             } else {
                 try Self.removeContainer(name, in: directory)
             }
@@ -192,10 +192,10 @@ extension FileStore {
 
     /// After a failure: the file was never added, or its content not replaced. What cannot be ended now is
     /// ended by the next change, as long as the unfinished file is there.
-    func abandon(_ id: FileID, _ directory: borrowing Descriptor) {
+    func rollBack(_ id: FileID, _ directory: borrowing Descriptor) {
         do throws(CofferError) {
-            try core.home.changingVault { (vault) throws(CofferError) in
-                try settle(id, directory, in: vault)
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try recoverInterrupted(id, directory, in: vault)
             }
         } catch {
             // A vault that was wiped in the meantime has no index; the unfinished file may still be there.

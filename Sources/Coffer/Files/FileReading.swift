@@ -16,8 +16,8 @@ extension FileStore {
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Void
     ) async throws(CofferError) {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let check = try cancellationCheck(cancellation)
             let reader = try open(id, context: context)
             let wanted = try Self.clamp(range, to: reader.layout.length)
             try reader.forEachRun(
@@ -42,8 +42,8 @@ extension FileStore {
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let check = try cancellationCheck(cancellation)
             let reader = try open(id, context: context)
             let wanted = try Self.clamp(range, to: reader.layout.length)
             let buffer = try AlignedBuffer.make(count: max(wanted.count, 1))
@@ -56,10 +56,11 @@ extension FileStore {
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func reader(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> StoredFileReader {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let mark = core.keys.mark
             let reader = try open(id, context: context)
-            let check = try stopping(BlockingWork.Cancellation(), since: mark, only: reader.protection)
+            let check = try cancellationCheck(
+                BlockingExecutor.Cancellation(), since: mark, only: reader.protection)
             return StoredFileReader(reader, check: check)
         }
     }
@@ -70,8 +71,8 @@ extension FileStore {
     public func verify(
         _ id: FileID, context: [UInt8] = [], progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let check = try cancellationCheck(cancellation)
             try open(id, context: context).verify(check: check, progress: progress)
         }
     }

@@ -17,7 +17,7 @@ extension FileStore {
         var remains = FileRemains()
         guard try !directory.temporaries().isEmpty else { return remains }
         // Who begins a file makes and locks it under the home's lock: one that is not locked has no owner.
-        try core.home.changingVault { (_) throws(CofferError) in
+        try core.home.withExclusiveVault { (_) throws(CofferError) in
             for name in try directory.temporaries() {
                 guard let status = try directory.status(of: name) else { continue }
                 guard Self.isUnfinished(status) else {
@@ -59,7 +59,7 @@ extension FileStore {
     /// Removes it, where that can be done now; files that others are adding stay.
     func removeRemains() {
         do throws(CofferError) {
-            try core.home.changingVault { (vault) throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try cleanUp(openDirectory(), in: vault)
             }
         } catch {

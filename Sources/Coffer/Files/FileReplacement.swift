@@ -21,9 +21,9 @@ extension FileStore {
         }
         let classKey = try core.keyForStoring(protection)
         let directory = try openDirectory()
-        let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
+        let begun: PendingContainer = try core.home.withExclusiveVault { (vault) throws(CofferError) in
             try requireCurrent(old.header, directory, in: vault)
-            return try begin(id, protection, classKey, directory, in: vault)
+            return try beginWrite(id, protection, classKey, directory, in: vault)
         }
         var writer = ContainerWriter(
             id: id, device: core.device, classKey: classKey, protection: protection, suite: old.suite,
@@ -34,15 +34,15 @@ extension FileStore {
             let header = try writer.seal(
                 source, name: old.header.name, into: begun.file, check: check, progress: nil)
             try begun.file.sync()
-            try core.home.changingVault { (vault) throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
-                if protection.needsPasscode { _ = try core.keyForStoring(protection) }
+                if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
                 try requireCurrent(old.header, directory, in: vault)
-                try enter(header, protection, in: vault)
+                try insert(header, protection, in: vault)
                 try takePlace(id, directory)
             }
         } catch {
-            abandon(id, directory)
+            rollBack(id, directory)
             throw error
         }
     }
@@ -77,7 +77,7 @@ extension FileStore {
         of name: FilePath, _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) -> [UInt8]? {
         do throws(CofferError) {
-            let keys = try FileKeysRecord(device: core.device).read(in: vault).keys
+            let keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
             let file = try directory.open(name, .read)
             return try ContainerReader.header(of: file, id: id, device: core.device, keys: keys).header
                 .commitment
@@ -91,14 +91,14 @@ extension FileStore {
 
     /// Ends what a crash or a failure left of a file under its temporary name: gives it its name when the
     /// index means it, and removes it otherwise. Under the home's lock, when its owner is dead.
-    func settle(
+    func recoverInterrupted(
         _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
         let name = id.temporaryName
         if try directory.status(of: id.fileName) == nil {
-            try strikeIfEntered(id, in: vault)
+            try removeIfInserted(id, in: vault)
         } else if let new = try commitment(of: name, id, directory, in: vault),
-            try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex,
+            try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex,
             try index.snapshot(in: vault).entries[id]?.commitment == new
         {
             return try takePlace(id, directory)
@@ -106,8 +106,8 @@ extension FileStore {
         try Self.removeContainer(name, in: directory)
     }
 
-    private func strikeIfEntered(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
-        guard try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex else { return }
-        try index.strike(id, in: vault)
+    private func removeIfInserted(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
+        guard try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex else { return }
+        try index.remove(id, in: vault)
     }
 }

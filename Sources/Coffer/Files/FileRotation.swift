@@ -9,7 +9,7 @@ extension FileStore {
     ///   - context: What was bound to it when it was added; without it only the outer layer is wrapped anew.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `readOnly`.
     public func rewrap(_ id: FileID, context: [UInt8] = []) async throws(CofferError) {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             guard try rewrap(id, context: context, always: true) != nil else {
                 throw try absence(of: id)
             }
@@ -32,14 +32,14 @@ extension FileStore {
     /// - Returns: What was done.
     /// - Throws: `locked` unless every class is open; `busy` when files are being added all the time: the old
     ///   keys stay until the next call; `wiped`, `noSpace`, `readOnly`, `cancelled`.
-    public func rewrap(
-        progress: (@Sendable (StoreProgress) -> Void)? = nil
-    ) async throws(CofferError) -> RewrapReport {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
-            let check = try stopping(cancellation)
+    public func rotateKeys(
+        progress: (@Sendable (BatchProgress) -> Void)? = nil
+    ) async throws(CofferError) -> KeyRotationReport {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let check = try cancellationCheck(cancellation)
             try beginRotation()
             let all = try ids().sorted { $0.description < $1.description }
-            var report = RewrapReport()
+            var report = KeyRotationReport()
             for (number, id) in all.enumerated() {
                 try check()
                 do throws(CofferError) {
@@ -53,7 +53,7 @@ extension FileStore {
                     default: throw error
                     }
                 }
-                progress?(StoreProgress(completed: number + 1, total: all.count))
+                progress?(BatchProgress(completed: number + 1, total: all.count))
             }
             if report.unreadable.isEmpty { report.destroyedKeys = try endRotation(check) }
             return report
@@ -67,13 +67,13 @@ extension FileStore {
         let classKey = { [core] (protection: ProtectionClass) throws(CofferError) in
             try core.keys.key(protection)
         }
-        return try core.home.changingVault { (vault) throws(CofferError) in
-            let directory = try vault.open(Home.filesName, [.read, .directory])
+        return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             guard try directory.status(of: id.fileName) != nil else { return nil }
             let file = try directory.open(id.fileName, .readWrite)
-            let record = FileKeysRecord(device: core.device)
+            let record = FileKeysetRecord(device: core.device)
             var keys = try record.read(in: vault).keys
-            let protection = try ContainerSlots.read(file, keys: keys, device: core.device).newest.protection
+            let protection = try ContainerHeader.read(file, keys: keys, device: core.device).newest.protection
             _ = try record.current(protection, classKey: classKey(protection), in: vault)
             keys = try record.read(in: vault).keys
             return try ContainerRewrap(device: core.device, keys: keys, context: context).rewrap(
@@ -83,15 +83,15 @@ extension FileStore {
 
     /// Makes new current keys, unless a rotation is under way.
     private func beginRotation() throws(CofferError) {
-        try core.home.changingVault { (vault) throws(CofferError) in
-            let record = FileKeysRecord(device: core.device)
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            let record = FileKeysetRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)
             guard !contents.keys.isRotating else { return }
             contents.keys.isRotating = true
             try contents.keys.addOuter(core.device)
             // A class whose key was destroyed with the passcode has no files.
             let hasPasscode = try core.readKeybag().passcode != nil
-            for protection in contents.keys.classes where hasPasscode || !protection.needsPasscode {
+            for protection in contents.keys.classes where hasPasscode || !protection.requiresPasscode {
                 try contents.keys.addInner(
                     protection, classKey: core.keys.key(protection), vaultID: core.device.vaultID)
             }
@@ -104,7 +104,7 @@ extension FileStore {
     private func endRotation(
         _ check: @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) -> Int {
-        let end = Clock.sinceBoot + Home.lockDeadline
+        let end = Clock.sinceBoot + VaultDirectory.lockDeadline
         while true {
             try check()
             if let count = try destroyUnusedKeys() { return count }
@@ -117,11 +117,11 @@ extension FileStore {
 
     /// `nil` while a file is being added.
     private func destroyUnusedKeys() throws(CofferError) -> Int? {
-        try core.home.changingVault { (vault) throws(CofferError) in
-            let directory = try vault.open(Home.filesName, [.read, .directory])
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             try cleanUp(directory, in: vault)
             guard try Self.unfinished(in: directory).isEmpty else { return nil }
-            let record = FileKeysRecord(device: core.device)
+            let record = FileKeysetRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)
             var used: Set<[UInt8]> = []
             for id in try ids() {

@@ -10,19 +10,19 @@ public import SystemPackage
 /// Works in bounded memory whatever the size, on every processor. Cancelling the task stops at the next chunk
 /// and leaves nothing behind.
 public final class FileStore: Sendable {
-    let core: SessionCore
+    let core: VaultCore
     let index: FileIndex
     /// What a lock takes back.
-    let openViews: OpenViews
+    let openViews: ActiveViewCopies
     /// When this session last removed what crashes left of files.
     let cleanedUp = Mutex<Duration?>(nil)
 
-    private static let longestContext = 1024
+    private static let maxContextLength = 1024
 
-    init(core: SessionCore) {
+    init(core: VaultCore) {
         self.core = core
         index = FileIndex(device: core.device)
-        openViews = OpenViews(core.hub)
+        openViews = ActiveViewCopies(core.hub)
     }
 
     /// Seals a copy of the file at `path`. The original stays unless you ask otherwise.
@@ -30,7 +30,7 @@ public final class FileStore: Sendable {
     /// - Parameters:
     ///   - path: A regular file; its name and date are kept, sealed.
     ///   - protection: When it can be read.
-    ///   - outerSuite: The cipher of the outer layer.
+    ///   - outerCipher: The cipher of the outer layer.
     ///   - context: Bytes that are bound into the inner layer, at most 1024: the id of the record that the
     ///     file belongs to, a tenant. Nobody reads the file without giving the same. They are not kept.
     ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk, unless it
@@ -46,31 +46,32 @@ public final class FileStore: Sendable {
     ///   has; `noSpace`, `readOnly`, `cancelled`.
     public func add(
         contentsOf path: FilePath, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        outerSuite: OuterSuite = .chaCha20Poly1305, context: [UInt8] = [], removingOriginal: Bool = false,
+        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
+        removingOriginal: Bool = false,
         allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard let name = path.lastComponent else {
                 throw CofferError(.refused, "\(path) names no file.")
             }
-            guard context.count <= Self.longestContext else {
-                throw CofferError(.invalidInput, "A context has at most \(Self.longestContext) bytes.")
+            guard context.count <= Self.maxContextLength else {
+                throw CofferError(.invalidInput, "A context has at most \(Self.maxContextLength) bytes.")
             }
-            let check = try stopping(cancellation)
-            if !allowingExternalMedia { try MediumRule.checkVault(core.home.openVault()) }
+            let check = try cancellationCheck(cancellation)
+            if !allowingExternalMedia { try MediaPolicy.checkVault(core.home.openVault()) }
             let classKey = try core.keyForStoring(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {
                 throw CofferError(.refused, "\(path) is not a regular file.")
             }
             if removingOriginal { try OriginalRule.check(path, source, outside: core.home) }
-            let original = removingOriginal ? try OriginalFile(path, source) : nil
+            let original = removingOriginal ? try SourceFile(path, source) : nil
             let id = try FileID.random()
             try addContainer(id, protection, classKey, check) { (target, outer, inner) throws(CofferError) in
                 let writer = ContainerWriter(
                     id: id, device: core.device, classKey: classKey, protection: protection,
-                    suite: outerSuite, context: context, outerKEK: outer, innerKEK: inner)
+                    suite: outerCipher, context: context, outerKEK: outer, innerKEK: inner)
                 return try writer.seal(
                     source, name: name.bytes, into: target, check: check, progress: progress)
             }
@@ -91,7 +92,7 @@ public final class FileStore: Sendable {
     ///   or does not know all containers: ``listing()`` has what it knows, and ``reindex()`` repairs it.
     public func list() async throws(CofferError) -> [FileInfo] {
         let listing = try await listing()
-        guard !listing.isIndexDamaged else { throw FileIndex.damaged }
+        guard !listing.isIndexDamaged else { throw FileIndex.corruptError }
         guard !listing.isIndexBehind else { throw FileIndex.behind(listing.unlisted) }
         return listing.files
     }
@@ -100,7 +101,7 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
     public func listing() async throws(CofferError) -> FileListing {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard try fileKeys().hasIndex else {
                 return FileListing(files: try listContainers(cancellation))
             }
@@ -152,7 +153,7 @@ public final class FileStore: Sendable {
 
     /// The same of a store that has no index yet.
     private func listContainers(
-        _ cancellation: BlockingWork.Cancellation
+        _ cancellation: BlockingExecutor.Cancellation
     ) throws(CofferError) -> [FileInfo] {
         var infos: [FileInfo] = []
         for id in try ids() {
@@ -166,7 +167,7 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func info(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> FileInfo {
-        try await BlockingWork.run { [self] _ throws(CofferError) in try open(id, context: context).info }
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in try open(id, context: context).info }
     }
 
     /// Whether the disk below encrypts what is on it (dm-crypt, fscrypt, or a file system that does); `nil`
@@ -174,8 +175,8 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `wiped`.
     public func isDiskEncrypted() async throws(CofferError) -> Bool? {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try StoragePlace.of(core.home.openVault()).isEncrypted
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try StorageMedium.of(core.home.openVault()).isEncrypted
         }
     }
 
@@ -183,7 +184,7 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `wiped`.
     public func count() async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in try ids().count }
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in try ids().count }
     }
 
     /// Removes a file; tells whether there was one. Its key goes with it: what stays on the medium opens with
@@ -194,10 +195,10 @@ public final class FileStore: Sendable {
     ///   damaged.
     @discardableResult
     public func remove(_ id: FileID) async throws(CofferError) -> Bool {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try core.home.changingVault { (vault) throws(CofferError) in
-                let directory = try vault.open(Home.filesName, [.read, .directory])
-                try cleanUpNowAndThen(directory, in: vault)
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
+                try cleanUpIfDue(directory, in: vault)
                 guard try directory.status(of: id.fileName) != nil else {
                     return try clear(id, in: vault)
                 }
@@ -209,17 +210,17 @@ public final class FileStore: Sendable {
 
     /// Strikes out a file whose container is missing; tells whether it was entered.
     private func clear(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
-        guard try FileKeysRecord(device: core.device).read(in: vault).keys.hasIndex else { return false }
+        guard try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex else { return false }
         let contents = try index.salvage(in: vault)
         guard contents.entries[id] != nil else { return false }
-        guard !contents.isDamaged else { throw FileIndex.damaged }
-        try index.strike(id, in: vault)
+        guard !contents.isDamaged else { throw FileIndex.corruptError }
+        try index.remove(id, in: vault)
         return true
     }
 
     /// Removes a container and strikes it out of the index, under the home's lock.
     static func destroy(
-        _ id: FileID, of device: DeviceRecord, _ index: FileIndex, _ directory: borrowing Descriptor,
+        _ id: FileID, of device: DeviceKey, _ index: FileIndex, _ directory: borrowing Descriptor,
         in vault: borrowing Descriptor
     ) throws(CofferError) {
         // Out of sight by one rename, so that a crash leaves the file whole or gone; then destroyed.
@@ -227,8 +228,8 @@ public final class FileStore: Sendable {
         try directory.rename(id.fileName, to: doomed)
         try directory.sync()
         try destroyHeader(of: directory.open(doomed, .readWrite))
-        if try FileKeysRecord(device: device).read(in: vault).keys.hasIndex {
-            try index.strike(id, in: vault)
+        if try FileKeysetRecord(device: device).read(in: vault).keys.hasIndex {
+            try index.remove(id, in: vault)
         }
         try directory.remove(doomed)
         try directory.sync()

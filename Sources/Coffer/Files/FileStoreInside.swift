@@ -8,16 +8,16 @@ extension FileStore {
     /// Opens a container by id.
     func open(_ id: FileID, context: [UInt8] = []) throws(CofferError) -> ContainerReader {
         do throws(CofferError) {
-            return try openAsItIs(id, context: context)
+            return try openWithoutRetry(id, context: context)
         } catch {
             guard error.code == .foreign || error.code == .corrupt else { throw error }
             // Keys may be being replaced: once more, while nobody changes anything.
             let reader: ContainerReader?
             do throws(CofferError) {
-                reader = try core.home.changingVault { (vault) throws(CofferError) in
+                reader = try core.home.withExclusiveVault { (vault) throws(CofferError) in
                     // Somebody may have crashed while he replaced the content.
                     try? cleanUp(openDirectory(), in: vault)
-                    return try openAsItIs(id, context: context)
+                    return try openWithoutRetry(id, context: context)
                 }
             } catch let second {
                 guard second.code == error.code || second.code == .busy || second.systemError != nil else {
@@ -30,7 +30,7 @@ extension FileStore {
         }
     }
 
-    private func openAsItIs(_ id: FileID, context: [UInt8]) throws(CofferError) -> ContainerReader {
+    private func openWithoutRetry(_ id: FileID, context: [UInt8]) throws(CofferError) -> ContainerReader {
         let keys = try fileKeys()
         let file = try openContainer(id, .read)
         let reader = try ContainerReader.open(
@@ -43,10 +43,10 @@ extension FileStore {
     }
 
     /// The keys of files as recorded now.
-    func fileKeys() throws(CofferError) -> FileKeys {
+    func fileKeys() throws(CofferError) -> FileKeyset {
         let vault = try core.home.openVault()
-        return try core.home.checkingState { () throws(CofferError) in
-            try FileKeysRecord(device: core.device).read(in: vault).keys
+        return try core.home.mappingMissingFiles { () throws(CofferError) in
+            try FileKeysetRecord(device: core.device).read(in: vault).keys
         }
     }
 
@@ -63,8 +63,8 @@ extension FileStore {
 
     func openDirectory() throws(CofferError) -> Descriptor {
         let vault = try core.home.openVault()
-        return try core.home.checkingState { () throws(CofferError) in
-            let directory = try vault.open(Home.filesName, [.read, .directory])
+        return try core.home.mappingMissingFiles { () throws(CofferError) in
+            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             let status = try directory.status()
             guard status.isOwn, status.permissions & 0o022 == 0 else {
                 throw CofferError(
@@ -96,42 +96,42 @@ extension FileStore {
         let temporary = id.temporaryName
         // The lock on the unfinished file tells others that its owner is alive: that what is in it does not
         // go, and neither do the keys it is wrapped under. It goes with the descriptor.
-        let begun: Begun = try core.home.changingVault { (vault) throws(CofferError) in
-            try begin(id, protection, classKey, directory, in: vault)
+        let begun: PendingContainer = try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            try beginWrite(id, protection, classKey, directory, in: vault)
         }
         let file = begun.file
         do throws(CofferError) {
             let header = try fill(file, begun.outer, begun.inner)
             try file.sync()
-            try core.home.changingVault { (vault) throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
                 // While a long file was sealed, the passcode may have gone and its class with it.
-                if protection.needsPasscode { _ = try core.keyForStoring(protection) }
-                try enter(header, protection, in: vault)
+                if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
+                try insert(header, protection, in: vault)
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
                 try directory.sync()
             }
         } catch {
-            abandon(id, directory)
+            rollBack(id, directory)
             guard error.code == .absent else { throw error }
-            return try core.home.checkingState { () throws(CofferError) in throw error }
+            return try core.home.mappingMissingFiles { () throws(CofferError) in throw error }
         }
     }
 
     /// Makes the file, empty and locked, under its temporary name, and tells the keys.
-    func begin(
+    func beginWrite(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
-    ) throws(CofferError) -> Begun {
-        try cleanUpNowAndThen(directory, in: vault)
-        let (outer, inner) = try FileKeysRecord(device: core.device).current(
+    ) throws(CofferError) -> PendingContainer {
+        try cleanUpIfDue(directory, in: vault)
+        let (outer, inner) = try FileKeysetRecord(device: core.device).current(
             protection, classKey: classKey, in: vault)
         // Of a file that is being replaced there may be one of somebody who crashed.
         if try directory.status(of: id.temporaryName) != nil { try cleanUp(directory, in: vault) }
         do throws(CofferError) {
             let file = try directory.open(id.temporaryName, [.readWrite, .exclusive])
             try file.lock()
-            return Begun(file: file, outer: outer, inner: inner)
+            return PendingContainer(file: file, outer: outer, inner: inner)
         } catch {
             guard error.code == .alreadyExists else { throw error }
             throw CofferError(.busy, "Somebody else is replacing the content of \(id).")
@@ -139,7 +139,7 @@ extension FileStore {
     }
 
     /// A container that is being written, and the keys it will be wrapped under.
-    struct Begun: ~Copyable {
+    struct PendingContainer: ~Copyable {
         let file: Descriptor
         let outer: FileKEK
         let inner: FileKEK
@@ -184,8 +184,8 @@ extension FileStore {
     ///   - protection: The only class that it uses; `nil`: every one that is used from its beginning on.
     /// - Returns: What throws once it must stop.
     /// - Throws: Nothing by itself: `cancelled`, `locked` and `wiped` come from what it returns.
-    func stopping(
-        _ cancellation: BlockingWork.Cancellation, since mark: KeyMark? = nil,
+    func cancellationCheck(
+        _ cancellation: BlockingExecutor.Cancellation, since mark: KeyMark? = nil,
         only protection: ProtectionClass? = nil
     ) throws(CofferError) -> @Sendable () throws(CofferError) -> Void {
         let keys = core.keys

@@ -8,7 +8,7 @@ import FoundationEssentials
 struct InnerHeader {
     static let size = 1024
     static let wrappedKeySize = 40
-    static let longestName = 255
+    static let maxNameLength = 255
     private static let tagSize = 32
     private static let paddingScheme = 781
 
@@ -26,14 +26,14 @@ struct InnerHeader {
     var mediaType = ""
 
     func encode(authenticationKey: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
-        guard name.count <= Self.longestName, mediaType.utf8.count <= 127 else {
+        guard name.count <= Self.maxNameLength, mediaType.utf8.count <= 127 else {
             throw CofferError(
                 .invalidInput, "A file name has at most 255 bytes and a media type at most 127.")
         }
-        var writer = ByteWriter()
-        writer.append(Array(Magic.innerHeader.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.innerHeader.utf8))
         writer.append(UInt16(1))
-        writer.append([OuterSuite.aes256GCM.rawValue, log])
+        writer.append([ContainerCipherSuite.aes256GCM.rawValue, log])
         writer.append(UInt32(isContextBound ? 1 : 0))
         writer.append(id.uuid.bytes)
         writer.append(salt)
@@ -58,15 +58,15 @@ struct InnerHeader {
 
     /// Reads the fields; the outer layer has authenticated them, so what does not fit is `corrupt` or newer.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> InnerHeader {
-        var reader = ByteReader(bytes, what: "container header")
-        guard bytes.count == size, try reader.take(8) == Array(Magic.innerHeader.utf8) else {
-            throw reader.damaged
+        var reader = BinaryReader(bytes, name: "container header")
+        guard bytes.count == size, try reader.take(8) == Array(FileMagic.innerHeader.utf8) else {
+            throw reader.corruptError
         }
         let version = try reader.number(UInt16.self)
         let suite = try reader.number(UInt8.self)
         let log = try reader.number(UInt8.self)
         let flags = try reader.number(UInt32.self)
-        guard version == 1, suite == OuterSuite.aes256GCM.rawValue, flags <= 1 else {
+        guard version == 1, suite == ContainerCipherSuite.aes256GCM.rawValue, flags <= 1 else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
         let id = try FileID(uuidBytes: reader.take(16), reader)
@@ -76,19 +76,23 @@ struct InnerHeader {
             throw CofferError(.unsupportedVersion, "The container's key is wrapped in a newer way.")
         }
         let wrappedKey = try reader.take(wrappedKeySize)
-        guard try reader.take(340 - reader.position).allSatisfy({ $0 == 0 }) else { throw reader.damaged }
+        guard try reader.take(340 - reader.position).allSatisfy({ $0 == 0 }) else {
+            throw reader.corruptError
+        }
         let commitment = try reader.take(32)
         let generation = try reader.number(UInt64.self)
         let length = try reader.number(UInt64.self)
         let modified = try reader.number(Int64.self)
         let nameCount = Int(try reader.number(UInt16.self))
-        guard nameCount <= longestName, length <= UInt64(Int64.max) else { throw reader.damaged }
+        guard nameCount <= maxNameLength, length <= UInt64(Int64.max) else { throw reader.corruptError }
         let name = try reader.take(nameCount)
-        guard try reader.take(653 - reader.position).allSatisfy({ $0 == 0 }) else { throw reader.damaged }
+        guard try reader.take(653 - reader.position).allSatisfy({ $0 == 0 }) else {
+            throw reader.corruptError
+        }
         let typeCount = Int(try reader.number(UInt8.self))
         guard typeCount <= 127, let mediaType = String(validating: try reader.take(typeCount), as: UTF8.self)
         else {
-            throw reader.damaged
+            throw reader.corruptError
         }
         guard bytes[paddingScheme] == 0 else {
             throw CofferError(.unsupportedVersion, "The container is padded in a newer way.")
@@ -111,8 +115,8 @@ struct InnerHeader {
 }
 
 extension FileID {
-    init(uuidBytes: [UInt8], _ reader: ByteReader) throws(CofferError) {
-        guard let uuid = UUID(bytes: uuidBytes) else { throw reader.damaged }
+    init(uuidBytes: [UInt8], _ reader: BinaryReader) throws(CofferError) {
+        guard let uuid = UUID(bytes: uuidBytes) else { throw reader.corruptError }
         self.init(uuid: uuid)
     }
 }

@@ -15,7 +15,7 @@ enum OriginalRule {
     /// Refuses `source`, opened by `path`, when it lies in `home` or in the home around it: by whichever
     /// names, links or mounts the path leads there.
     static func check(
-        _ path: FilePath, _ source: borrowing Descriptor, outside home: Home
+        _ path: FilePath, _ source: borrowing Descriptor, outside home: VaultDirectory
     ) throws(CofferError) {
         let status = try source.status()
         var own: Set<Identity> = []
@@ -30,11 +30,11 @@ enum OriginalRule {
     }
 
     /// The home whose namespace `home` is, or that home itself.
-    private static func outermost(_ home: Home) throws(CofferError) -> Descriptor {
+    private static func outermost(_ home: VaultDirectory) throws(CofferError) -> Descriptor {
         guard let above = try? home.directory.open("../..", [.read, .directory]),
-            let users = try above.status(of: Home.usersName),
+            let users = try above.status(of: VaultDirectory.usersName),
             let parent = try home.directory.status(of: ".."), users.isSameFile(as: parent),
-            try above.status(of: Home.vaultName) != nil
+            try above.status(of: VaultDirectory.vaultName) != nil
         else { return try home.directory.duplicate() }
         return above
     }

@@ -40,7 +40,7 @@ public struct StoredFileChunks: AsyncSequence, Sendable {
             let end = rest.lowerBound + Swift.min(Int64(rest.count), StoredFileChunks.pieceSize)
             let piece = rest.lowerBound..<end
             let reader = reader
-            let bytes = try await BlockingWork.run { (cancellation) throws(CofferError) in
+            let bytes = try await BlockingExecutor.run { (cancellation) throws(CofferError) in
                 try cancellation.check()
                 return try reader.read(at: piece.lowerBound, count: piece.count)
             }

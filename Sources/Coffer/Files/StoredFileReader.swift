@@ -59,7 +59,7 @@ public final class StoredFileReader: Sendable {
         }
         do throws(CofferError) {
             for index in reader.chunks(of: wanted) {
-                if index > wanted.lowerBound >> Int64(reader.layout.log) { try check() }
+                if index > wanted.lowerBound >> Int64(reader.layout.chunkSizeLog2) { try check() }
                 try reader.read(index, of: wanted, into: &buffer, worker: &worker)
             }
         } catch {

@@ -66,11 +66,11 @@ extension FileStore {
 
     /// Gives `body` an empty directory in memory, for a copy that others are not to see: a viewer puts it
     /// there in a mount namespace of its own. Gone when `body` ends, or the key of the copy's class goes.
-    package func withPrivatePlace<Result>(
+    package func withPrivateMountPoint<Result>(
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
-        let hold = try await BlockingWork.run { [self] _ throws(CofferError) -> ViewHold in
-            let hold = ViewHold(try makePlace(), "file", protection, in: openViews)
+        let hold = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ViewCopyHandle in
+            let hold = ViewCopyHandle(try makeViewDirectory(), "file", protection, in: openViews)
             try hold.makeHolder()
             return hold
         }
@@ -88,23 +88,23 @@ extension FileStore {
 
     private func makeViewCopy(
         of id: FileID, _ context: [UInt8], _ permissions: UInt32
-    ) async throws(CofferError) -> (ViewHold, ContainerReader) {
-        try await BlockingWork.run { [self] cancellation throws(CofferError) in
+    ) async throws(CofferError) -> (ViewCopyHandle, ContainerReader) {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let mark = core.keys.mark
             let reader = try open(id, context: context)
-            let check = try stopping(cancellation, since: mark, only: reader.protection)
+            let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)
             let vault = try core.home.openVault()
-            _ = try? ViewRoots.reap(vault: vault)
+            _ = try? ViewCopyDirectory.removeStale(vault: vault)
             let name = try reader.info.name
-            let hold = ViewHold(try makePlace(), name, reader.protection, in: openViews)
+            let hold = ViewCopyHandle(try makeViewDirectory(), name, reader.protection, in: openViews)
             do throws(CofferError) {
-                try ViewRoom.check(reader.layout.length, inFileSystem: hold.available)
+                try MemoryBudget.check(reader.layout.length, inFileSystem: hold.available)
                 let file = try hold.makeFile()
                 try reader.copy(into: file, check: check)
                 try file.setPermissions(permissions)
                 // The file's own date: whoever writes to the copy changes it.
                 try file.setModified(reader.header.modified)
-                hold.isWhole(try file.status())
+                hold.recordOriginalStatus(try file.status())
                 // A lock after the last chunk found nothing to remove, or a part of it.
                 try check()
                 return (hold, reader)
@@ -132,34 +132,34 @@ extension ContainerReader {
 extension FileStore {
     /// A directory for a view. Under the lock, so that two processes do not each choose a root and record one
     /// of them. A root that another view's end has just removed is made again.
-    private func makePlace(tries: Int = 8) throws(CofferError) -> ViewRoots.Place {
+    private func makeViewDirectory(tries: Int = 8) throws(CofferError) -> ViewCopyDirectory.ViewDirectory {
         do throws(CofferError) {
-            return try core.home.exclusively { () throws(CofferError) in
+            return try core.home.withExclusiveLock { () throws(CofferError) in
                 let vault = try core.home.openVault()
-                let root = try ViewRoots.usable(vault: vault)
+                let root = try ViewCopyDirectory.preferred(vault: vault)
                 do throws(CofferError) {
-                    let view = try ViewRoots.makeView(in: root, vaultID: core.device.vaultID)
-                    return ViewRoots.Place(root: root, view: view)
+                    let view = try ViewCopyDirectory.makeView(in: root, vaultID: core.device.vaultID)
+                    return ViewCopyDirectory.ViewDirectory(root: root, view: view)
                 } catch {
-                    ViewRoots.removeIfEmpty(root)
+                    ViewCopyDirectory.removeIfEmpty(root)
                     throw error
                 }
             }
         } catch {
             guard error.code == .absent, tries > 0 else { throw error }
-            return try makePlace(tries: tries - 1)
+            return try makeViewDirectory(tries: tries - 1)
         }
     }
 }
 
-extension Session {
+extension Vault {
     /// Removes view copies whose owner is dead; gives how many. Opening a session does it, too.
     ///
     /// - Throws: `notInitialised`, `wiped`, or what hinders the removal.
-    public static func reapViewCopies(at location: HomeLocation) async throws(CofferError) -> Int {
-        try await BlockingWork.run { _ throws(CofferError) in
-            let vault = try Home.openDirectory(location).openVault()
-            return try ViewRoots.reap(vault: vault)
+    public static func removeStaleViewCopies(at location: VaultLocation) async throws(CofferError) -> Int {
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            let vault = try VaultDirectory.openDirectory(location).openVault()
+            return try ViewCopyDirectory.removeStale(vault: vault)
         }
     }
 }

@@ -9,11 +9,11 @@ public struct ViewCopy: Sendable {
     /// Whether memory may be written to a swap device that keeps it readable.
     public let isSwappable: Bool
 
-    let hold: ViewHold
+    let hold: ViewCopyHandle
 
     /// The number of the open file whose lock keeps the copy. A child that inherits this descriptor keeps the
     /// copy, as long as it lives, from being removed when this process dies; afterwards the next
-    /// ``Session/reapViewCopies(at:)`` removes it.
+    /// ``Vault/removeStaleViewCopies(at:)`` removes it.
     public var lease: Int32 { hold.leaseNumber }
 
     /// Whether somebody wrote to the copy, replaced it or removed it.

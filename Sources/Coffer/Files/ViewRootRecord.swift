@@ -12,8 +12,8 @@ struct ViewRootRecord {
     private static let runtimesName: FilePath = "viewroots"
     private static let prefix = Array("coffer-".utf8)
     private static let hexadecimal = Array("0123456789abcdef".utf8)
-    private static let mostRuntimes = 32
-    private static let longest = mostRuntimes * 4096
+    private static let maxRuntimeCount = 32
+    private static let maxByteCount = maxRuntimeCount * 4096
 
     /// The name under /dev/shm; `nil` when there is none, or it is damaged.
     private(set) var shared: FilePath?
@@ -27,8 +27,8 @@ struct ViewRootRecord {
         if let bytes = Self.content(of: Self.sharedName, limit: 64, in: vault), Self.isShared(bytes) {
             shared = FilePath(String(decoding: bytes, as: UTF8.self))
         }
-        let bytes = Self.content(of: Self.runtimesName, limit: Self.longest, in: vault) ?? []
-        runtimes = bytes.split(separator: 0).prefix(Self.mostRuntimes).compactMap {
+        let bytes = Self.content(of: Self.runtimesName, limit: Self.maxByteCount, in: vault) ?? []
+        runtimes = bytes.split(separator: 0).prefix(Self.maxRuntimeCount).compactMap {
             Self.path(Array($0))
         }
     }
@@ -57,8 +57,8 @@ struct ViewRootRecord {
         runtime: FilePath, in vault: borrowing Descriptor, _ isDispensable: (FilePath) -> Bool
     ) throws(CofferError) {
         guard !runtimes.contains(runtime) else { return }
-        if runtimes.count >= Self.mostRuntimes { runtimes.removeAll(where: isDispensable) }
-        guard runtimes.count < Self.mostRuntimes, Self.bytes(runtime).count < 4096 else {
+        if runtimes.count >= Self.maxRuntimeCount { runtimes.removeAll(where: isDispensable) }
+        guard runtimes.count < Self.maxRuntimeCount, Self.bytes(runtime).count < 4096 else {
             throw CofferError(.refused, "View copies lie under too many runtime directories: end some views.")
         }
         runtimes.append(runtime)

@@ -16,8 +16,8 @@ final class ClassKey: Sendable {
         _ key: consuming SymmetricKey, id: [UInt8], generation: UInt32, vaultID: VaultID
     ) throws(CofferError) {
         let context = vaultID.bytes
-        let tokenKEK = try HKDF.deriveKey(from: key, info: Label.tokenWrapping, context: context.span)
-        let fileKEK = try HKDF.deriveKey(from: key, info: Label.fileInnerKEK, context: context.span)
+        let tokenKEK = try HKDF.deriveKey(from: key, info: KDFLabel.tokenWrapping, context: context.span)
+        let fileKEK = try HKDF.deriveKey(from: key, info: KDFLabel.fileInnerKEK, context: context.span)
         self.key = key
         self.id = id
         self.generation = generation
@@ -38,8 +38,8 @@ final class ClassKey: Sendable {
     }
 
     /// The X25519 secret key that opens what was sealed to this class while it was locked.
-    func inboxKey(vaultID: VaultID) throws(CofferError) -> SymmetricKey {
-        try Self.inboxKey(of: key, vaultID: vaultID)
+    func enqueueKey(vaultID: VaultID) throws(CofferError) -> SymmetricKey {
+        try Self.enqueueKey(of: key, vaultID: vaultID)
     }
 
     /// The public key to which a locked vault seals new values of this class.
@@ -51,13 +51,13 @@ final class ClassKey: Sendable {
     static func publicKey(
         of key: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> [UInt8] {
-        try SealedBox.publicKey(of: inboxKey(of: key, vaultID: vaultID))
+        try SealedBox.publicKey(of: enqueueKey(of: key, vaultID: vaultID))
     }
 
-    private static func inboxKey(
+    private static func enqueueKey(
         of key: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> SymmetricKey {
         let context = vaultID.bytes
-        return try HKDF.deriveKey(from: key, info: Label.classInbox, context: context.span)
+        return try HKDF.deriveKey(from: key, info: KDFLabel.classInbox, context: context.span)
     }
 }

@@ -13,7 +13,7 @@ final class DerivedPasscode: Sendable {
     let wrappingKey: SymmetricKey
 
     init(
-        _ passcode: Passcode, _ parameters: Keybag.PasscodeParameters, device: DeviceRecord
+        _ passcode: Passcode, _ parameters: Keybag.PasscodeParameters, device: DeviceKey
     ) throws(CofferError) {
         let derived = try Argon2id.deriveKey(
             secret: passcode.secret, salt: parameters.salt.span, cost: parameters.cost)
@@ -24,11 +24,11 @@ final class DerivedPasscode: Sendable {
     }
 
     private static func tag(
-        of derived: borrowing SymmetricKey, device: DeviceRecord
+        of derived: borrowing SymmetricKey, device: DeviceKey
     ) throws(CofferError) -> [UInt8] {
         let context = device.vaultID.bytes
         let key = try HKDF.deriveKey(
-            from: derived, and: device.deviceKey().key, info: Label.attemptTag, context: context.span)
+            from: derived, and: device.deviceKey().key, info: KDFLabel.attemptTag, context: context.span)
         return try HMAC.authenticate(context.span, key: key)
     }
 }

@@ -4,14 +4,14 @@ import CofferEngine
 import SystemPackage
 
 /// Making a home: everything is built aside and appears by one rename, so that a crash leaves no half of it.
-extension Home {
+extension VaultDirectory {
     static let buildPrefix = ".init-"
 
     /// Makes a home, or activates a wiped one.
     static func create(
-        at location: HomeLocation, options: HomeOptions, passcode: Passcode?,
-        interaction: KeyringInteraction = .forbidden
-    ) throws(CofferError) -> (home: Home, device: DeviceRecord, keys: [ProtectionClass: ClassKey]) {
+        at location: VaultLocation, options: VaultOptions, passcode: Passcode?,
+        interaction: PromptPolicy = .never
+    ) throws(CofferError) -> (home: VaultDirectory, device: DeviceKey, keys: [ProtectionClass: ClassKey]) {
         if let passcode { try options.policy.check(passcode) }
         let inactivity = Int(options.inactivity?.components.seconds ?? 0)
         guard options.inactivity == nil || (1...Int(UInt32.max)).contains(inactivity) else {
@@ -20,19 +20,19 @@ extension Home {
         if options.keyring == .secretService {
             // Where it cannot be used, nothing is made.
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
-                .requireReadable(CallDeadline(SecretServiceClient.deadline))
+                .requireReadable(Deadline(SecretServiceClient.deadline))
         }
-        if let enclosing = location.enclosing { try openDirectory(enclosing).refuseWiped() }
+        if let parentVault = location.parentVault { try openDirectory(parentVault).throwIfWiped() }
         if !options.allowsExternalMedia { try checkMedium(of: location.path) }
         try makeDirectory(location.path)
         let home = try openDirectory(location, interaction: interaction)
-        return try home.exclusively { () throws(CofferError) in
+        return try home.withExclusiveLock { () throws(CofferError) in
             let state = try home.state()
-            try home.refuseExisting(state)
+            try home.throwIfExisting(state)
             try home.removeUnfinished()
             // What is left of the namespaces of a wiped home: tombstones.
-            if state?.word == .wiped {
-                try home.refuseLivingNamespaces()
+            if state?.phase == .wiped {
+                try home.throwIfUserVaultsExist()
                 try home.directory.removeTree(usersName)
             }
             let vaultID = try VaultID.random()
@@ -40,19 +40,19 @@ extension Home {
             try home.directory.makeDirectory(name)
             do throws(CofferError) {
                 let built = try home.directory.open(name, [.read, .directory])
-                if options.keyring == .secretService { try KeyringRemains(home: home).note(vaultID) }
-                let device = try DeviceRecord.create(
+                if options.keyring == .secretService { try OrphanedSecretItems(home: home).markUsed(vaultID) }
+                let device = try DeviceKey.create(
                     vaultID: vaultID, backend: options.keyring, in: built, service: home.service)
                 let keys = try fill(built, device: device, options: options, passcode: passcode)
                 // A live home without a vault is one never made; a wiped one stays wiped until the vault is
                 // there. Its tombstone has the new vault's id by then: a crash leaves one that is undone, and
                 // not one that says nothing of the vault beside it.
-                let live = HomeState(word: .live, vaultID: vaultID)
-                let first = state?.word == .wiped ? HomeState(word: .wiped, vaultID: vaultID) : live
+                let live = VaultStateFile(phase: .active, vaultID: vaultID)
+                let first = state?.phase == .wiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live
                 try first.write(in: home.directory)
                 try home.directory.renameWithoutReplacing(name, to: vaultName)
                 try home.directory.sync()
-                if state?.word == .wiped { try live.write(in: home.directory) }
+                if state?.phase == .wiped { try live.write(in: home.directory) }
                 return (home, device, keys)
             } catch {
                 try? home.directory.removeTree(name)
@@ -64,38 +64,39 @@ extension Home {
 
     /// Everything of a vault but its device record.
     private static func fill(
-        _ vault: borrowing Descriptor, device: DeviceRecord, options: HomeOptions, passcode: Passcode?
+        _ vault: borrowing Descriptor, device: DeviceKey, options: VaultOptions, passcode: Passcode?
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
         let keys = try ClassKey.make(
             for: ProtectionClass.all(hasPasscode: passcode != nil), vaultID: device.vaultID)
         var keybag = Keybag(
             passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
             inactivity: options.inactivity.map { Int($0.components.seconds) },
-            hostBinding: try HostBinding.current(), keys: [:])
+            hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
         try Keybag.record.create(
-            keybag.encoded, vaultID: device.vaultID, key: device.key(Label.keybagMAC), in: vault)
-        try Attempts.record.create(
-            Attempts().encoded, vaultID: device.vaultID, key: device.key(Label.attemptsMAC), in: vault)
+            keybag.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
+        try AttemptRecord.record.create(
+            AttemptRecord().encoded, vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault
+        )
         if options.keyring == .file { try TokenFile.create(device: device, in: vault) }
-        try FileKeysRecord.create(device: device, in: vault)
+        try FileKeysetRecord.create(device: device, in: vault)
         try FileIndex.create(device: device, in: vault)
         try vault.makeDirectory(filesName)
-        if options.allowsExternalMedia { try MediumRule.allow(in: vault) }
+        if options.allowsExternalMedia { try MediaPolicy.allow(in: vault) }
         try vault.sync()
         return keys
     }
 
     /// Takes back what a vault that was not finished has put into the Secret Service, now or later.
     private func removeItems(of vaultID: VaultID) {
-        _ = try? KeyringRemains(home: self).remove(vaultID, CallDeadline(.seconds(1)))
+        _ = try? OrphanedSecretItems(home: self).remove(vaultID, Deadline(.seconds(1)))
     }
 
     /// Looks at what is there already of the path.
     private static func checkMedium(of path: FilePath) throws(CofferError) {
         var current = path
         while try !exists(current) { current.removeLastComponent() }
-        try MediumRule.check(Descriptor.open(current.isEmpty ? "." : current, [.read, .nonBlocking]))
+        try MediaPolicy.check(Descriptor.open(current.isEmpty ? "." : current, [.read, .nonBlocking]))
     }
 
     private static func makeDirectory(_ path: FilePath) throws(CofferError) {
@@ -130,25 +131,25 @@ extension Home {
         }
     }
 
-    private func refuseExisting(_ state: HomeState?) throws(CofferError) {
+    private func throwIfExisting(_ state: VaultStateFile?) throws(CofferError) {
         let hasVault = try directory.status(of: Self.vaultName) != nil
-        guard state?.word != .wiping else { throw CofferError.wiped }
+        guard state?.phase != .wiping else { throw CofferError.wiped }
         guard !hasVault else { throw CofferError(.alreadyExists, "There is a vault at \(path) already.") }
     }
 
     /// Refuses a home that was wiped: a vault of one of its users would go with the next one made here.
-    private func refuseWiped() throws(CofferError) {
+    private func throwIfWiped() throws(CofferError) {
         guard let state = try state(), state.isAlive else { throw CofferError.wiped }
     }
 
     /// Refuses where a user's namespace in a wiped home is alive: only tombstones may go unseen.
-    private func refuseLivingNamespaces() throws(CofferError) {
+    private func throwIfUserVaultsExist() throws(CofferError) {
         guard try directory.status(of: Self.usersName)?.kind == .directory else { return }
         let users = try directory.open(Self.usersName, [.read, .directory])
         for name in try users.names() where try users.status(of: name)?.kind == .directory {
             let path = path.pushing(Self.usersName).pushing(name)
-            let state = try Self.openDirectory(HomeLocation(path: path, sessionBus: service.address)).state()
-            guard let state, state.word != .wiped else { continue }
+            let state = try Self.openDirectory(VaultLocation(path: path, sessionBus: service.address)).state()
+            guard let state, state.phase != .wiped else { continue }
             throw CofferError(
                 .alreadyExists,
                 "There is a vault of one of its users at \(path): erase it with coffer wipe, then try again.")
@@ -168,7 +169,7 @@ extension Keybag {
     /// Wraps the class keys under a passcode, or under the device key alone. These are then all the keys.
     mutating func protect(
         _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
-        device: DeviceRecord
+        device: DeviceKey
     ) throws(CofferError) {
         publicKeys = [:]
         for (protection, key) in keys { publicKeys[protection] = try key.publicKey(vaultID: device.vaultID) }

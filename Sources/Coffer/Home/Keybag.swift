@@ -5,8 +5,8 @@ import SystemPackage
 
 /// The wrapped class keys of a vault, with what deriving their wrapping key costs, and the lock's settings.
 ///
-/// Payload of a ``SlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy (1),
-/// attempt delays (1, 0 or 1), whether items of a destroyed class are still to be removed (1, 0 or 1),
+/// Payload of a ``DualSlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy
+/// (1), attempt delays (1, 0 or 1), whether items of a destroyed class are still to be removed (1, 0 or 1),
 /// inactivity in seconds (4, 0: after reboot only), host binding (32), key derivation (1: 0 none, 1
 /// Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each: class (2)
 /// and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2), for each
@@ -15,8 +15,8 @@ import SystemPackage
 /// common passcodes are refused (1, 0 or 1), number of tags of denied ones (2), each tag (8), in order. Then,
 /// unless an earlier release wrote it and where a passcode is set: the tag of the passcode (32).
 struct Keybag {
-    static let record = SlotRecord(
-        name: "keybag", magic: Magic.keybag, slotSize: 4096, what: "keybag", remedy: .home)
+    static let record = DualSlotRecord(
+        name: "keybag", magic: FileMagic.keybag, slotSize: 4096, displayName: "keybag", remedy: .home)
 
     struct PasscodeParameters: Equatable {
         let cost: Argon2id.Cost
@@ -35,7 +35,7 @@ struct Keybag {
     var delaysAttempts: Bool
     /// Seconds without use until the vault locks; `nil`: only a reboot locks.
     var inactivity: Int?
-    /// Which machine and user made the vault: see ``HostBinding``.
+    /// Which machine and user made the vault: see ``MachineFingerprint``.
     var hostBinding: [UInt8]
     var keys: [ProtectionClass: WrappedKey]
     /// What new values are sealed to while the vault is locked.
@@ -46,7 +46,7 @@ struct Keybag {
     var hasOrphans = false
 
     /// More of anything is no keybag.
-    private static let mostKeys = 16
+    private static let maxKeyCount = 16
     private static let passcodeTagSize = 32
 
     /// Whether every class that the vault should have is there. A keybag of an earlier release has fewer.
@@ -59,15 +59,16 @@ struct Keybag {
 
     /// The key that wraps the class keys: from the passcode and the device key, or the device key alone.
     static func wrappingKey(
-        passcode: borrowing SymmetricKey, device: DeviceRecord
+        passcode: borrowing SymmetricKey, device: DeviceKey
     ) throws(CofferError) -> SymmetricKey {
         let context = device.vaultID.bytes
         return try HKDF.deriveKey(
-            from: passcode, and: device.deviceKey().key, info: Label.classKeyWrapping, context: context.span)
+            from: passcode, and: device.deviceKey().key, info: KDFLabel.classKeyWrapping,
+            context: context.span)
     }
 
-    static func wrappingKey(device: DeviceRecord) throws(CofferError) -> SymmetricKey {
-        try device.key(Label.classKeyWrapping)
+    static func wrappingKey(device: DeviceKey) throws(CofferError) -> SymmetricKey {
+        try device.key(KDFLabel.classKeyWrapping)
     }
 
     /// What a wrapped class key is bound to.
@@ -125,7 +126,7 @@ struct Keybag {
     }
 
     var encoded: [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append([
             passcode == nil ? 0 : 1, policy.characters.rawValue, delaysAttempts ? 1 : 0, hasOrphans ? 1 : 0,
         ])
@@ -138,14 +139,14 @@ struct Keybag {
         Self.append(keys.mapValues(\.encoded), to: &writer)
         Self.append(publicKeys, to: &writer)
         Self.append(recovery.mapValues(\.encoded), to: &writer)
-        writer.append([UInt8(policy.minimumLength), policy.deniesCommon ? 1 : 0])
-        writer.append(UInt16(policy.denied.count))
-        for tag in policy.denied.sorted() { writer.append(tag) }
+        writer.append([UInt8(policy.minimumLength), policy.rejectsCommon ? 1 : 0])
+        writer.append(UInt16(policy.denylist.count))
+        for tag in policy.denylist.sorted() { writer.append(tag) }
         if let passcodeTag { writer.append(passcodeTag) }
         return writer.bytes
     }
 
-    private static func append(_ keys: [ProtectionClass: [UInt8]], to writer: inout ByteWriter) {
+    private static func append(_ keys: [ProtectionClass: [UInt8]], to writer: inout BinaryWriter) {
         writer.append(UInt16(keys.count))
         for (protection, key) in keys.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             writer.append(protection.rawValue)
@@ -155,10 +156,10 @@ struct Keybag {
 
     /// A number of keys of `size` bytes, each of another class.
     private static func keys(
-        of size: Int, from reader: inout ByteReader
+        of size: Int, from reader: inout BinaryReader
     ) throws(CofferError) -> [ProtectionClass: [UInt8]] {
         let count = Int(try reader.number(UInt16.self))
-        guard count <= mostKeys else { throw reader.damaged }
+        guard count <= maxKeyCount else { throw reader.corruptError }
         var keys: [ProtectionClass: [UInt8]] = [:]
         for _ in 0..<count {
             let rawClass = try reader.number(UInt16.self)
@@ -167,13 +168,13 @@ struct Keybag {
                 throw CofferError(
                     .unsupportedVersion, "The keybag names a protection class of a newer release.")
             }
-            guard keys.updateValue(key, forKey: protection) == nil else { throw reader.damaged }
+            guard keys.updateValue(key, forKey: protection) == nil else { throw reader.corruptError }
         }
         return keys
     }
 
     private static func wrappedKeys(
-        from reader: inout ByteReader
+        from reader: inout BinaryReader
     ) throws(CofferError) -> [ProtectionClass: WrappedKey] {
         var wrapped: [ProtectionClass: WrappedKey] = [:]
         for (protection, bytes) in try keys(of: WrappedKey.encodedSize, from: &reader) {
@@ -183,15 +184,15 @@ struct Keybag {
     }
 
     static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
-        var reader = ByteReader(payload, what: record.what, remedy: record.remedy)
+        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
         let head = try reader.take(4)
         guard head[0] <= 1, head[2] <= 1, head[3] <= 1,
             let characters = PasscodePolicy.Characters(rawValue: head[1])
         else {
-            throw reader.damaged
+            throw reader.corruptError
         }
         let inactivity = Int(try reader.number(UInt32.self))
-        let binding = try reader.take(HostBinding.size)
+        let binding = try reader.take(MachineFingerprint.size)
         let derivation = try reader.take(4)[0]
         let memory = Int(try reader.number(UInt32.self))
         let passes = Int(try reader.number(UInt32.self))
@@ -206,7 +207,7 @@ struct Keybag {
                 cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
         }
         var keybag = Keybag(
-            passcode: passcode, policy: .usual(characters), delaysAttempts: head[2] == 1,
+            passcode: passcode, policy: .preset(characters), delaysAttempts: head[2] == 1,
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try wrappedKeys(from: &reader))
         keybag.hasOrphans = head[3] == 1
@@ -217,18 +218,18 @@ struct Keybag {
         guard reader.remaining > 0 else { return keybag }
         keybag.policy = try .decode(characters, from: &reader)
         guard passcode != nil, reader.remaining > 0 else {
-            guard reader.remaining == 0 else { throw reader.damaged }
+            guard reader.remaining == 0 else { throw reader.corruptError }
             return keybag
         }
         keybag.passcodeTag = try reader.take(passcodeTagSize)
-        guard reader.remaining == 0 else { throw reader.damaged }
+        guard reader.remaining == 0 else { throw reader.corruptError }
         return keybag
     }
 }
 
 extension PasscodePolicy {
     /// The policy of these characters with nothing else asked for.
-    fileprivate static func usual(_ characters: Characters) -> PasscodePolicy {
+    fileprivate static func preset(_ characters: Characters) -> PasscodePolicy {
         switch characters {
         case .any: .none
         case .digits: .digits
@@ -238,16 +239,17 @@ extension PasscodePolicy {
 
     /// What a keybag says of the policy after its characters.
     fileprivate static func decode(
-        _ characters: Characters, from reader: inout ByteReader
+        _ characters: Characters, from reader: inout BinaryReader
     ) throws(CofferError) -> PasscodePolicy {
         let head = try reader.take(2)
         let count = Int(try reader.number(UInt16.self))
-        guard (1...longestMinimum).contains(Int(head[0])), head[1] <= 1, count <= DeniedPasscodes.most else {
-            throw reader.damaged
+        guard (1...maxMinimumLength).contains(Int(head[0])), head[1] <= 1, count <= PasscodeDenylist.maxCount
+        else {
+            throw reader.corruptError
         }
-        var denied: Set<DeniedPasscodes.Tag> = []
+        var denied: Set<PasscodeDenylist.Tag> = []
         for _ in 0..<count { denied.insert(try reader.number(UInt64.self)) }
         return PasscodePolicy(
-            characters, minimumLength: Int(head[0]), deniesCommon: head[1] == 1, denied: denied)
+            characters, minimumLength: Int(head[0]), rejectsCommon: head[1] == 1, denylist: denied)
     }
 }

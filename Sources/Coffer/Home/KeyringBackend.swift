@@ -1,5 +1,5 @@
 /// Where a vault's device key and tokens are kept. Recorded in the home when it is made; changed by
-/// ``Session/moveKeyring(to:passcode:)`` alone.
+/// ``Vault/migrateStorage(to:passcode:)`` alone.
 public enum KeyringBackend: String, Sendable, CaseIterable {
     /// In the home: the device key in a file of mode 0600, the tokens in one sealed file. Needs nothing
     /// running.

@@ -9,7 +9,7 @@ import CofferCrypto
 /// and digits are those of any script; a keypad's digits are 0 to 9.
 ///
 /// ```swift
-/// options.policy = .strictest(of: [.digits, .minimumLength(6), .denyingCommon])
+/// options.policy = .strictest(of: [.digits, .minimumLength(6), .rejectingCommon])
 /// ```
 public struct PasscodePolicy: Sendable, Hashable {
     /// Which characters a passcode is made of, the laxest first.
@@ -23,8 +23,8 @@ public struct PasscodePolicy: Sendable, Hashable {
     }
 
     /// The longest that a policy asks for.
-    static let longestMinimum = 128
-    private static let longestOfDigits = 8
+    static let maxMinimumLength = 128
+    private static let maxDigitLength = 8
 
     /// What passcodes are made of.
     public let characters: Characters
@@ -32,23 +32,23 @@ public struct PasscodePolicy: Sendable, Hashable {
     public let minimumLength: Int
     /// Whether those that are guessed first are refused: one character repeated, digits or letters in order,
     /// and a short list.
-    public let deniesCommon: Bool
+    public let rejectsCommon: Bool
     /// Tags of passcodes that are refused.
-    let denied: Set<DeniedPasscodes.Tag>
+    let denylist: Set<PasscodeDenylist.Tag>
 
     init(
-        _ characters: Characters, minimumLength: Int, deniesCommon: Bool = false,
-        denied: Set<DeniedPasscodes.Tag> = []
+        _ characters: Characters, minimumLength: Int, rejectsCommon: Bool = false,
+        denylist: Set<PasscodeDenylist.Tag> = []
     ) {
         self.characters = characters
         self.minimumLength = minimumLength
-        self.deniesCommon = deniesCommon
-        self.denied = denied
+        self.rejectsCommon = rejectsCommon
+        self.denylist = denylist
     }
 
     /// The most characters; `nil` for no limit. 8 for digits, unless more are asked for.
     public var maximumLength: Int? {
-        characters == .digits ? max(Self.longestOfDigits, minimumLength) : nil
+        characters == .digits ? max(Self.maxDigitLength, minimumLength) : nil
     }
 
     /// Anything that is not empty.
@@ -58,14 +58,14 @@ public struct PasscodePolicy: Sendable, Hashable {
     /// At least 5 characters with a letter and a digit among them.
     public static let alphanumeric = PasscodePolicy(.lettersAndDigits, minimumLength: 5)
     /// Anything but what is guessed first.
-    public static let denyingCommon = PasscodePolicy(.any, minimumLength: 1, deniesCommon: true)
+    public static let rejectingCommon = PasscodePolicy(.any, minimumLength: 1, rejectsCommon: true)
 
     /// At least so many characters.
     ///
     /// - Throws: `invalidInput` outside of 1 to 128.
     public static func minimumLength(_ length: Int) throws(CofferError) -> PasscodePolicy {
-        guard (1...longestMinimum).contains(length) else {
-            throw CofferError(.invalidInput, "A least length is 1 to \(longestMinimum).")
+        guard (1...maxMinimumLength).contains(length) else {
+            throw CofferError(.invalidInput, "A least length is 1 to \(maxMinimumLength).")
         }
         return PasscodePolicy(.any, minimumLength: length)
     }
@@ -74,8 +74,8 @@ public struct PasscodePolicy: Sendable, Hashable {
     /// words.
     ///
     /// - Throws: `invalidInput` for more than 256.
-    public static func denying(_ passcodes: [String]) throws(CofferError) -> PasscodePolicy {
-        PasscodePolicy(.any, minimumLength: 1, denied: try DeniedPasscodes.tags(of: passcodes))
+    public static func withDenylist(_ passcodes: [String]) throws(CofferError) -> PasscodePolicy {
+        PasscodePolicy(.any, minimumLength: 1, denylist: try PasscodeDenylist.tags(of: passcodes))
     }
 
     /// What satisfies every one of several: of each rule the strictest. Digits with a letter asked for beside
@@ -87,11 +87,11 @@ public struct PasscodePolicy: Sendable, Hashable {
         for policy in policies where policy.characters.rawValue > characters.rawValue {
             characters = policy.characters
         }
-        let denied = policies.reduce(into: Set()) { $0.formUnion($1.denied) }
-        try DeniedPasscodes.check(denied)
+        let denied = policies.reduce(into: Set()) { $0.formUnion($1.denylist) }
+        try PasscodeDenylist.check(denied)
         return PasscodePolicy(
             characters, minimumLength: policies.map(\.minimumLength).max() ?? 1,
-            deniesCommon: policies.contains { $0.deniesCommon }, denied: denied)
+            rejectsCommon: policies.contains { $0.rejectsCommon }, denylist: denied)
     }
 
     /// Checks a new passcode.
@@ -111,9 +111,9 @@ public struct PasscodePolicy: Sendable, Hashable {
             throw CofferError(.refused, "The policy of this home asks for \(requirement).")
         }
         let isDenied = try passcode.secret.exposing { (bytes) throws(CofferError) -> Bool in
-            if deniesCommon, try DeniedPasscodes.isCommon(bytes) { return true }
-            guard !denied.isEmpty else { return false }
-            return denied.contains(try DeniedPasscodes.tag(of: bytes))
+            if rejectsCommon, try PasscodeDenylist.isCommon(bytes) { return true }
+            guard !denylist.isEmpty else { return false }
+            return denylist.contains(try PasscodeDenylist.tag(of: bytes))
         }
         guard !isDenied else {
             throw CofferError(

@@ -26,22 +26,22 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     }
 
     /// Whether items of this class may be exported under a recovery key.
-    public var mayMove: Bool { self == .whenUnlocked || self == .afterFirstUnlock }
+    public var isExportable: Bool { self == .whenUnlocked || self == .afterFirstUnlock }
 
     /// Whether items of this class exist only while a passcode is set.
-    public var needsPasscode: Bool { self == .whenPasscodeSetThisDeviceOnly }
+    public var requiresPasscode: Bool { self == .whenPasscodeSetThisDeviceOnly }
 
     /// Whether `lock()` drops its key; the other kind stays until reboot, logout or wipe.
-    package var dropsOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
+    package var isEvictedOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
 
     /// The classes that a vault with a passcode, or one without, has keys of.
     static func all(hasPasscode: Bool) -> [ProtectionClass] {
-        allCases.filter { hasPasscode || !$0.needsPasscode }
+        allCases.filter { hasPasscode || !$0.requiresPasscode }
     }
 }
 
 extension CofferError {
-    static var needsPasscode: CofferError {
+    static var requiresPasscode: CofferError {
         CofferError(
             .refused,
             "Items of the class \(ProtectionClass.whenPasscodeSetThisDeviceOnly.name) need a passcode, "

@@ -11,14 +11,16 @@ struct EmergencyLock {
     /// The start of every name that Coffer uses in the kernel keyring. Names are compared byte by byte.
     private static let prefix = Array("coffer:".utf8)
     /// The ends of the names of the keys that a lock leaves.
-    private static let kept = ProtectionClass.allCases.filter { !$0.dropsOnLock }.map { Array($0.name.utf8) }
+    private static let kept = ProtectionClass.allCases.filter { !$0.isEvictedOnLock }.map {
+        Array($0.name.utf8)
+    }
     private static let uuidSize = 36
 
     /// Locks the vault of a home; where it cannot be told which that is, every vault of this user.
-    static func run(at location: HomeLocation) throws(CofferError) -> LockReport {
+    static func run(at location: VaultLocation) throws(CofferError) -> LockReport {
         var lock = EmergencyLock()
         let hints = VaultHints(at: location)
-        for core in hints.candidates.flatMap(OpenSessions.of) { core.lock(.asked) }
+        for core in hints.candidates.flatMap(VaultRegistry.of) { core.lock(.requested) }
         if let doubt = hints.doubt {
             lock.failures.append(
                 CofferError(
@@ -45,7 +47,7 @@ struct EmergencyLock {
     }
 
     private mutating func lockEverything() throws(CofferError) -> LockReport {
-        for core in OpenSessions.all { core.lock(.asked) }
+        for core in VaultRegistry.all { core.lock(.requested) }
         remove { name in name.starts(with: Self.prefix) && !Self.isKept(name) }
         return try report(of: nil)
     }
@@ -64,8 +66,8 @@ struct EmergencyLock {
     private mutating func remove(_ matches: ([UInt8]) -> Bool) {
         do throws(CofferError) {
             // First: an unlock that finds its mark afterwards has stored everything before what follows.
-            _ = try KernelRing.removeOfUser { UnlockMark.isMark($0) && matches($0) }
-            let result = try KernelRing.removeOfUser(where: matches)
+            _ = try KernelSubkeyring.removeOfUser { UnlockMark.isMark($0) && matches($0) }
+            let result = try KernelSubkeyring.removeOfUser(where: matches)
             removed += result.names.count { !UnlockMark.isMark($0) }
             // A key that could not be removed at first, and is gone, went with its link or its ring.
             failures += result.failures.filter { $0.code != .permissionDenied || !result.left.isEmpty }
@@ -80,19 +82,19 @@ struct EmergencyLock {
     /// Removes as readers find keys: by name, in rings within the user's too, also those that must not be
     /// looked at.
     private mutating func removeByName(_ vaultID: VaultID) {
-        if HeldKeys.remove(vaultID: vaultID, all: false) { removed += 1 }
-        for protection in ProtectionClass.allCases where protection.dropsOnLock {
-            let name = HeldKeys.name(protection, vaultID: vaultID)
+        if KernelKeyCache.remove(vaultID: vaultID, all: false) { removed += 1 }
+        for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
+            let name = KernelKeyCache.name(protection, vaultID: vaultID)
             if (try? KernelKeyring.contains(name)) == true { left.append(Array(name.utf8)) }
         }
     }
 
     /// Does what opening the home also does: finishes an interrupted wipe and removes views of dead owners.
-    private mutating func tidy(_ location: HomeLocation, _ hints: VaultHints) {
+    private mutating func tidy(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
-            if hints.isUnfinished { try Wiper.finishInterrupted(at: location, time: .system) }
+            if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, time: .system) }
             guard !hints.isWiped else { return }
-            _ = try ViewRoots.reap(vault: Home.openDirectory(location).openVault())
+            _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
         } catch {
             // A wipe that is finished says so by this.
             if error.code != .wiped { failures.append(error) }
@@ -123,27 +125,27 @@ private struct VaultHints {
     /// A wipe, of everything or of the tokens, was interrupted.
     private(set) var isUnfinished = false
 
-    init(at location: HomeLocation) {
+    init(at location: VaultLocation) {
         do throws(CofferError) {
-            let home = try Home.openDirectory(location)
+            let home = try VaultDirectory.openDirectory(location)
             try look(in: home)
         } catch {
             doubt = error
         }
     }
 
-    private mutating func look(in home: Home) throws(CofferError) {
+    private mutating func look(in home: VaultDirectory) throws(CofferError) {
         let state = try? home.state()
         if let state { candidates.append(state.vaultID) }
-        isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.word) } ?? false
+        isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.phase) } ?? false
         isWiped = state.map { !$0.isAlive } ?? false
         let target = WipeTarget(home, changingModes: false)
         candidates += target.ids.filter { !candidates.contains($0) }
         // The tag of the device record covers the vault's id; those of the others cannot be checked here, and
         // each can be that of another home.
         do throws(CofferError) {
-            let vault = try home.directory.open(Home.vaultName, [.read, .directory])
-            let vaultID = try DeviceFile.read(in: vault).vaultID
+            let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
+            let vaultID = try DeviceKeyFile.read(in: vault).vaultID
             candidates = [vaultID] + candidates.filter { $0 != vaultID }
         } catch {
             guard isWiped, target.named.isEmpty else { throw error }
@@ -154,7 +156,7 @@ private struct VaultHints {
     }
 }
 
-extension Session {
+extension Vault {
     /// Locks the vault of a home without opening it: takes back what is held in the kernel keyring, volatile
     /// tokens included, and locks the sessions of this process. Keys of the two `afterFirstUnlock` classes
     /// stay, as with every lock.
@@ -167,8 +169,8 @@ extension Session {
     /// - Returns: What was taken back, and what failed on the way.
     /// - Throws: `permissionDenied` when the kernel still has a key, with the names of those in `entries`.
     @discardableResult
-    public static func lock(at location: HomeLocation) async throws(CofferError) -> LockReport {
-        try await BlockingWork.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }
+    public static func lock(at location: VaultLocation) async throws(CofferError) -> LockReport {
+        try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }
     }
 
     /// Locks every vault of this user, as ``lock(at:)`` does one: all that the user keyring has under a name
@@ -178,6 +180,6 @@ extension Session {
     /// - Throws: `permissionDenied` when the kernel still has a key, with the names of those in `entries`.
     @discardableResult
     public static func lockAll() async throws(CofferError) -> LockReport {
-        try await BlockingWork.run { _ throws(CofferError) in try EmergencyLock.runEverywhere() }
+        try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.runEverywhere() }
     }
 }

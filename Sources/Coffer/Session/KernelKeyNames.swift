@@ -2,6 +2,6 @@
 package enum KernelKeyNames {
     /// The keys of every class.
     package static func all(of vaultID: VaultID) -> [String] {
-        ProtectionClass.allCases.map { HeldKeys.name($0, vaultID: vaultID) }
+        ProtectionClass.allCases.map { KernelKeyCache.name($0, vaultID: vaultID) }
     }
 }

@@ -1,12 +1,12 @@
 /// Why keys were dropped.
 public enum LockReason: String, Sendable, CaseIterable {
     /// `lock()` or `close()` was called.
-    case asked
+    case requested = "asked"
     /// The inactivity time passed without use.
-    case idle
+    case inactivity = "idle"
     /// The kernel keyring dropped the keys that were lent to it: their time was over, or another process
     /// locked.
-    case kernelKey
+    case kernelKeyExpired = "kernelKey"
     /// The machine was started anew.
     case reboot
     /// logind asked the desktop session to lock.
@@ -26,7 +26,7 @@ public enum LockReason: String, Sendable, CaseIterable {
     /// A bus that was listened to is gone: what would lock cannot be heard any more.
     case busLost
     /// The dead-man's switch: no contact came in for too long.
-    case noContact
+    case contactTimeout = "noContact"
     /// A grant was taken back.
     case revoked
 }

@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// The result of a lock that opens nothing: see ``Session/lock(at:)``.
+/// The result of a lock that opens nothing: see ``Vault/lock(at:)``.
 public struct LockReport: Sendable {
     /// The vault that was locked; `nil`: every vault of this user.
     public let vaultID: VaultID?

@@ -53,7 +53,7 @@ enum LockSignal: Equatable {
             guard content.flag == true else { return nil }
             self = .close(.shutdown)
         case (Self.loginManager, "SessionRemoved"):
-            guard isOwn(content.texts.last) else { return nil }
+            guard isOwn(content.positionalStrings.last) else { return nil }
             self = .close(.sessionEnd)
         case (Self.loginSession, "Lock"):
             guard isOwn(signal.path) else { return nil }
@@ -65,7 +65,7 @@ enum LockSignal: Equatable {
             guard content.flag == true else { return nil }
             self = .lock(.screenSaver)
         case (Self.secretService, "CollectionChanged"):
-            guard let path = content.texts.first else { return nil }
+            guard let path = content.positionalStrings.first else { return nil }
             self = .collectionChanged(path: path)
         default: return nil
         }
@@ -73,12 +73,12 @@ enum LockSignal: Equatable {
 
     private static func change(_ signal: BusSignal, session: String?) -> LockSignal? {
         let content = signal.content
-        switch content.texts.first {
+        switch content.positionalStrings.first {
         case loginSession where session?.hasSameBytes(as: signal.path) == true:
-            if content.words["State"] == "closing" { return .close(.sessionEnd) }
-            return content.flags["LockedHint"] == true ? .lock(.lockedHint) : nil
+            if content.strings["State"] == "closing" { return .close(.sessionEnd) }
+            return content.booleans["LockedHint"] == true ? .lock(.lockedHint) : nil
         case collection:
-            return content.flags["Locked"] == true ? .collectionLocked(path: signal.path) : nil
+            return content.booleans["Locked"] == true ? .collectionLocked(path: signal.path) : nil
         default: return nil
         }
     }

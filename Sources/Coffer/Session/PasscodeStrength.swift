@@ -68,14 +68,14 @@ public struct PasscodeStrength: Sendable, Equatable {
     }
 }
 
-extension Session {
+extension Vault {
     /// How long guessing this vault's passcode takes with a copy of its files, by what deriving a key takes
     /// on this machine; `nil` when no passcode is set. Takes as long as two guesses.
     ///
     /// - Throws: `wiped`, `corrupt`, `outOfMemory`.
     public func passcodeStrength() async throws(CofferError) -> PasscodeStrength? {
         let core = core
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             let keybag = try core.readKeybag()
             guard let parameters = keybag.passcode else { return nil }
             return PasscodeStrength(

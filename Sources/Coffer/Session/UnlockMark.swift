@@ -38,12 +38,12 @@ final class UnlockMark: Sendable {
 
     /// Whether a name in the kernel keyring, which begins as a vault's do, is that of a mark.
     static func isMark(_ name: [UInt8]) -> Bool {
-        name.dropFirst(HeldKeys.prefixSize).starts(with: infix.utf8)
+        name.dropFirst(KernelKeyCache.prefixSize).starts(with: infix.utf8)
     }
 
     /// Removes every mark on a vault.
     static func removeAll(of vaultID: VaultID) {
         let start = Array("coffer:\(vaultID)\(infix)".utf8)
-        _ = try? KernelRing.removeOfUser { $0.starts(with: start) }
+        _ = try? KernelSubkeyring.removeOfUser { $0.starts(with: start) }
     }
 }

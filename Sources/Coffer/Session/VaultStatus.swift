@@ -47,22 +47,22 @@ public struct VaultStatus: Sendable, Equatable {
     /// Whether the record of the files' keys is damaged: without it no file opens.
     public var isFileKeysRecordDamaged = false
     /// Tokens that were stored while locked and wait for an unlock.
-    public var waitingTokens = 0
+    public var pendingTokens = 0
     /// Such tokens that would replace a stored one and wait for somebody to accept or reject them.
     public var unconfirmedTokens = 0
     /// Such tokens that are damaged.
-    public var damagedTokens = 0
+    public var corruptTokens = 0
 
     init(_ state: State) { self.state = state }
 }
 
-extension Session {
+extension Vault {
     /// The status of the home at `location`, with what commands left in the kernel's keyring. Finishes a wipe
     /// that was interrupted.
     ///
     /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion`: what hinders looking.
-    public static func status(at location: HomeLocation) async throws(CofferError) -> VaultStatus {
-        let session: Session
+    public static func status(at location: VaultLocation) async throws(CofferError) -> VaultStatus {
+        let session: Vault
         do throws(CofferError) {
             session = try await open(at: location)
         } catch {
@@ -72,7 +72,7 @@ extension Session {
             default: throw error
             }
         }
-        session.shareVolatileTokens()
+        session.shareEphemeralTokens()
         return try await session.status()
     }
 
@@ -81,11 +81,11 @@ extension Session {
     /// - Throws: `wiped`, `corrupt`.
     public func status() async throws(CofferError) -> VaultStatus {
         let core = core
-        var status = try await BlockingWork.run { _ throws(CofferError) in
+        var status = try await BlockingExecutor.run { _ throws(CofferError) in
             let keybag = try core.readKeybag()
-            let held = try core.heldKeys.read(keybag).keys
+            let held = try core.cachedKeys.read(keybag).keys
             let isOpen =
-                keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.dropsOnLock }
+                keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.isEvictedOnLock }
             var status = VaultStatus(isOpen ? .unlocked : .locked)
             status.vaultID = core.device.vaultID
             status.keyring = try core.keyring.backend()
@@ -96,17 +96,17 @@ extension Session {
         }
         status.tokens = try await tokens.count()
         status.files = try await files.count()
-        let (remains, condition) = try await BlockingWork.run { [files] _ throws(CofferError) in
+        let (remains, condition) = try await BlockingExecutor.run { [files] _ throws(CofferError) in
             (try files.remains(), try files.condition())
         }
         (status.unfinishedFiles, status.unfinishedBytes) = (remains.count, remains.bytes)
         (status.missingFiles, status.unlistedFiles) = (condition.missing, condition.unlisted)
         status.isFileIndexDamaged = condition.indexDamage != nil
         status.isFileKeysRecordDamaged = condition.keysDamage != nil
-        let waiting = try await tokens.waitingTokens()
-        status.waitingTokens = waiting.waiting
+        let waiting = try await tokens.pendingTokens()
+        status.pendingTokens = waiting.waiting
         status.unconfirmedTokens = waiting.unconfirmed
-        status.damagedTokens = waiting.damaged
+        status.corruptTokens = waiting.damaged
         return status
     }
 
@@ -116,21 +116,21 @@ extension Session {
     /// this session took from the keyring until an exact time are held no longer than that.
     ///
     /// A lock by another process between ``unlock(with:)`` and this call is not noticed:
-    /// ``unlock(with:holdingFor:)`` does both at once.
+    /// ``unlock(with:cachingFor:)`` does both at once.
     ///
     /// - Parameter duration: Until then and no longer; `nil`: the home's inactivity time after each use.
     /// - Throws: `locked`, also when a lock comes meanwhile or the time is longer than that of the keys here;
     ///   `wiped`; `unsupported` or `permissionDenied` where there is no kernel keyring; `noSpace` when it
     ///   takes no more keys of this user.
-    public func holdKeys(for duration: Duration? = nil) async throws(CofferError) {
+    public func cacheKeysInKernel(for duration: Duration? = nil) async throws(CofferError) {
         let core = core
-        try await BlockingWork.run { _ throws(CofferError) in
-            try core.holdKeys(seconds: duration.map { max(1, Int($0.components.seconds)) })
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.cacheKeysInKernel(seconds: duration.map { max(1, Int($0.components.seconds)) })
         }
     }
 
-    /// Unlocks, as ``unlock(with:)``, and holds the keys, as ``holdKeys(for:)``. A lock of the vault by any
-    /// process of this user that comes in between holds: then no key comes in.
+    /// Unlocks, as ``unlock(with:)``, and holds the keys, as ``cacheKeysInKernel(for:)``. A lock of the vault
+    /// by any process of this user that comes in between holds: then no key comes in.
     ///
     /// - Parameters:
     ///   - passcode: The passcode; `nil` where none is set.
@@ -138,25 +138,25 @@ extension Session {
     /// - Throws: As the two of them; `locked` when a lock came meanwhile, and `noSpace` before the passcode
     ///   is evaluated when the kernel keyring takes no more keys of this user.
     public func unlock(
-        with passcode: Passcode?, holdingFor duration: Duration?
+        with passcode: Passcode?, cachingFor duration: Duration?
     ) async throws(CofferError) {
         try await announceHolding()
         do throws(CofferError) {
             try await unlock(with: passcode)
-            try await holdKeys(for: duration)
+            try await cacheKeysInKernel(for: duration)
         } catch {
             withdrawHolding()
             throw error
         }
     }
 
-    /// Says that the next ``holdKeys(for:)`` holds what is unlocked from here on: it notices a lock, by any
-    /// process of this user, that comes in between.
+    /// Says that the next ``cacheKeysInKernel(for:)`` holds what is unlocked from here on: it notices a lock,
+    /// by any process of this user, that comes in between.
     ///
     /// - Throws: `noSpace` when the kernel keyring takes no more keys of this user.
     package func announceHolding() async throws(CofferError) {
         let core = core
-        try await BlockingWork.run { _ throws(CofferError) in
+        try await BlockingExecutor.run { _ throws(CofferError) in
             let mark = try UnlockMark.place(for: core.device.vaultID)
             core.unlockMark.withLock { $0 = mark }
         }
@@ -165,8 +165,8 @@ extension Session {
     /// Takes back what ``announceHolding()`` said, so that nothing of it stays in the kernel keyring.
     package func withdrawHolding() { core.unlockMark.withLock { $0 = nil } }
 
-    /// Whether ``holdKeys(for:)`` can hold the keys of every class for so long with what is here.
-    package func canHoldKeys(for duration: Duration?) -> Bool {
+    /// Whether ``cacheKeysInKernel(for:)`` can hold the keys of every class for so long with what is here.
+    package func canCacheKeys(for duration: Duration?) -> Bool {
         core.keys.isUnlocked && !core.keys.isPartial && core.mayHold(for: duration)
     }
 
@@ -178,24 +178,24 @@ extension Session {
     /// taken.
     ///
     /// - Throws: `wiped`, `corrupt`.
-    public func adoptHeldKeys() async throws(CofferError) -> Bool {
+    public func restoreCachedKeys() async throws(CofferError) -> Bool {
         let core = core
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             let locks = core.keys.locks
             let keybag = try core.readKeybag()
-            let taken = try core.heldKeys.read(keybag)
-            if core.keys.admit(taken.keys, taken.terms, lacking: taken.lacking, since: locks) {
-                core.heldKeys.share(taken, keybag)
+            let taken = try core.cachedKeys.read(keybag)
+            if core.keys.insert(taken.keys, taken.terms, lacking: taken.lacking, since: locks) {
+                core.cachedKeys.share(taken, keybag)
             }
-            try? core.storeWaitingTokens()
+            try? core.drainPendingTokens()
             return core.keys.isUnlocked
         }
     }
 }
 
-extension SessionCore {
+extension VaultCore {
     /// Stores the keys; what a lock that comes meanwhile drops is not held after it.
-    fileprivate func holdKeys(seconds: Int?) throws(CofferError) {
+    fileprivate func cacheKeysInKernel(seconds: Int?) throws(CofferError) {
         let locks = keys.locks
         let announced = unlockMark.withLock { $0.take() }
         guard keys.isUnlocked else { throw CofferError.locked }
@@ -207,18 +207,20 @@ extension SessionCore {
         let mark: UnlockMark? =
             if let announced { announced } else { try UnlockMark.place(for: device.vaultID) }
         try checkMark(mark, announced)
-        try heldKeys.hold(keys.all, seconds: seconds)
+        try cachedKeys.store(keys.all, seconds: seconds)
         guard keys.locks == locks else {
-            heldKeys.remove(all: keys.all.isEmpty)
+            cachedKeys.remove(all: keys.all.isEmpty)
             throw CofferError.lockedMeanwhile
         }
         do throws(CofferError) {
             try checkMark(mark, announced)
             // A wipe that had removed the marks before this one was placed says so in the state first.
-            if let state = try? home.state(), !state.isAlive || !home.isOwn(state) { throw CofferError.wiped }
+            if let state = try? home.state(), !state.isAlive || !home.belongsToThisVault(state) {
+                throw CofferError.wiped
+            }
         } catch {
             // It may have been a wipe or a logout, after which no key of any class may stay.
-            heldKeys.remove(all: true)
+            cachedKeys.remove(all: true)
             throw error
         }
     }
@@ -227,12 +229,12 @@ extension SessionCore {
     /// announced then lets nothing into memory either.
     private func checkMark(_ mark: UnlockMark?, _ announced: UnlockMark?) throws(CofferError) {
         guard let mark, !mark.isThere else { return }
-        if announced != nil { keys.lock(.kernelKey) }
+        if announced != nil { keys.lock(.kernelKeyExpired) }
         throw CofferError.lockedMeanwhile
     }
 
     fileprivate func mayHold(for duration: Duration?) -> Bool {
         guard let end = keys.exactEnd else { return true }
-        return duration.map { time.sinceBoot() + $0 <= end } ?? false
+        return duration.map { time.bootTime() + $0 <= end } ?? false
     }
 }

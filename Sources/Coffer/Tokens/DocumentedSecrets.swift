@@ -23,11 +23,11 @@ public struct DocumentedSecrets: Sendable {
         static let device = "device-id"
     }
 
-    private static let longestDeviceID = 1024
+    private static let maxDeviceIDLength = 1024
 
-    private let tokens: TokenVault
+    private let tokens: TokenStore
 
-    init(tokens: TokenVault) { self.tokens = tokens }
+    init(tokens: TokenStore) { self.tokens = tokens }
 
     private static func id(_ sort: String, _ name: String) throws(CofferError) -> TokenID {
         guard (1...512).contains(name.utf8.count) else {
@@ -40,7 +40,7 @@ public struct DocumentedSecrets: Sendable {
         _ secret: consuming SecretBytes, _ id: TokenID, _ protection: ProtectionClass,
         _ attributes: [String: String] = [:]
     ) async throws(CofferError) {
-        guard !protection.mayMove else {
+        guard !protection.isExportable else {
             throw CofferError(.refused, "A documented secret never leaves its device: take another class.")
         }
         do throws(CofferError) {
@@ -94,11 +94,11 @@ public struct DocumentedSecrets: Sendable {
         _ name: String, digest: Digest = .sha256, rounds: Int = 600_000, keySize: Int = 32,
         deviceID: String? = nil, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws(CofferError) {
-        guard deviceID.map({ (1...Self.longestDeviceID).contains($0.utf8.count) }) ?? true else {
+        guard deviceID.map({ (1...Self.maxDeviceIDLength).contains($0.utf8.count) }) ?? true else {
             throw CofferError(
                 .invalidInput,
-                "A device identifier has 1 to \(Self.longestDeviceID) bytes: leave it out for this machine's."
-            )
+                "A device identifier has 1 to \(Self.maxDeviceIDLength) bytes: leave it out for this "
+                    + "machine's.")
         }
         let salt = try SecureRandom.bytes(16)
         _ = try Documented.PBKDF2Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
@@ -168,7 +168,7 @@ public struct DocumentedSecrets: Sendable {
     }
 }
 
-extension Session {
+extension Vault {
     /// The secrets that the documented schemes keep in this vault.
     public var documentedSecrets: DocumentedSecrets { DocumentedSecrets(tokens: tokens) }
 }

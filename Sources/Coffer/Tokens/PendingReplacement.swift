@@ -10,16 +10,16 @@ public struct PendingReplacement: Sendable, Equatable {
     public let info: TokenInfo
 }
 
-extension TokenVault {
+extension TokenStore {
     /// The values that wait for somebody to accept or reject them, in the order in which they came. Until
     /// then the stored ones are those that everybody gets.
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`, `busy`.
     public func pending() async throws(CofferError) -> [PendingReplacement] {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try core.storeWaitingTokens()
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.drainPendingTokens()
             guard try core.inbox.entries().contains(where: { $0.state == .unconfirmed }) else { return [] }
-            return try core.home.changingVault { (vault) throws(CofferError) in
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 var found: [PendingReplacement] = []
                 for entry in try core.inbox.entries() where entry.state == .unconfirmed {
                     guard let pending = try core.inbox.read(entry, in: vault),
@@ -44,10 +44,10 @@ extension TokenVault {
     /// - Throws: `ambiguous` with the fingerprints when several wait and none is chosen; `locked`, `wiped`,
     ///   `busy`, `noSpace`.
     public func accept(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> UInt64? {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            return try core.home.changingVault { (vault) throws(CofferError) in
-                try core.storeWaitingTokens(in: vault)
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try core.drainPendingTokens(in: vault)
                 let found = try unconfirmed(name, fingerprint, in: vault)
                 guard found.count <= 1 else {
                     throw CofferError(
@@ -58,7 +58,7 @@ extension TokenVault {
                         })
                 }
                 guard let one = found.first, let opened = try opened(one.pending, one.entry, in: vault) else {
-                    try refuseUnsorted(name, in: vault)
+                    try throwIfUnsorted(name, in: vault)
                     return nil
                 }
                 let version = try store(accepted: opened, name: name)
@@ -79,12 +79,12 @@ extension TokenVault {
     ///   `busy`.
     @discardableResult
     public func reject(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> Int {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            return try core.home.changingVault { (vault) throws(CofferError) in
-                try core.storeWaitingTokens(in: vault)
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try core.drainPendingTokens(in: vault)
                 let entries = try unconfirmed(name, fingerprint, in: vault).map(\.entry)
-                if entries.isEmpty { try refuseUnsorted(name, in: vault) }
+                if entries.isEmpty { try throwIfUnsorted(name, in: vault) }
                 try core.inbox.remove(entries, in: vault)
                 return entries.count
             }
@@ -93,20 +93,20 @@ extension TokenVault {
 
     /// The fingerprint of the value that this session stored while locked, as long as it waits for an unlock.
     package func ownWaitingFingerprint(for id: TokenID) async throws(CofferError) -> String? {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.ownWaitingValue(name(of: id))?.file.fingerprint
         }
     }
 
     /// Throws `locked` where values wait that no unlock has sorted: they may be what is meant.
-    private func refuseUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
+    private func throwIfUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         guard try core.entries(.waiting, of: name, in: vault).isEmpty else { throw CofferError.locked }
     }
 
     private func unconfirmed(
         _ name: [UInt8], _ fingerprint: String?, in vault: borrowing Descriptor
-    ) throws(CofferError) -> [(entry: TokenInbox.Entry, pending: PendingToken)] {
-        var found: [(entry: TokenInbox.Entry, pending: PendingToken)] = []
+    ) throws(CofferError) -> [(entry: PendingTokenQueue.Entry, pending: PendingToken)] {
+        var found: [(entry: PendingTokenQueue.Entry, pending: PendingToken)] = []
         for entry in try core.inbox.entries() where entry.state == .unconfirmed {
             guard let pending = try core.inbox.read(entry, in: vault), pending.name == name else { continue }
             if let fingerprint, try !pending.fingerprint(device: core.device).hasSameBytes(as: fingerprint) {
@@ -119,7 +119,7 @@ extension TokenVault {
 
     /// An entry out of its box; `nil` when it is damaged, which its name then says.
     private func opened(
-        _ pending: PendingToken, _ entry: TokenInbox.Entry, in vault: borrowing Descriptor
+        _ pending: PendingToken, _ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor
     ) throws(CofferError) -> OpenedToken? {
         do throws(CofferError) {
             return try pending.open(under: core.keys.key(pending.protection), device: core.device)
@@ -135,7 +135,7 @@ extension TokenVault {
         let protection = opened.info.protection
         var version: UInt64 = 0
         do throws(CofferError) {
-            if let old = try located(name, orLocked: false) {
+            if let old = try findEnvelope(name, orLocked: false) {
                 version = try open(old, name: name, withValue: false).info.version
             }
         } catch {
@@ -146,7 +146,7 @@ extension TokenVault {
             opened.token, info: info, name: name, key: opened.tokenKey,
             under: core.keyForStoring(protection), vaultID: core.device.vaultID)
         try keyring.put(envelope.encoded, for: name)
-        try core.volatileTokens.remove(name)
+        try core.ephemeralTokens.remove(name)
         return info.version
     }
 }

@@ -38,8 +38,8 @@ struct PendingToken {
         _ token: Token, info: TokenInfo, tokenKey: borrowing SecretBytes, number: UInt64, at place: Place
     ) throws(CofferError) -> PendingToken {
         let head = head(number, info.protection, place.name, version: version, vaultID: place.vaultID)
-        var metadata = ByteWriter()
-        metadata.appendCounted(info.encoded)
+        var metadata = BinaryWriter()
+        metadata.appendLengthPrefixed(info.encoded)
         let start = try tokenKey.exposing { (key) throws(CofferError) in
             try GuardedBytes.concatenating(key, metadata.bytes.span)
         }
@@ -55,30 +55,30 @@ struct PendingToken {
 
     /// Opens the box with the class's secret key; `corrupt` when it does not open, is another's, or is for a
     /// name that it does not have or may not have.
-    func open(under classKey: ClassKey, device: DeviceRecord) throws(CofferError) -> OpenedToken {
+    func open(under classKey: ClassKey, device: DeviceKey) throws(CofferError) -> OpenedToken {
         let vaultID = device.vaultID
         let message: SecretBytes
         do throws(CofferError) {
-            message = try SealedBox.open(box.span, secretKey: classKey.inboxKey(vaultID: vaultID))
+            message = try SealedBox.open(box.span, secretKey: classKey.enqueueKey(vaultID: vaultID))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw Self.damaged
+            throw Self.corruptError
         }
         let head = Self.head(number, protection, name, version: version, vaultID: vaultID)
         let opened = try OpenedToken(
-            message, head: head, protection: protection, hasProof: version > 1, damaged: Self.damaged)
+            message, head: head, protection: protection, hasProof: version > 1, damaged: Self.corruptError)
         let hash = try opened.info.id.keyedHash(device.nameKey().key)
         guard hash == name, !ReservedServices.contains(opened.info.id.service),
             (try? opened.info.checkLimits()) != nil
-        else { throw Self.damaged }
+        else { throw Self.corruptError }
         return opened
     }
 
-    func encoded(device: DeviceRecord) throws(CofferError) -> [UInt8] {
-        var writer = ByteWriter()
+    func encoded(device: DeviceKey) throws(CofferError) -> [UInt8] {
+        var writer = BinaryWriter()
         writer.append(Self.head(number, protection, name, version: version, vaultID: device.vaultID))
-        writer.appendCounted(box)
-        return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(Label.inboxMAC))
+        writer.appendLengthPrefixed(box)
+        return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(KDFLabel.inboxMAC))
     }
 
     /// The first bytes of the tag, by which a person says which value is meant: short enough to copy, and
@@ -88,40 +88,42 @@ struct PendingToken {
         return String(decoding: try Encoding.hexText(Array(tag)), as: UTF8.self)
     }
 
-    func fingerprint(device: DeviceRecord) throws(CofferError) -> String {
+    func fingerprint(device: DeviceKey) throws(CofferError) -> String {
         try Self.fingerprint(of: encoded(device: device))
     }
 
-    static func decode(_ bytes: [UInt8], device: DeviceRecord) throws(CofferError) -> PendingToken {
-        guard bytes.count > tagSize else { throw damaged }
+    static func decode(_ bytes: [UInt8], device: DeviceKey) throws(CofferError) -> PendingToken {
+        guard bytes.count > tagSize else { throw corruptError }
         let end = bytes.count - tagSize
         let isAuthentic = try HMAC.isValid(
             bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
-            key: device.key(Label.inboxMAC))
-        var reader = ByteReader(Array(bytes[..<end]), what: what, remedy: .waitingToken)
+            key: device.key(KDFLabel.inboxMAC))
+        var reader = BinaryReader(Array(bytes[..<end]), name: what, remedy: .waitingToken)
         let magic = try reader.take(8)
         let version = try reader.number(UInt16.self)
         let rawClass = try reader.number(UInt16.self)
-        guard isAuthentic, magic == Array(Magic.pendingToken.utf8) else { throw damaged }
+        guard isAuthentic, magic == Array(FileMagic.pendingToken.utf8) else { throw corruptError }
         guard (1...Self.version).contains(version), let protection = ProtectionClass(rawValue: rawClass)
         else { throw CofferError(.unsupportedVersion, "A waiting token was stored by a newer release.") }
         try reader.skip(4)
-        guard try reader.take(16) == device.vaultID.bytes else { throw damaged }
+        guard try reader.take(16) == device.vaultID.bytes else { throw corruptError }
         let number = try reader.number(UInt64.self)
         let name = try reader.take(32)
-        let box = try reader.counted()
-        guard reader.remaining == 0 else { throw damaged }
+        let box = try reader.lengthPrefixed()
+        guard reader.remaining == 0 else { throw corruptError }
         return PendingToken(
             number: number, protection: protection, name: name, version: version, box: box)
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "A \(what) is damaged.", .waitingToken) }
+    private static var corruptError: CofferError {
+        CofferError(.corrupt, "A \(what) is damaged.", .waitingToken)
+    }
 
     private static func head(
         _ number: UInt64, _ protection: ProtectionClass, _ name: [UInt8], version: UInt16, vaultID: VaultID
     ) -> [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.pendingToken.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.pendingToken.utf8))
         writer.append(version)
         writer.append(protection.rawValue)
         writer.append([0, 0, 0, 0])

@@ -19,15 +19,16 @@ final class RefreshLease: Sendable {
 
     /// Waits for the lease without blocking a thread, at most until `deadline`; then `timedOut`.
     static func acquire(
-        _ token: [UInt8], home: Home, deadline: Duration
+        _ token: [UInt8], home: VaultDirectory, deadline: Duration
     ) async throws(CofferError) -> RefreshLease {
         let end = Clock.sinceBoot + deadline
-        var lease = try await BlockingWork.run { _ throws(CofferError) in try open(token, home: home) }
+        var lease = try await BlockingExecutor.run { _ throws(CofferError) in try open(token, home: home) }
         var pause = Duration.milliseconds(1)
         while true {
             if try lease.file.tryLock() {
                 if try lease.isCurrent() { return lease }
-                lease = try await BlockingWork.run { _ throws(CofferError) in try open(token, home: home) }
+                lease = try await BlockingExecutor.run { _ throws(CofferError) in try open(token, home: home)
+                }
                 continue
             }
             guard Clock.sinceBoot < end else {
@@ -44,14 +45,16 @@ final class RefreshLease: Sendable {
 
     /// Gives the lease back and removes the file: one that is locked under another's name is no lease.
     func release() async {
-        _ = try? await BlockingWork.run { [self] _ throws(CofferError) in try directory.remove(name) }
+        _ = try? await BlockingExecutor.run { [self] _ throws(CofferError) in try directory.remove(name) }
     }
 
-    private static func open(_ token: [UInt8], home: Home) throws(CofferError) -> RefreshLease {
+    private static func open(_ token: [UInt8], home: VaultDirectory) throws(CofferError) -> RefreshLease {
         let name = FilePath(String(decoding: try Encoding.hexText(token), as: UTF8.self))
-        return try home.changingVault { (vault) throws(CofferError) in
-            if try vault.status(of: Home.leasesName) == nil { try vault.makeDirectory(Home.leasesName) }
-            let directory = try vault.open(Home.leasesName, [.read, .directory])
+        return try home.withExclusiveVault { (vault) throws(CofferError) in
+            if try vault.status(of: VaultDirectory.leasesName) == nil {
+                try vault.makeDirectory(VaultDirectory.leasesName)
+            }
+            let directory = try vault.open(VaultDirectory.leasesName, [.read, .directory])
             let file = try directory.open(name, [.readWrite, .create])
             return RefreshLease(file: file, directory: directory, name: name)
         }

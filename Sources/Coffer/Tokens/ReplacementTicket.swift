@@ -13,7 +13,7 @@ final class ReplacementTicket: Sendable {
     private let key: SymmetricKey
 
     init(of tokenKey: borrowing SymmetricKey, name: [UInt8]) throws(CofferError) {
-        let key = try HKDF.deriveKey(from: tokenKey, info: Label.tokenReplacement, context: name.span)
+        let key = try HKDF.deriveKey(from: tokenKey, info: KDFLabel.tokenReplacement, context: name.span)
         self.key = key
     }
 
@@ -31,10 +31,10 @@ final class ReplacementTicket: Sendable {
 }
 
 /// The tickets of one session: of the versions that it read or wrote last. A lock leaves them, as nothing can
-/// be read with them; ``SessionCore/close(_:)`` and a wipe drop them.
+/// be read with them; ``VaultCore/close(_:)`` and a wipe drop them.
 final class ReplacementTickets: Sendable {
     /// The most that are kept; the oldest go first.
-    static let most = 128
+    static let maxCount = 128
 
     private struct Entry {
         let ticket: ReplacementTicket
@@ -62,7 +62,7 @@ final class ReplacementTickets: Sendable {
         state.withLock { state in
             state.count += 1
             state.entries[name] = Entry(ticket: ticket, wrapped: wrapped, order: state.count)
-            guard state.entries.count > Self.most else { return }
+            guard state.entries.count > Self.maxCount else { return }
             let oldest = state.entries.min { $0.value.order < $1.value.order }
             if let oldest { state.entries[oldest.key] = nil }
         }

@@ -20,7 +20,7 @@ final class SecretServiceClient: Sendable {
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let prompter = "org.gnome.keyring.SystemPrompter"
     /// What stands for no object.
-    private static let nothing = "/"
+    private static let nullObjectPath = "/"
 
     private struct Link: Sendable {
         let bus: MessageBus
@@ -31,7 +31,7 @@ final class SecretServiceClient: Sendable {
 
     /// The address of the bus; `nil`: the session's.
     let address: String?
-    private let interaction: KeyringInteraction
+    private let interaction: PromptPolicy
     private let link = Mutex<Link?>(nil)
 
     private let limit: Duration
@@ -40,7 +40,7 @@ final class SecretServiceClient: Sendable {
     /// A client of the service on the bus at `address`, the session's bus unless told, that takes at most
     /// `limit` for one operation and waits for a person as long as `promptLimit`.
     init(
-        address: String?, interaction: KeyringInteraction = .forbidden,
+        address: String?, interaction: PromptPolicy = .never,
         limit: Duration = SecretServiceClient.deadline,
         promptLimit: Duration = SecretServiceClient.promptDeadline
     ) {
@@ -51,30 +51,30 @@ final class SecretServiceClient: Sendable {
     }
 
     /// The deadline of an operation that begins now.
-    func deadline() -> CallDeadline { CallDeadline(limit) }
+    func deadline() -> Deadline { Deadline(limit) }
 
     // MARK: Items
 
     /// The paths of the items that have these attributes, and maybe more.
     func search(
-        _ attributes: [String: String], _ time: CallDeadline
+        _ attributes: [String: String], _ time: Deadline
     ) throws(CofferError) -> (unlocked: [String], locked: [String]) {
         let reply = try call(Self.servicePath, Self.service, "SearchItems", [.texts(attributes)], time)
         guard reply.count == 2, let unlocked = reply[0].paths, let locked = reply[1].paths else {
-            throw Self.strange("SearchItems")
+            throw Self.unexpectedReply("SearchItems")
         }
         return (unlocked, locked)
     }
 
     /// The attributes of an item; `nil` when there is none at that path.
-    func attributes(of path: String, _ time: CallDeadline) throws(CofferError) -> [String: String]? {
+    func attributes(of path: String, _ time: Deadline) throws(CofferError) -> [String: String]? {
         try ifPresent { () throws(CofferError) in
             try property("Attributes", of: path, Self.item, time)?.texts
         }
     }
 
     /// The secret of an item; `nil` when there is none at that path.
-    func secret(of path: String, _ time: CallDeadline) throws(CofferError) -> [UInt8]? {
+    func secret(of path: String, _ time: Deadline) throws(CofferError) -> [UInt8]? {
         try ifPresent { () throws(CofferError) in
             let reply = try call(path, Self.item, "GetSecret", time) { [.path($0)] }
             return Self.value(reply.first)
@@ -82,16 +82,16 @@ final class SecretServiceClient: Sendable {
     }
 
     /// The secrets of several items; those that are gone are left out.
-    func secrets(of paths: [String], _ time: CallDeadline) throws(CofferError) -> [String: [UInt8]] {
+    func secrets(of paths: [String], _ time: Deadline) throws(CofferError) -> [String: [UInt8]] {
         let reply = try call(Self.servicePath, Self.service, "GetSecrets", time) {
             [.paths(paths), .path($0)]
         }
-        guard let secrets = reply.first?.byPath else { throw Self.strange("GetSecrets") }
+        guard let secrets = reply.first?.byPath else { throw Self.unexpectedReply("GetSecrets") }
         return secrets.compactMapValues(Self.value)
     }
 
     /// Replaces the secret of an item; gives whether there is one at that path.
-    func replace(_ path: String, by secret: [UInt8], _ time: CallDeadline) throws(CofferError) -> Bool {
+    func replace(_ path: String, by secret: [UInt8], _ time: Deadline) throws(CofferError) -> Bool {
         try ifPresent { () throws(CofferError) in
             _ = try call(path, Self.item, "SetSecret", time) { [Self.structure(secret, session: $0)] }
             return true
@@ -100,7 +100,7 @@ final class SecretServiceClient: Sendable {
 
     /// Makes an item in the default collection.
     func create(
-        label: String, _ attributes: [String: String], secret: [UInt8], _ time: CallDeadline
+        label: String, _ attributes: [String: String], secret: [UInt8], _ time: Deadline
     ) throws(CofferError) {
         let collection = try defaultCollection(time)
         let properties: [String: BusValue] = [
@@ -111,22 +111,22 @@ final class SecretServiceClient: Sendable {
                 [.properties(properties), Self.structure(secret, session: $0), .flag(false)]
             }
         }
-        guard reply.count == 2, let prompt = reply[1].text else { throw Self.strange("CreateItem") }
-        try answer(prompt, time)
+        guard reply.count == 2, let prompt = reply[1].text else { throw Self.unexpectedReply("CreateItem") }
+        try completePrompt(prompt, time)
     }
 
     /// Removes an item; one that is gone is as good.
-    func delete(_ path: String, _ time: CallDeadline) throws(CofferError) {
+    func delete(_ path: String, _ time: Deadline) throws(CofferError) {
         let reply = try ifPresent { () throws(CofferError) in try call(path, Self.item, "Delete", [], time) }
-        if let prompt = reply?.first?.text { try answer(prompt, time) }
+        if let prompt = reply?.first?.text { try completePrompt(prompt, time) }
     }
 
     // MARK: Collections
 
     /// The collection that new items go to. None is ever made, and the alias is left as it is.
-    func defaultCollection(_ time: CallDeadline) throws(CofferError) -> String {
+    func defaultCollection(_ time: Deadline) throws(CofferError) -> String {
         let reply = try call(Self.servicePath, Self.service, "ReadAlias", [.text("default")], time)
-        guard let path = reply.first?.text, path != Self.nothing else {
+        guard let path = reply.first?.text, path != Self.nullObjectPath else {
             throw CofferError(
                 .noDefaultCollection,
                 "The Secret Service has no default collection: make one on the desktop.")
@@ -135,12 +135,12 @@ final class SecretServiceClient: Sendable {
     }
 
     /// Whether a collection or an item is locked.
-    func isLocked(_ path: String, _ time: CallDeadline) throws(CofferError) -> Bool {
+    func isLocked(_ path: String, _ time: Deadline) throws(CofferError) -> Bool {
         try property("Locked", of: path, Self.collection, time)?.flag ?? false
     }
 
     /// Throws unless what is not found in the default collection is not there: a locked one may hide it.
-    func requireReadable(_ time: CallDeadline) throws(CofferError) {
+    func requireReadable(_ time: Deadline) throws(CofferError) {
         let collection = try defaultCollection(time)
         if try isLocked(collection, time) { try unlock([collection], time) }
     }
@@ -149,46 +149,46 @@ final class SecretServiceClient: Sendable {
     ///
     /// A collection without a password is locked each time that the service starts, and any program opens it
     /// without a question: that keeps nobody out, and nobody has to be asked.
-    func unlock(_ paths: [String], _ time: CallDeadline) throws(CofferError) {
+    func unlock(_ paths: [String], _ time: Deadline) throws(CofferError) {
         if interaction != .allowed {
-            let collection = try KeyringCollection.inspect(self, time)
+            let collection = try SecretCollection.inspect(self, time)
             let isInside = paths.allSatisfy {
                 $0.hasSameBytes(as: collection.path) || $0.utf8.hasPrefix(collection.path + "/")
             }
             guard collection.storage == .plainText, isInside else { throw Self.locked }
         }
         let reply = try call(Self.servicePath, Self.service, "Unlock", [.paths(paths)], time)
-        guard reply.count == 2, let prompt = reply[1].text else { throw Self.strange("Unlock") }
-        try answer(prompt, time)
+        guard reply.count == 2, let prompt = reply[1].text else { throw Self.unexpectedReply("Unlock") }
+        try completePrompt(prompt, time)
     }
 
     /// The process of the service, where the bus knows it.
-    func serviceProcess(_ time: CallDeadline) throws(CofferError) -> UInt32? {
+    func serviceProcess(_ time: Deadline) throws(CofferError) -> UInt32? {
         let link = try current(time).link
-        return try link.bus.ask("GetConnectionUnixProcessID", [.text(link.owner)], deadline: time.left)?
+        return try link.bus.ask("GetConnectionUnixProcessID", [.text(link.owner)], deadline: time.remaining)?
             .number
     }
 
     // MARK: Prompts
 
     /// Lets the service ask the user, if it must.
-    private func answer(_ prompt: String, _ time: CallDeadline) throws(CofferError) {
-        guard prompt != Self.nothing else { return }
+    private func completePrompt(_ prompt: String, _ time: Deadline) throws(CofferError) {
+        guard prompt != Self.nullObjectPath else { return }
         guard interaction == .allowed else { throw Self.locked }
-        try time.excluding { () throws(CofferError) in try show(prompt) }
+        try time.pausing { () throws(CofferError) in try runPrompt(prompt) }
     }
 
-    private func show(_ prompt: String) throws(CofferError) {
-        let time = CallDeadline(promptLimit)
+    private func runPrompt(_ prompt: String) throws(CofferError) {
+        let time = Deadline(promptLimit)
         let link = try current(time).link
         // gnome-keyring leaves the asking to another program; without one it says that the user declined.
-        let isAlone = try link.bus.ask("NameHasOwner", [.text("org.gnome.keyring")], deadline: time.left)
-        let isThere = try link.bus.ask("NameHasOwner", [.text(Self.prompter)], deadline: time.left)
+        let isAlone = try link.bus.ask("NameHasOwner", [.text("org.gnome.keyring")], deadline: time.remaining)
+        let isThere = try link.bus.ask("NameHasOwner", [.text(Self.prompter)], deadline: time.remaining)
         let answer: (values: [BusValue], appeared: Bool)
         do throws(CofferError) {
             answer = try link.bus.call(
                 BusMember(link.owner, prompt, Self.prompt, "Prompt"), [.text("")],
-                awaiting: "Completed", watching: Self.prompter, deadline: time.left)
+                awaiting: "Completed", watching: Self.prompter, deadline: time.remaining)
         } catch {
             // A question that nobody waits for any more is taken back, as far as the service still listens.
             if error.code == .timedOut {
@@ -207,7 +207,7 @@ final class SecretServiceClient: Sendable {
 
     /// Runs `body`, once more after unlocking `path` where that is what it needs.
     private func unlocking<Result>(
-        _ path: String, _ time: CallDeadline, _ body: () throws(CofferError) -> Result
+        _ path: String, _ time: Deadline, _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         do throws(CofferError) {
             return try body()
@@ -221,20 +221,21 @@ final class SecretServiceClient: Sendable {
     // MARK: Calls
 
     private func call(
-        _ path: String, _ interface: String, _ method: String, _ arguments: [BusValue], _ time: CallDeadline
+        _ path: String, _ interface: String, _ method: String, _ arguments: [BusValue], _ time: Deadline
     ) throws(CofferError) -> [BusValue] {
         try call(path, interface, method, time) { _ in arguments }
     }
 
     /// Calls a method with arguments that need the session.
     private func call(
-        _ path: String, _ interface: String, _ method: String, _ time: CallDeadline,
+        _ path: String, _ interface: String, _ method: String, _ time: Deadline,
         _ arguments: (_ session: String) -> [BusValue]
     ) throws(CofferError) -> [BusValue] {
         let (link, isNew) = try current(time)
         func make(_ link: Link) throws(CofferError) -> [BusValue] {
             try link.bus.call(
-                BusMember(link.owner, path, interface, method), arguments(link.session), deadline: time.left)
+                BusMember(link.owner, path, interface, method), arguments(link.session),
+                deadline: time.remaining)
         }
         do throws(CofferError) {
             return try make(link)
@@ -247,39 +248,43 @@ final class SecretServiceClient: Sendable {
     }
 
     private func property(
-        _ name: String, of path: String, _ interface: String, _ time: CallDeadline
+        _ name: String, of path: String, _ interface: String, _ time: Deadline
     ) throws(CofferError) -> BusValue? {
         try call(path, Self.properties, "Get", [.text(interface), .text(name)], time).first?.content
     }
 
-    private func current(_ time: CallDeadline) throws(CofferError) -> (link: Link, isNew: Bool) {
+    private func current(_ time: Deadline) throws(CofferError) -> (link: Link, isNew: Bool) {
         if let link = link.withLock({ $0 }), !link.bus.isClosed { return (link, false) }
         guard let address = address ?? MessageBus.sessionAddress else {
             throw CofferError(
                 .noSessionBus, "There is no session bus: DBUS_SESSION_BUS_ADDRESS is not set.")
         }
-        let bus = try MessageBus.connect(address, deadline: time.left)
+        let bus = try MessageBus.connect(address, deadline: time.remaining)
         let owner = try Self.owner(on: bus, time)
         let opened = try bus.call(
             BusMember(owner, Self.servicePath, Self.service, "OpenSession"),
-            [.text("plain"), .variant(.text(""))], deadline: time.left)
-        guard opened.count == 2, let session = opened[1].text else { throw Self.strange("OpenSession") }
+            [.text("plain"), .variant(.text(""))], deadline: time.remaining)
+        guard opened.count == 2, let session = opened[1].text else {
+            throw Self.unexpectedReply("OpenSession")
+        }
         let made = Link(bus: bus, owner: owner, session: session)
         link.withLock { $0 = made }
         return (made, true)
     }
 
     /// The unique name of the service, which the bus starts if it can.
-    private static func owner(on bus: MessageBus, _ time: CallDeadline) throws(CofferError) -> String {
+    private static func owner(on bus: MessageBus, _ time: Deadline) throws(CofferError) -> String {
         let name = BusValue.text(SecretServiceProbe.serviceName)
         do throws(CofferError) {
-            if let owner = try bus.ask("GetNameOwner", [name], deadline: time.left)?.text { return owner }
+            if let owner = try bus.ask("GetNameOwner", [name], deadline: time.remaining)?.text {
+                return owner
+            }
         } catch {
             guard error.code == .noSecretService else { throw error }
         }
-        _ = try bus.ask("StartServiceByName", [name, .number(0)], deadline: time.left)
-        guard let owner = try bus.ask("GetNameOwner", [name], deadline: time.left)?.text else {
-            throw strange("GetNameOwner")
+        _ = try bus.ask("StartServiceByName", [name, .number(0)], deadline: time.remaining)
+        guard let owner = try bus.ask("GetNameOwner", [name], deadline: time.remaining)?.text else {
+            throw unexpectedReply("GetNameOwner")
         }
         return owner
     }
@@ -310,7 +315,7 @@ final class SecretServiceClient: Sendable {
         CofferError(.keyringLocked, "The user's keyring is locked: unlock it on the desktop.")
     }
 
-    private static func strange(_ method: String) -> CofferError {
+    private static func unexpectedReply(_ method: String) -> CofferError {
         CofferError(.internalFailure, "The Secret Service gave a strange answer to \(method).")
     }
 }

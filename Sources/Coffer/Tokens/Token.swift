@@ -8,7 +8,7 @@ import CofferEngine
 /// it, as standard input that is empty is mostly a mistake.
 public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     /// The longest token in bytes: 1 MiB.
-    public static let longest = 1 << 20
+    public static let maxByteCount = 1 << 20
 
     let secret: SecretBytes
 
@@ -16,8 +16,8 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     ///
     /// - Throws: `invalidInput` for more than ``longest`` bytes.
     public init(_ secret: consuming SecretBytes) throws(CofferError) {
-        guard secret.count <= Self.longest else {
-            throw CofferError(.invalidInput, "A token has at most \(Self.longest) bytes.")
+        guard secret.count <= Self.maxByteCount else {
+            throw CofferError(.invalidInput, "A token has at most \(Self.maxByteCount) bytes.")
         }
         self.secret = secret
     }
@@ -41,7 +41,7 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     /// - Throws: `invalidInput` for more than ``longest`` bytes.
     public static func read(fromDescriptor number: Int32) throws(CofferError) -> Token {
         let descriptor = try Descriptor.adopting(number)
-        return try Token(SecretBytes(SecretInput.all(from: descriptor, limit: longest)))
+        return try Token(SecretBytes(SecretInput.all(from: descriptor, limit: maxByteCount)))
     }
 
     /// The number of bytes.

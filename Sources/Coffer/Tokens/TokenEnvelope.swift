@@ -83,17 +83,17 @@ struct TokenEnvelope {
     }
 
     var encoded: [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append([Self.version, 0])
         writer.append(protection.rawValue)
         writer.append(wrappedKey.encoded)
-        writer.appendCounted(metadata)
-        writer.appendCounted(value)
+        writer.appendLengthPrefixed(metadata)
+        writer.appendLengthPrefixed(value)
         return writer.bytes
     }
 
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> TokenEnvelope {
-        var reader = ByteReader(bytes, what: "stored token", remedy: .token)
+        var reader = BinaryReader(bytes, name: "stored token", remedy: .token)
         let head = try reader.take(2)
         guard head[0] == version else {
             throw CofferError(
@@ -114,13 +114,13 @@ struct TokenEnvelope {
         }
         return TokenEnvelope(
             protection: protection, wrappedKey: wrapped,
-            metadata: try reader.counted(), value: try reader.counted())
+            metadata: try reader.lengthPrefixed(), value: try reader.lengthPrefixed())
     }
 }
 
 extension TokenInfo {
     var encoded: [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(version)
         writer.append(stored.nanosecondsSince1970)
         writer.append(UInt8(expires == nil ? 0 : 1))
@@ -143,12 +143,12 @@ extension TokenInfo {
     static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError)
         -> TokenInfo
     {
-        var reader = ByteReader(bytes, what: "stored token", remedy: .token)
+        var reader = BinaryReader(bytes, name: "stored token", remedy: .token)
         let version = try reader.number(UInt64.self)
         let stored = Date(nanosecondsSince1970: try reader.number())
         let hasExpiry = try reader.number(UInt8.self) == 1
         let expiry = Date(nanosecondsSince1970: try reader.number())
-        guard let kind = TokenKind(rawValue: try reader.number()) else { throw reader.damaged }
+        guard let kind = TokenKind(rawValue: try reader.number()) else { throw reader.corruptError }
         let service = try reader.text()
         let id = try TokenID(service: service, account: reader.text(), kind: kind)
         var scopes: [String] = []

@@ -19,16 +19,16 @@ final class TokenExport: Sendable {
     private static let tagSize = 32
     private static let what = "export"
     /// Metadata of the longest names and texts, a value and what is around them.
-    private static let longestRecord = Token.longest + (1 << 18)
+    private static let maxRecordLength = Token.maxByteCount + (1 << 18)
 
     /// What stands before the records, without its tag.
-    struct Head: Equatable {
+    struct Header: Equatable {
         let salt: [UInt8]
         let cost: Argon2id.Cost
 
         var encoded: [UInt8] {
-            var writer = ByteWriter()
-            writer.append(Array(Magic.export.utf8))
+            var writer = BinaryWriter()
+            writer.append(Array(FileMagic.export.utf8))
             writer.append(UInt16(1))
             writer.append([1, 0, 0, 0, 0, 0])
             writer.append(salt)
@@ -38,9 +38,9 @@ final class TokenExport: Sendable {
             return writer.bytes
         }
 
-        static func decode(_ bytes: [UInt8]) throws(CofferError) -> Head {
-            var reader = ByteReader(bytes, what: what, remedy: .export)
-            guard try reader.take(8) == Array(Magic.export.utf8) else {
+        static func decode(_ bytes: [UInt8]) throws(CofferError) -> Header {
+            var reader = BinaryReader(bytes, name: what, remedy: .export)
+            guard try reader.take(8) == Array(FileMagic.export.utf8) else {
                 throw CofferError(
                     .corrupt, "This file is no export of tokens, or its first bytes are damaged.", .export)
             }
@@ -49,12 +49,12 @@ final class TokenExport: Sendable {
             guard version == 1, derivation == 1 else {
                 throw CofferError(.unsupportedVersion, "The export was written by a newer release.")
             }
-            guard try reader.take(5) == [0, 0, 0, 0, 0] else { throw reader.damaged }
+            guard try reader.take(5) == [0, 0, 0, 0, 0] else { throw reader.corruptError }
             let salt = try reader.take(Argon2id.saltSize)
             let memory = Int(try reader.number(UInt32.self))
             let cost = try Argon2id.Cost(memoryKiB: memory, passes: Int(try reader.number(UInt32.self)))
-            guard try reader.take(8) == [UInt8](repeating: 0, count: 8) else { throw reader.damaged }
-            return Head(salt: salt, cost: cost)
+            guard try reader.take(8) == [UInt8](repeating: 0, count: 8) else { throw reader.corruptError }
+            return Header(salt: salt, cost: cost)
         }
     }
 
@@ -66,10 +66,10 @@ final class TokenExport: Sendable {
         private enum Kind { static let end: UInt8 = 0, token: UInt8 = 1 }
 
         static func encode(_ info: TokenInfo, _ token: Token) throws(CofferError) -> GuardedBytes {
-            var writer = ByteWriter()
+            var writer = BinaryWriter()
             writer.append([Kind.token])
             writer.append(info.protection.rawValue)
-            writer.appendCounted(info.encoded)
+            writer.appendLengthPrefixed(info.encoded)
             let prefix = writer.bytes
             return try token.exposing { (value) throws(CofferError) in
                 try GuardedBytes.concatenating(prefix.span, value)
@@ -83,7 +83,7 @@ final class TokenExport: Sendable {
 
         static func decode(_ bytes: Span<UInt8>) throws(CofferError) -> Record {
             guard bytes.count >= 7, bytes[0] == Kind.token else {
-                guard bytes.count == 9, bytes[0] == Kind.end else { throw damaged }
+                guard bytes.count == 9, bytes[0] == Kind.end else { throw corruptError }
                 return .end(count: bytes.bigEndian(UInt64.self, at: 1))
             }
             guard let protection = ProtectionClass(rawValue: bytes.bigEndian(UInt16.self, at: 1)) else {
@@ -92,10 +92,10 @@ final class TokenExport: Sendable {
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: 3))
             // What may not leave its device has no business here.
-            guard protection.mayMove, length <= bytes.count - 7 else { throw damaged }
+            guard protection.isExportable, length <= bytes.count - 7 else { throw corruptError }
             let metadata = bytes.extracting(7..<7 + length).copied()
             let info = try TokenInfo.decode(metadata, protection: protection)
-            guard !ReservedServices.contains(info.id.service) else { throw damaged }
+            guard !ReservedServices.contains(info.id.service) else { throw corruptError }
             try info.checkLimits()
             let value = try SecretBytes.copying(bytes.extracting((7 + length)...))
             return .token(info, try Token(value))
@@ -107,18 +107,18 @@ final class TokenExport: Sendable {
         let sealing: SymmetricKey
         let tag: SymmetricKey
 
-        init(_ passphrase: Passcode, _ head: Head) throws(CofferError) {
+        init(_ passphrase: Passcode, _ head: Header) throws(CofferError) {
             let salt = head.salt
             let master = try Argon2id.deriveKey(
                 secret: passphrase.secret, salt: salt.span, cost: head.cost)
-            let sealing = try HKDF.deriveKey(from: master, info: Label.exportSealing)
-            let tag = try HKDF.deriveKey(from: master, info: Label.exportMAC)
+            let sealing = try HKDF.deriveKey(from: master, info: KDFLabel.exportSealing)
+            let tag = try HKDF.deriveKey(from: master, info: KDFLabel.exportMAC)
             self.sealing = sealing
             self.tag = tag
         }
     }
 
-    private static var damaged: CofferError { CofferError(.corrupt, "The \(what) is damaged.", .export) }
+    private static var corruptError: CofferError { CofferError(.corrupt, "The \(what) is damaged.", .export) }
 
     private static func context(_ head: [UInt8], _ number: Int) -> [UInt8] {
         head + UInt64(number).bigEndianBytes
@@ -141,7 +141,7 @@ final class TokenExport: Sendable {
         static func begin(
             in file: borrowing Descriptor, passphrase: Passcode, cost: Argon2id.Cost
         ) throws(CofferError) -> Writer {
-            let head = Head(salt: try SecureRandom.bytes(Argon2id.saltSize), cost: cost)
+            let head = Header(salt: try SecureRandom.bytes(Argon2id.saltSize), cost: cost)
             let keys = try Keys(passphrase, head)
             let encoded = head.encoded
             let start = encoded + (try HMAC.authenticate(encoded.span, key: keys.tag))
@@ -190,9 +190,9 @@ final class TokenExport: Sendable {
 
     /// Takes a whole export; `wrongPasscode` when it is of another passphrase.
     init(_ bytes: [UInt8], passphrase: Passcode, allowingExpensive: Bool) throws(CofferError) {
-        guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.damaged }
+        guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.corruptError }
         let head = Array(bytes[..<Self.fieldsSize])
-        let fields = try Head.decode(head)
+        let fields = try Header.decode(head)
         guard Self.isUsual(fields.cost) || allowingExpensive else {
             throw CofferError(
                 .refused,
@@ -217,17 +217,17 @@ final class TokenExport: Sendable {
     func forEachToken(
         _ body: (TokenInfo, Token) throws(CofferError) -> Void
     ) throws(CofferError) {
-        var reader = ByteReader(
-            bytes, from: Self.fieldsSize + Self.tagSize, what: Self.what, remedy: .export)
+        var reader = BinaryReader(
+            bytes, from: Self.fieldsSize + Self.tagSize, name: Self.what, remedy: .export)
         var known: Set<TokenID> = []
         for number in 0... {
-            let sealed = try reader.counted(limit: Self.longestRecord)
+            let sealed = try reader.lengthPrefixed(limit: Self.maxRecordLength)
             switch try open(sealed, number) {
             case .token(let info, let token):
-                guard known.insert(info.id).inserted else { throw Self.damaged }
+                guard known.insert(info.id).inserted else { throw Self.corruptError }
                 try body(info, token)
             case .end(let count):
-                guard count == UInt64(number), reader.remaining == 0 else { throw Self.damaged }
+                guard count == UInt64(number), reader.remaining == 0 else { throw Self.corruptError }
                 return
             }
         }
@@ -241,7 +241,7 @@ final class TokenExport: Sendable {
                 sealed.span, key: keys.sealing, associatedData: context.span)
         } catch {
             guard error.code == .notAuthentic || error.code == .invalidInput else { throw error }
-            throw Self.damaged
+            throw Self.corruptError
         }
         return try record.exposing { (bytes) throws(CofferError) in try Record.decode(bytes) }
     }

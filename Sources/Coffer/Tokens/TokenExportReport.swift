@@ -1,4 +1,4 @@
-/// What ``TokenVault/export(to:passphrase:only:cost:)`` wrote and what it left out.
+/// What ``TokenStore/export(to:passphrase:only:cost:)`` wrote and what it left out.
 public struct TokenExportReport: Sendable, Equatable {
     /// How many tokens are in the file.
     public let exported: Int

@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The file of ``FileKeyring``: every envelope in one sealed file, which each change replaces whole.
+/// The file of ``FileStorage``: every envelope in one sealed file, which each change replaces whole.
 ///
 /// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
 /// with the first 32 bytes as associated data. Inside: generation (8), number of items (4), then for each its
@@ -37,10 +37,10 @@ struct TokenFile {
         }
     }
 
-    let device: DeviceRecord
+    let device: DeviceKey
 
     /// Makes an empty file. Only `init` of a home calls this: a file that is missing later is an error.
-    static func create(device: DeviceRecord, in vault: borrowing Descriptor) throws(CofferError) {
+    static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let empty = try TokenFile(device: device).seal(Contents(generation: 1, envelopes: [:]))
         let file = try vault.open(fileName, [.readWrite, .exclusive])
         try file.write(empty.span, at: 0)
@@ -53,7 +53,7 @@ struct TokenFile {
     ) throws(CofferError) -> Snapshot {
         let file = try vault.open(name, .read)
         let status = try file.status()
-        guard status.kind == .regular else { throw damaged }
+        guard status.kind == .regular else { throw corruptError }
         let contents = try open(file.readAll(limit: Self.sizeLimit))
         return Snapshot(contents, status: status, file: file)
     }
@@ -76,7 +76,7 @@ struct TokenFile {
     /// Replaces the file by one with the items of these names alone and overwrites the old one in place: a
     /// file that is only replaced stays readable on the disk. May be repeated after a crash anywhere. Returns
     /// how many items went, as far as they could be read.
-    func erase(sparing names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int {
+    func erase(keeping names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int {
         // What cannot be read is no reason to let it lie. Where a crash cut it off while it was overwritten,
         // what was spared is in the file beside it.
         let former = try? read(in: vault)
@@ -128,11 +128,11 @@ struct TokenFile {
         try file.sync()
     }
 
-    private var damaged: CofferError { CofferError(.corrupt, "The token file is damaged.", .tokenFile) }
+    private var corruptError: CofferError { CofferError(.corrupt, "The token file is damaged.", .tokenFile) }
 
     private var header: [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.tokens.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.tokens.utf8))
         writer.append(UInt16(1))
         writer.pad(to: 16)
         writer.append(device.vaultID.bytes)
@@ -140,21 +140,21 @@ struct TokenFile {
     }
 
     private func seal(_ contents: Contents) throws(CofferError) -> [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.append(contents.generation)
         writer.append(UInt32(contents.envelopes.count))
         for (name, envelope) in contents.envelopes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             writer.append(name)
-            writer.appendCounted(envelope)
+            writer.appendLengthPrefixed(envelope)
         }
         let header = header
-        let key = try device.key(Label.tokenFile)
+        let key = try device.key(KDFLabel.tokenFile)
         return header + (try XChaCha20Poly1305.seal(writer.bytes.span, key: key, associatedData: header.span))
     }
 
     private func open(_ bytes: [UInt8]) throws(CofferError) -> Contents {
-        var head = ByteReader(bytes, what: "token file", remedy: .tokenFile)
-        guard try head.take(8) == Array(Magic.tokens.utf8) else { throw damaged }
+        var head = BinaryReader(bytes, name: "token file", remedy: .tokenFile)
+        guard try head.take(8) == Array(FileMagic.tokens.utf8) else { throw corruptError }
         guard try head.number(UInt16.self) == 1 else {
             throw CofferError(
                 .unsupportedVersion, "The token file was written by a newer release, or it is damaged.",
@@ -165,7 +165,7 @@ struct TokenFile {
             throw CofferError(
                 .foreign, "The token file belongs to another vault, or it is damaged.", .backup)
         }
-        let key = try device.key(Label.tokenFile)
+        let key = try device.key(KDFLabel.tokenFile)
         let plaintext: [UInt8]
         do throws(CofferError) {
             plaintext = try XChaCha20Poly1305.openToArray(
@@ -173,17 +173,17 @@ struct TokenFile {
                 associatedData: bytes.span.extracting(..<Self.headerSize))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw damaged
+            throw corruptError
         }
-        var reader = ByteReader(plaintext, what: "token file", remedy: .tokenFile)
+        var reader = BinaryReader(plaintext, name: "token file", remedy: .tokenFile)
         var contents = Contents(generation: try reader.number(), envelopes: [:])
         let count = Int(try reader.number(UInt32.self))
         contents.envelopes.reserveCapacity(min(count, reader.remaining / Self.nameSize))
         for _ in 0..<count {
             let name = try reader.take(Self.nameSize)
-            contents.envelopes[name] = try reader.counted()
+            contents.envelopes[name] = try reader.lengthPrefixed()
         }
-        guard reader.remaining == 0, contents.envelopes.count == count else { throw damaged }
+        guard reader.remaining == 0, contents.envelopes.count == count else { throw corruptError }
         return contents
     }
 }

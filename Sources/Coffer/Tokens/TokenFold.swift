@@ -18,21 +18,21 @@ struct TokenFold {
         case stored(version: UInt64, ticket: ReplacementTicket, isStoredWhileLocked: Bool)
     }
 
-    private let core: SessionCore
+    private let core: VaultCore
     private let keys: [ProtectionClass: ClassKey]
-    private var changes: [[UInt8]: KeyringChange] = [:]
+    private var changes: [[UInt8]: StorageChange] = [:]
     private var known: [[UInt8]: Current] = [:]
     /// Names with something older that has to wait: what is newer waits with it.
     private var held: Set<[UInt8]> = []
-    private var stored: [TokenInbox.Entry] = []
+    private var stored: [PendingTokenQueue.Entry] = []
 
-    init(_ core: SessionCore) {
+    init(_ core: VaultCore) {
         self.core = core
         keys = core.keys.all
     }
 
     /// Takes one entry that waits.
-    mutating func take(_ entry: TokenInbox.Entry, in vault: borrowing Descriptor) throws(CofferError) {
+    mutating func take(_ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor) throws(CofferError) {
         guard let pending = try core.inbox.read(entry, in: vault) else { return }
         let name = pending.name
         guard !held.contains(name), let key = keys[pending.protection] else {
@@ -67,7 +67,7 @@ struct TokenFold {
 
     private mutating func store(
         _ opened: OpenedToken, over version: UInt64, isStoredWhileLocked: Bool, _ name: [UInt8],
-        _ key: ClassKey, _ entry: TokenInbox.Entry
+        _ key: ClassKey, _ entry: PendingTokenQueue.Entry
     ) throws(CofferError) {
         let info = opened.info.numbered(version + 1, isStoredWhileLocked: isStoredWhileLocked)
         let envelope = try TokenEnvelope.seal(

@@ -50,7 +50,7 @@ public struct TokenID: Sendable, Hashable {
 
     /// What the keyring sees instead of the names: a keyed hash of 32 bytes.
     func keyedHash(_ key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
-        var writer = ByteWriter()
+        var writer = BinaryWriter()
         writer.appendText(service)
         writer.appendText(account)
         writer.append(kind.rawValue)

@@ -1,4 +1,4 @@
-/// The outcome of ``TokenVault/importTokens(from:passphrase:replacing:allowingExpensive:)``. An import loses
+/// The outcome of ``TokenStore/importTokens(from:passphrase:replacing:allowingExpensive:)``. An import loses
 /// nothing of the vault, unless it was told to replace.
 public struct TokenImportReport: Sendable, Equatable {
     /// How many tokens are new in the vault.

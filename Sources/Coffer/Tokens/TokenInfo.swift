@@ -19,14 +19,14 @@ public struct TokenInfo: Sendable, Equatable {
     /// The caller's own attributes.
     public let attributes: [String: String]
     /// Whether it is in memory alone and goes with the next lock.
-    public internal(set) var isVolatile = false
+    public internal(set) var isEphemeral = false
     /// Whether it came in while its class was locked and nothing was stored under its name: nobody can tell
     /// who put it there. Storing a value while unlocked ends that.
     public internal(set) var isStoredWhileLocked = false
 
     /// Whether both say the same, byte for byte. Strings themselves compare by canonical equivalence.
     public static func == (left: TokenInfo, right: TokenInfo) -> Bool {
-        left.version == right.version && left.stored == right.stored && left.isVolatile == right.isVolatile
+        left.version == right.version && left.stored == right.stored && left.isEphemeral == right.isEphemeral
             && left.isStoredWhileLocked == right.isStoredWhileLocked && left.describesTheSame(as: right)
     }
 
@@ -43,22 +43,22 @@ public struct TokenInfo: Sendable, Equatable {
     }
 
     /// The most scopes, and the most attributes.
-    static let mostEntries = 1024
+    static let maxEntryCount = 1024
     /// The most bytes of UTF-8 in scopes and attributes together.
-    static let longestTexts = 1 << 16
+    static let maxTextLength = 1 << 16
 
     /// Refuses what the envelope cannot hold: too many scopes or attributes, or an expiry that nanoseconds
     /// since 1970 in 64 bits cannot tell.
     func checkLimits() throws(CofferError) {
         var bytes = scopes.reduce(0) { $0 + $1.utf8.count }
         for (name, value) in attributes { bytes += name.utf8.count + value.utf8.count }
-        guard scopes.count <= Self.mostEntries, attributes.count <= Self.mostEntries,
-            bytes <= Self.longestTexts
+        guard scopes.count <= Self.maxEntryCount, attributes.count <= Self.maxEntryCount,
+            bytes <= Self.maxTextLength
         else {
             throw CofferError(
                 .invalidInput,
-                "A token has at most \(Self.mostEntries) scopes and as many attributes, "
-                    + "of \(Self.longestTexts) bytes together.")
+                "A token has at most \(Self.maxEntryCount) scopes and as many attributes, "
+                    + "of \(Self.maxTextLength) bytes together.")
         }
         guard expires.map({ abs($0.timeIntervalSince1970) < 9e9 }) ?? true else {
             throw CofferError(.invalidInput, "The expiry is too far from 1970.")

@@ -3,25 +3,25 @@ import CofferEngine
 
 /// Every token that can be read, and those that cannot.
 public struct TokenListing: Sendable, Equatable {
-    /// The descriptions of those that can be read, in the order of ``TokenVault/list()``.
+    /// The descriptions of those that can be read, in the order of ``TokenStore/list()``.
     public let tokens: [TokenInfo]
     /// Those that cannot. They stay where they are until somebody removes the token of their name.
     public let damaged: [UnreadableToken]
 }
 
-extension TokenVault {
+extension TokenStore {
     /// Returns the description of every token, without values: one that is damaged hides no other.
     ///
     /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the keyring itself is
     ///   damaged.
     public func listing() async throws(CofferError) -> TokenListing {
-        try await BlockingWork.run { [self] _ throws(CofferError) in
-            try core.storeWaitingTokens()
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.drainPendingTokens()
             let stored = try keyring.readableEnvelopes()
-            var all = stored.envelopes.mapValues { Found(bytes: $0, isVolatile: false) }
-            for (name, bytes) in try core.volatileTokens.envelopes() {
-                let volatile = Found(bytes: bytes, isVolatile: true)
-                // As ``located(_:orLocked:)`` chooses.
+            var all = stored.envelopes.mapValues { StoredEnvelope(bytes: $0, isEphemeral: false) }
+            for (name, bytes) in try core.ephemeralTokens.envelopes() {
+                let volatile = StoredEnvelope(bytes: bytes, isEphemeral: true)
+                // As ``findEnvelope(_:orLocked:)`` chooses.
                 if all[name] == nil || isOpen(volatile) { all[name] = volatile }
             }
             var tokens: [TokenInfo] = []

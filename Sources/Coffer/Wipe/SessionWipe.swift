@@ -1,7 +1,7 @@
 public import CofferBase
 import Synchronization
 
-extension Session {
+extension Vault {
     /// Erases the vault at `location` without opening it. Nothing in it has to be readable, nor its state.
     ///
     /// Refused is only what shows no sign of a vault, and what belongs to another user.
@@ -14,8 +14,8 @@ extension Session {
     /// - Returns: What was removed.
     /// - Throws: `notInitialised`, `wiped`, `refused`; otherwise as ``wipe(_:reason:)``.
     public static func wipe(
-        _ scope: WipeScope = .all, at location: HomeLocation, reason: String = "asked for",
-        time: TimeSource = .system
+        _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
+        time: VaultClock = .system
     ) async throws(CofferError) -> WipeReceipt {
         try await startWipe(scope, at: location, reason: reason, time: time).receipt
     }
@@ -29,19 +29,20 @@ extension Session {
     ///   - time: The clocks to go by.
     /// - Returns: The wipe, which goes on by itself.
     public static func startWipe(
-        _ scope: WipeScope = .all, at location: HomeLocation, reason: String = "asked for",
-        time: TimeSource = .system
-    ) -> WipeRun {
-        WipeRun { report async throws(CofferError) in
-            try await BlockingWork.run { _ throws(CofferError) in
+        _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
+        time: VaultClock = .system
+    ) -> WipeOperation {
+        WipeOperation { report async throws(CofferError) in
+            try await BlockingExecutor.run { _ throws(CofferError) in
                 if scope == .tokens {
-                    try Wiper.finishInterrupted(at: location, time: time)
-                } else if let enclosing = location.enclosing {
-                    try? Wiper.finishInterrupted(at: enclosing, time: time)
+                    try VaultEraser.finishInterrupted(at: location, time: time)
+                } else if let parentVault = location.parentVault {
+                    try? VaultEraser.finishInterrupted(at: parentVault, time: time)
                 }
-                let home = try Home.openForWiping(location)
-                defer { try? KeyringRemains(home: home).tidy() }
-                return try Wiper(home: home, time: time, report: report).run(scope, reason: reason, by: nil)
+                let home = try VaultDirectory.openForWiping(location)
+                defer { try? OrphanedSecretItems(home: home).collect() }
+                return try VaultEraser(home: home, time: time, report: report).run(
+                    scope, reason: reason, by: nil)
             }
         }
     }
@@ -73,35 +74,35 @@ extension Session {
     ///   - scope: What of it is erased.
     ///   - reason: What the receipt says.
     /// - Returns: The wipe, which goes on by itself.
-    public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeRun {
+    public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeOperation {
         let core = core
-        return WipeRun { report async throws(CofferError) in
-            let end = try await BlockingWork.run { _ throws(CofferError) in
-                try Wiper(home: core.home, time: core.time, report: report).run(
+        return WipeOperation { report async throws(CofferError) in
+            let end = try await BlockingExecutor.run { _ throws(CofferError) in
+                try VaultEraser(home: core.home, time: core.time, report: report).run(
                     scope, reason: reason, by: core)
             }
             // The keys are gone: what is open cannot be opened again. It closes before we say done.
-            if scope == .all { for store in core.stores { await store.vaultWasWiped() } }
+            if scope == .all { for store in core.stores { await store.vaultDidWipe() } }
             return end
         }
     }
 
     /// Has a store outside of this library, such as a set of databases, close before a wipe is done. It is
     /// not kept alive by this.
-    public func register(_ store: any VaultStore) {
+    public func register(_ store: any VaultObserver) {
         core.registered.withLock { stores in
             stores.removeAll { $0.store == nil }
-            stores.append(RegisteredStore(store: store))
+            stores.append(WeakObserver(store: store))
         }
     }
 }
 
 /// A store that is not kept alive.
-struct RegisteredStore {
-    weak var store: (any VaultStore)?
+struct WeakObserver {
+    weak var store: (any VaultObserver)?
 }
 
-extension SessionCore {
+extension VaultCore {
     /// The stores that registered and are there.
-    fileprivate var stores: [any VaultStore] { registered.withLock { $0.compactMap(\.store) } }
+    fileprivate var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 }

@@ -19,23 +19,23 @@ struct ViewRemoval {
     ///
     /// A view that bears another vault's id stays: nothing tells whether it is that vault's, or one of this
     /// vault whose lease somebody changed. It is among those not seen, unless the id is one of `others`.
-    init(of ids: [VaultID], vault: OpenVault?, others: [VaultID] = []) {
+    init(of ids: [VaultID], vault: VaultHandle?, others: [VaultID] = []) {
         self.others = others
         let record = vault.map { ViewRootRecord(in: $0.directory) } ?? ViewRootRecord()
-        let found = ViewRoots.existing(record, isForWiping: true)
+        let found = ViewCopyDirectory.existing(record, isForWiping: true)
         unseen = found.unseen
         for root in found.roots { removeViews(of: ids, in: root) }
     }
 
-    private mutating func removeViews(of ids: [VaultID], in root: ViewRoots.Root) {
+    private mutating func removeViews(of ids: [VaultID], in root: ViewCopyDirectory.Root) {
         let place = "\(root.directory.path)"
         do throws(CofferError) {
             for name in try root.directory.names() {
-                let owner = try? ViewRoots.owner(of: name, in: root.directory)
+                let owner = try? ViewCopyDirectory.owner(of: name, in: root.directory)
                 // Without a lease there is one whose removal was cut short.
                 let isLost =
                     owner == nil && ViewRootRecord.isView(name)
-                    && (try? ViewRoots.isDead(name, in: root.directory)) == true
+                    && (try? ViewCopyDirectory.isDead(name, in: root.directory)) == true
                 guard isLost || owner.map({ ids.contains($0) }) == true else {
                     if ViewRootRecord.isView(name) { note("\(place)/\(name)", of: owner) }
                     continue
@@ -49,7 +49,7 @@ struct ViewRemoval {
         } catch {
             unseen.append((place, error))
         }
-        ViewRoots.removeIfEmpty(root.directory)
+        ViewCopyDirectory.removeIfEmpty(root.directory)
     }
 
     private mutating func note(_ view: String, of owner: VaultID?) {

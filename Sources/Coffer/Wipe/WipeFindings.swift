@@ -5,7 +5,7 @@ struct WipeFindings {
     /// How much of each kind was removed.
     var removed: [String: Int] = [:]
     /// The things that cannot be proved to be gone.
-    var unproved: [String] = []
+    var unverified: [String] = []
     /// The things that are provably still there, and why.
     private(set) var remaining: [(what: String, why: CofferError)] = []
 
@@ -14,7 +14,7 @@ struct WipeFindings {
 
     /// Notes what failed in an attempt and leaves nothing behind that can be found.
     mutating func noteUnproved(_ what: String, because why: CofferError) {
-        unproved.append("\(what) (\(why.code.name): \(why.message))")
+        unverified.append("\(what) (\(why.code.name): \(why.message))")
     }
 
     mutating func count(_ kind: String, _ number: Int = 1) {

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// The namespaces of users, homes of their own that go with the home around them. One that cannot be erased
 /// keeps none of the others.
-extension Wiper {
+extension VaultEraser {
     /// How long a namespace's lock is waited for, where others wait for their turn.
     private static let shortDeadline = Duration.seconds(1)
 
@@ -29,15 +29,15 @@ extension Wiper {
         _ known: [FilePath: [VaultID]], reason: String, _ findings: inout WipeFindings
     ) {
         for name in namespaceNames(&findings) {
-            let what = "the namespace \(Home.usersName)/\(name)"
+            let what = "the namespace \(VaultDirectory.usersName)/\(name)"
             do throws(CofferError) {
                 let wiper = try inside(name)
                 guard let end = try wiper.wipeIfAlive(known[name] ?? [], reason: reason) else {
                     wiper.noteWhatIsNoVault(what, &findings)
                     continue
                 }
-                let seen = Set(findings.unproved)
-                findings.unproved += end.receipt.unproved.filter { !seen.contains($0) }
+                let seen = Set(findings.unverified)
+                findings.unverified += end.receipt.unverified.filter { !seen.contains($0) }
                 guard let error = end.failure else {
                     findings.count("namespaces")
                     continue
@@ -55,25 +55,28 @@ extension Wiper {
 
     /// Names the links where namespaces may be: nobody follows them.
     private func noteLinks(_ findings: inout WipeFindings) {
-        if (try? home.directory.status(of: Home.usersName))?.kind == .symbolicLink {
+        if (try? home.directory.status(of: VaultDirectory.usersName))?.kind == .symbolicLink {
             findings.note(
                 "the users' namespaces",
                 remainsBecause: CofferError(
-                    .refused, "\(home.path.pushing(Home.usersName)) is a link: not touched."))
+                    .refused, "\(home.path.pushing(VaultDirectory.usersName)) is a link: not touched."))
         }
-        guard let users = try? home.directory.openClosed(Home.usersName), let names = try? users.names()
+        guard let users = try? home.directory.openClosed(VaultDirectory.usersName),
+            let names = try? users.names()
         else { return }
         for name in names where (try? users.status(of: name))?.kind == .symbolicLink {
-            findings.unproved.append(
-                "what \(Home.usersName)/\(name) points to: it is a link, which is not followed")
+            findings.unverified.append(
+                "what \(VaultDirectory.usersName)/\(name) points to: it is a link, which is not followed")
         }
     }
 
     /// The directories that may be namespaces.
     func namespaceNames(_ findings: inout WipeFindings) -> [FilePath] {
-        guard (try? home.directory.status(of: Home.usersName))?.kind == .directory else { return [] }
+        guard (try? home.directory.status(of: VaultDirectory.usersName))?.kind == .directory else {
+            return []
+        }
         do throws(CofferError) {
-            let users = try home.directory.openClosed(Home.usersName)
+            let users = try home.directory.openClosed(VaultDirectory.usersName)
             return try users.names().filter { (try? users.status(of: $0))?.kind == .directory }
         } catch {
             findings.note("the users' namespaces", remainsBecause: error)
@@ -83,16 +86,16 @@ extension Wiper {
 
     /// The home of a user's namespace, for erasing it. Where the state cannot be read, by what else tells the
     /// vault's id.
-    func namespace(of user: String) throws(CofferError) -> Home {
-        let own = HomeLocation(path: home.path, sessionBus: home.service.address)
-        guard own.enclosing == nil else {
+    func namespace(of user: String) throws(CofferError) -> VaultDirectory {
+        let own = VaultLocation(path: home.path, sessionBus: home.service.address)
+        guard own.parentVault == nil else {
             throw CofferError(.refused, "A user's namespace has no namespaces of its own.")
         }
         let target = WipeTarget(home)
         if let state = target.state {
-            guard state.isAlive, home.isOwn(state) else { throw CofferError.wiped }
+            guard state.isAlive, home.belongsToThisVault(state) else { throw CofferError.wiped }
         }
-        var missing = target.damage ?? Home.missing(home.path)
+        var missing = target.damage ?? VaultDirectory.missing(home.path)
         for vaultID in target.ids {
             let path = try own.namespace(of: user, in: vaultID).path
             guard let name = path.lastComponent else { continue }
@@ -114,12 +117,12 @@ extension Wiper {
     /// tell whose keys are in the kernel keyring.
     private func noteWhatIsNoVault(_ what: String, _ findings: inout WipeFindings) {
         let target = WipeTarget(home)
-        guard target.state?.word != .wiped else { return }
+        guard target.state?.phase != .wiped else { return }
         let unknown = "it shows no vault, so its keys in the kernel keyring have no name"
-        guard let status = try? home.directory.status(of: Home.vaultName) else {
-            return findings.unproved.append("\(what): \(unknown)")
+        guard let status = try? home.directory.status(of: VaultDirectory.vaultName) else {
+            return findings.unverified.append("\(what): \(unknown)")
         }
-        let vault = home.path.pushing(Home.vaultName)
+        let vault = home.path.pushing(VaultDirectory.vaultName)
         let reason =
             status.kind == .symbolicLink
             ? "\(vault) is a link, and what it points to was not touched; \(unknown)."
@@ -127,21 +130,21 @@ extension Wiper {
         findings.note(what, remainsBecause: target.damage ?? CofferError(.refused, reason))
     }
 
-    private func inside(_ name: FilePath) throws(CofferError) -> Wiper {
-        Wiper(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
+    private func inside(_ name: FilePath) throws(CofferError) -> VaultEraser {
+        VaultEraser(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
     }
 
     /// Writes its tombstone and destroys its keys, where it has a vault; returns what may be the vault's ids.
     private func destroyOwnKeys(reason: String, _ findings: inout WipeFindings) -> [VaultID] {
         let ids = try? home.insisting(within: Self.shortDeadline) { (_) throws(CofferError) in
             let target = WipeTarget(home)
-            guard target.isVault, target.state?.word != .wiped else { return target.ids }
+            guard target.isVault, target.state?.phase != .wiped else { return target.ids }
             // Where there is no place for the mark, that of the home around it stands for it.
-            try? markWiped(.wiping, target.ids.first ?? .unknown, reason: reason)
+            try? writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
             forget(target.ids)
             var own = WipeFindings()
             destroyKeys(&own)
-            findings.unproved += own.unproved
+            findings.unverified += own.unverified
             return target.ids
         }
         return ids ?? []
@@ -151,12 +154,12 @@ extension Wiper {
     private func wipeIfAlive(_ known: [VaultID], reason: String) throws(CofferError) -> WipeEnd? {
         try home.insisting(within: Self.shortDeadline) { (_) throws(CofferError) in
             let target = WipeTarget(home)
-            let hasVault = try home.directory.status(of: Home.vaultName) != nil
-            guard target.isVault || !known.isEmpty, target.state?.word != .wiped || hasVault else {
+            let hasVault = try home.directory.status(of: VaultDirectory.vaultName) != nil
+            guard target.isVault || !known.isEmpty, target.state?.phase != .wiped || hasVault else {
                 return nil
             }
             let ids = known + target.ids.filter { !known.contains($0) }
-            try? markWiped(.wiping, ids.first ?? .unknown, reason: reason)
+            try? writeTombstone(.wiping, ids.first ?? .unknown, reason: reason)
             return finish(ids, reason: reason, scope: .user(""), completes: false)
         }
     }

@@ -27,9 +27,17 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     /// keyringItems, namespaces, others.
     public private(set) var removed: [String: Int]
     /// What cannot be proved to be gone.
-    public private(set) var unproved: [String]
+    public private(set) var unverified: [String]
     /// The things that are provably still there, and why: none when the wipe is complete.
     public private(set) var failures: [String]
+
+    /// The names in a receipt, which those of earlier releases have, too.
+    private enum CodingKeys: String, CodingKey {
+        case vaultID, scope, reason, orderDigest, started, finished, keysDestroyedAfterMilliseconds
+        case completesInterrupted, removed
+        case unverified = "unproved"
+        case failures
+    }
 
     init(
         vaultID: UUID, scope: String, reason: String, orderDigest: String?, started: Date, finished: Date,
@@ -44,7 +52,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
         self.keysDestroyedAfterMilliseconds = keysDestroyedAfterMilliseconds
         self.completesInterrupted = completesInterrupted
         removed = findings.removed
-        unproved = findings.unproved
+        unverified = findings.unverified
         failures = findings.failures
     }
 
@@ -61,14 +69,14 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
             Double.self, forKey: .keysDestroyedAfterMilliseconds)
         completesInterrupted = try fields.decode(Bool.self, forKey: .completesInterrupted)
         removed = try fields.decode([String: Int].self, forKey: .removed)
-        unproved = try fields.decode([String].self, forKey: .unproved)
+        unverified = try fields.decode([String].self, forKey: .unverified)
         failures = try fields.decodeIfPresent([String].self, forKey: .failures) ?? []
     }
 
     /// The same with what was found since.
     func with(_ findings: WipeFindings) -> WipeReceipt {
         var receipt = self
-        (receipt.removed, receipt.unproved) = (findings.removed, findings.unproved)
+        (receipt.removed, receipt.unverified) = (findings.removed, findings.unverified)
         receipt.failures = findings.failures
         return receipt
     }

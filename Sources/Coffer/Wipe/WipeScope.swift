@@ -2,7 +2,7 @@
 public enum WipeScope: Sendable, Hashable {
     /// Everything: the vault and every user's namespace.
     case all
-    /// The namespace of one user and nothing else: see ``HomeLocation/namespace(of:)``.
+    /// The namespace of one user and nothing else: see ``VaultLocation/namespace(of:)``.
     case user(String)
     /// The tokens of the vault, waiting and volatile ones too; files, databases with their keys and the
     /// passcode stay.

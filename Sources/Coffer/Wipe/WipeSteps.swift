@@ -4,11 +4,11 @@ import FoundationEssentials
 import SystemPackage
 
 /// The steps after the tombstone. Nothing here throws: a failure is noted, and the next step is taken.
-extension Wiper {
+extension VaultEraser {
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys or what opens them.
     private static let keyFiles: [FilePath] = [
-        Keybag.record.name, FileKeys.record.name, DeviceFile.name, Attempts.record.name,
+        Keybag.record.name, FileKeyset.record.name, DeviceKeyFile.name, AttemptRecord.record.name,
     ]
     private static let filesPerReport = 64
     /// How often the vault's directory is emptied, while another process fills it.
@@ -19,14 +19,14 @@ extension Wiper {
         let wall: Duration
         let sinceBoot: Duration
 
-        init(_ time: TimeSource) { (wall, sinceBoot) = (time.wall(), Clock.sinceBoot) }
+        init(_ time: VaultClock) { (wall, sinceBoot) = (time.wallClock(), Clock.sinceBoot) }
     }
 
     /// Everything after the tombstone.
     func finish(
         _ ids: [VaultID], reason: String, scope: WipeScope = .all, completes: Bool,
         since beginning: Beginning? = nil,
-        _ known: WipeFindings = WipeFindings(unproved: Self.unproved)
+        _ known: WipeFindings = WipeFindings(unverified: Self.unverified)
     ) -> WipeEnd {
         var findings = known
         let beginning = beginning ?? Beginning(time)
@@ -49,7 +49,7 @@ extension Wiper {
         var receipt = WipeReceipt(
             vaultID: (ids.first ?? .unknown).uuid, scope: scope.name, reason: reason,
             orderDigest: orderDigest, started: Date(nanosecondsSince1970: beginning.wall.nanoseconds),
-            finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
+            finished: Date(nanosecondsSince1970: time.wallClock().nanoseconds),
             keysDestroyedAfterMilliseconds: keysGone.map { Double($0.nanoseconds) / 1e6 },
             completesInterrupted: completes, findings)
         keep(receipt)
@@ -65,7 +65,7 @@ extension Wiper {
     private func finalMark(_ vaultID: VaultID, _ findings: WipeFindings) -> CofferError? {
         guard findings.remaining.isEmpty else { return nil }
         do throws(CofferError) {
-            try HomeState(word: .wiped, vaultID: vaultID).writeOverAnything(in: home.directory)
+            try VaultStateFile(phase: .wiped, vaultID: vaultID).writeOverAnything(in: home.directory)
             return nil
         } catch {
             return error
@@ -75,8 +75,8 @@ extension Wiper {
     /// Drops the keys from the memory of this process and from the kernel keyring.
     func forget(_ ids: [VaultID]) {
         for vaultID in ids {
-            for core in OpenSessions.of(vaultID) { core.forget() }
-            HeldKeys.remove(vaultID: vaultID, all: true)
+            for core in VaultRegistry.of(vaultID) { core.forget() }
+            KernelKeyCache.remove(vaultID: vaultID, all: true)
         }
     }
 
@@ -90,7 +90,7 @@ extension Wiper {
         for name in Self.keyFiles {
             let kind = (try? vault.directory.status(of: name))??.kind
             if kind == .symbolicLink {
-                findings.unproved.append("what \(name) pointed to: it was a link, which is not followed")
+                findings.unverified.append("what \(name) pointed to: it was a link, which is not followed")
             }
             guard kind == .regular else { continue }
             keys.append(name)
@@ -114,15 +114,15 @@ extension Wiper {
 
     /// Whether something of the vault may still hold its keys.
     private var hasKeyFiles: Bool {
-        guard (try? home.directory.status(of: Home.vaultName)) != nil else { return false }
+        guard (try? home.directory.status(of: VaultDirectory.vaultName)) != nil else { return false }
         guard let vault = openedVault() else { return true }
         return Self.keyFiles.contains { (try? vault.directory.status(of: $0)) != nil }
     }
 
     /// The vault's directory, where it is one.
-    private func openedVault() -> OpenVault? {
-        guard let vault = try? home.directory.openClosed(Home.vaultName) else { return nil }
-        return OpenVault(vault)
+    private func openedVault() -> VaultHandle? {
+        guard let vault = try? home.directory.openClosed(VaultDirectory.vaultName) else { return nil }
+        return VaultHandle(vault)
     }
 
     // MARK: Data
@@ -143,10 +143,12 @@ extension Wiper {
         for _ in 0..<Self.tries {
             errors = emptyVault(&findings)
             // The process that holds the lock may have put something in meanwhile.
-            guard errors.isEmpty, (try? home.directory.status(of: Home.vaultName)) != nil else { break }
+            guard errors.isEmpty, (try? home.directory.status(of: VaultDirectory.vaultName)) != nil else {
+                break
+            }
         }
-        guard let status = try? home.directory.status(of: Home.vaultName) else { return }
-        let path = home.path.pushing(Home.vaultName)
+        guard let status = try? home.directory.status(of: VaultDirectory.vaultName) else { return }
+        let path = home.path.pushing(VaultDirectory.vaultName)
         let unknown =
             status.kind == .symbolicLink
             ? CofferError(.refused, "\(path) is a link, and what it points to was not touched.")
@@ -156,16 +158,18 @@ extension Wiper {
 
     private func emptyVault(_ findings: inout WipeFindings) -> [CofferError] {
         do throws(CofferError) {
-            guard let status = try home.directory.status(of: Home.vaultName),
+            guard let status = try home.directory.status(of: VaultDirectory.vaultName),
                 status.kind != .symbolicLink
             else { return [] }
-            guard status.kind == .directory else { return home.directory.removeAll(of: Home.vaultName) }
-            let vault = try home.directory.openClosed(Home.vaultName)
+            guard status.kind == .directory else {
+                return home.directory.removeAll(of: VaultDirectory.vaultName)
+            }
+            let vault = try home.directory.openClosed(VaultDirectory.vaultName)
             let errors = remove(try vault.names(), of: vault, &findings)
             try vault.sync()
             guard errors.isEmpty else { return errors }
             do throws(CofferError) {
-                try home.directory.removeDirectory(Home.vaultName)
+                try home.directory.removeDirectory(VaultDirectory.vaultName)
             } catch {
                 return error.code == .alreadyExists ? [] : [error]
             }
@@ -180,11 +184,11 @@ extension Wiper {
     ) -> [CofferError] {
         var errors: [CofferError] = []
         for (number, name) in names.enumerated() {
-            if name == Home.filesName { errors += removeFiles(in: vault, &findings) }
+            if name == VaultDirectory.filesName { errors += removeFiles(in: vault, &findings) }
             let failed = vault.removeAll(of: name)
             errors += failed
             report(WipeProgress(.data, number + 1, of: names.count))
-            guard failed.isEmpty, name != Home.filesName else { continue }
+            guard failed.isEmpty, name != VaultDirectory.filesName else { continue }
             findings.count(name == TokenFile.fileName ? "tokenFiles" : "others")
         }
         return errors
@@ -194,7 +198,8 @@ extension Wiper {
     private func removeFiles(
         in vault: borrowing Descriptor, _ findings: inout WipeFindings
     ) -> [CofferError] {
-        guard let files = try? vault.openClosed(Home.filesName), let names = try? files.names() else {
+        guard let files = try? vault.openClosed(VaultDirectory.filesName), let names = try? files.names()
+        else {
             return []
         }
         var errors: [CofferError] = []
@@ -209,7 +214,7 @@ extension Wiper {
 
     private func removeUnfinishedHomes(_ findings: inout WipeFindings) {
         let names = (try? home.directory.names()) ?? []
-        for name in names where name.string.utf8.starts(with: Home.buildPrefix.utf8) {
+        for name in names where name.string.utf8.starts(with: VaultDirectory.buildPrefix.utf8) {
             for error in home.directory.removeAll(of: name).prefix(1) {
                 findings.note("an unfinished vault", remainsBecause: error)
             }
@@ -221,23 +226,23 @@ extension Wiper {
     /// Items in keyrings go last, since the desktop's may not answer; nothing opens them any more.
     private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
         for vaultID in ids {
-            if let left = removeItems(of: vaultID, &findings) { findings.unproved.append(left) }
-            guard HeldKeys.isAnyLeft(vaultID: vaultID) else { continue }
+            if let left = removeItems(of: vaultID, &findings) { findings.unverified.append(left) }
+            guard KernelKeyCache.isAnyLeft(vaultID: vaultID) else { continue }
             let error = CofferError(.inputOutput, "The kernel still has a key of \(vaultID).")
             findings.note("a key in the kernel keyring", remainsBecause: error)
         }
         guard ids.isEmpty else { return }
-        findings.unproved.append(
+        findings.unverified.append(
             "keys in the kernel keyring and view copies: nothing in the home told the vault's id")
     }
 
     /// Removes what the vault has in the Secret Service; returns what to say when something remains there.
     private func removeItems(of vaultID: VaultID, _ findings: inout WipeFindings) -> String? {
-        let remains = KeyringRemains(home: home)
+        let remains = OrphanedSecretItems(home: home)
         let next = "the next command on the home tries again"
         do throws(CofferError) {
             guard try remains.isNoted(vaultID) else { return nil }
-            let (count, left) = try remains.remove(vaultID, CallDeadline(SecretServiceClient.deadline))
+            let (count, left) = try remains.remove(vaultID, Deadline(SecretServiceClient.deadline))
             findings.removed["keyringItems", default: 0] += count
             return left == 0 ? nil : "\(left) sealed items in the user's keyring, which is locked; \(next)"
         } catch {
@@ -252,7 +257,7 @@ extension Wiper {
         try? home.directory.replace(Self.receiptName, with: bytes.span)
     }
 
-    static let unproved: [String] = [
+    static let unverified: [String] = [
         "copies made before the wipe: backups, snapshots, images of the disk",
         "old blocks kept by flash wear levelling or copy-on-write file systems",
         "swap and hibernation images",

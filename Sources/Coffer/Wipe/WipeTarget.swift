@@ -9,7 +9,7 @@ import SystemPackage
 /// keyring and view copies, and for nothing else.
 struct WipeTarget {
     /// The state, when it can be read.
-    let state: HomeState?
+    let state: VaultStateFile?
     /// Why it cannot; `nil` also where there is none.
     let damage: CofferError?
     /// The candidates for the vault's id, the state's first.
@@ -19,19 +19,19 @@ struct WipeTarget {
     /// Whether this is a Coffer home at all: one file of it begins as Coffer's do. Names alone are no sign.
     private(set) var isVault: Bool
 
-    private static let statePlace = Trace(name: HomeState.fileName, magic: Magic.state, idOffset: 16)
+    private static let statePlace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
     private static let places: [Trace] =
-        [Trace(name: DeviceFile.name, magic: Magic.device, idOffset: 16)]
-        + [Keybag.record, Attempts.record, FileKeys.record, OrderBook.record].map { record in
+        [Trace(name: DeviceKeyFile.name, magic: FileMagic.device, idOffset: 16)]
+        + [Keybag.record, AttemptRecord.record, FileKeyset.record, RemoteCommandRecord.record].map { record in
             Trace(
-                name: record.name, magic: record.magic, idOffset: SlotRecord.idOffset,
+                name: record.name, magic: record.magic, idOffset: DualSlotRecord.idOffset,
                 starts: [0, Int64(record.slotSize)])
         } + [
-            Trace(name: TokenFile.fileName, magic: Magic.tokens, idOffset: 16),
-            Trace(name: FileIndex.fileName, magic: Magic.fileIndex, idOffset: 16),
+            Trace(name: TokenFile.fileName, magic: FileMagic.tokens, idOffset: 16),
+            Trace(name: FileIndex.fileName, magic: FileMagic.fileIndex, idOffset: 16),
         ]
     /// How many containers are looked at.
-    private static let mostContainers = 64
+    private static let maxContainerCount = 64
 
     /// A file that has its magic at one of these starts, and the vault's id behind it.
     private struct Trace {
@@ -44,8 +44,8 @@ struct WipeTarget {
     /// - Parameters:
     ///   - home: The home.
     ///   - changingModes: Whether the vault's directory is opened also where its mode shuts its owner out.
-    init(_ home: Home, changingModes: Bool = true) {
-        var state: HomeState?
+    init(_ home: VaultDirectory, changingModes: Bool = true) {
+        var state: VaultStateFile?
         var damage: CofferError?
         do throws(CofferError) {
             state = try home.state()
@@ -60,27 +60,27 @@ struct WipeTarget {
             isVault = true
         }
         lookIntoVault(of: home, changingModes: changingModes)
-        if ids.isEmpty, isVault { ids = KeyringRemains(home: home).noted }
+        if ids.isEmpty, isVault { ids = OrphanedSecretItems(home: home).noted }
     }
 
-    private mutating func lookIntoVault(of home: Home, changingModes: Bool) {
+    private mutating func lookIntoVault(of home: VaultDirectory, changingModes: Bool) {
         // The mode of what may not be ours stays as it is.
         let opened =
             isVault && changingModes
-            ? try? home.directory.openClosed(Home.vaultName)
-            : try? home.directory.open(Home.vaultName, [.read, .directory])
+            ? try? home.directory.openClosed(VaultDirectory.vaultName)
+            : try? home.directory.open(VaultDirectory.vaultName, [.read, .directory])
         guard let vault = opened else { return }
         for place in Self.places where look(at: place, in: vault, isVouching: true) { isVault = true }
         if !isVault { isVault = Self.hasContainer(vault) }
     }
 
     private static func hasContainer(_ vault: borrowing Descriptor) -> Bool {
-        guard let files = try? vault.open(Home.filesName, [.read, .directory]),
+        guard let files = try? vault.open(VaultDirectory.filesName, [.read, .directory]),
             let names = try? files.names()
         else { return false }
-        return names.prefix(mostContainers).contains { name in
+        return names.prefix(maxContainerCount).contains { name in
             guard let file = opened(name, in: files) else { return false }
-            return bytes(8, at: 0, of: file) == Array(Magic.container.utf8)
+            return bytes(8, at: 0, of: file) == Array(FileMagic.container.utf8)
         }
     }
 

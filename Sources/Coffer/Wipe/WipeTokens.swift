@@ -4,50 +4,50 @@ import FoundationEssentials
 import SystemPackage
 
 /// Wiping the tokens alone.
-extension Wiper {
+extension VaultEraser {
     /// Everything after the mark in the state: the tokens go, and the vault is alive as before. Where the
     /// keyring does not answer, the mark stays and the next open tries again.
-    func finishTokens(
-        _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceRecord?
+    func completeTokenWipe(
+        _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceKey?
     ) throws(CofferError) -> WipeReceipt {
-        let started = time.wall()
+        let started = time.wallClock()
         let begin = Clock.sinceBoot
-        for core in OpenSessions.of(vaultID) {
-            core.volatileTokens.clear()
+        for core in VaultRegistry.of(vaultID) {
+            core.ephemeralTokens.clear()
             core.dropWaitingState()
         }
-        KernelTokenRing.remove(vaultID: vaultID)
+        KernelKeyringStorage.remove(vaultID: vaultID)
         report(WipeProgress(.memory))
-        let vault = try home.directory.open(Home.vaultName, [.read, .directory])
-        var findings = WipeFindings(unproved: Self.unproved)
+        let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
+        var findings = WipeFindings(unverified: Self.unverified)
         do throws(CofferError) {
-            let opened: DeviceRecord
+            let opened: DeviceKey
             if let device {
                 opened = device
             } else {
-                opened = try DeviceRecord.read(in: vault, service: home.service)
+                opened = try DeviceKey.read(in: vault, service: home.service)
             }
             let count = try eraseTokens(of: opened, in: vault)
             // Before tokens are stored again: an order for them takes none of these.
-            try OrderBook.settleTokenOrders(of: opened, in: vault)
+            try RemoteCommandRecord.settleTokenOrders(of: opened, in: vault)
             findings.removed["tokens"] = count
             report(WipeProgress(.keys))
         } catch {
             guard Self.isKeyringAway(error) else { throw error }
-            findings.unproved.append(
+            findings.unverified.append(
                 "tokens in the Secret Service (\(error.code.name)): the next open tries again")
         }
         let receipt = WipeReceipt(
             vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,
             orderDigest: orderDigest,
             started: Date(nanosecondsSince1970: started.nanoseconds),
-            finished: Date(nanosecondsSince1970: time.wall().nanoseconds),
+            finished: Date(nanosecondsSince1970: time.wallClock().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((Clock.sinceBoot - begin).nanoseconds) / 1e6,
             completesInterrupted: completes, findings)
         keep(receipt)
         if findings.removed["tokens"] != nil {
             report(WipeProgress(.data))
-            try HomeState(word: .live, vaultID: vaultID).write(in: home.directory)
+            try VaultStateFile(phase: .active, vaultID: vaultID).write(in: home.directory)
         }
         report(WipeProgress(.proof))
         return receipt
@@ -55,18 +55,18 @@ extension Wiper {
 
     /// Erases every token but the keys of databases; gives how many.
     private func eraseTokens(
-        of device: DeviceRecord, in vault: borrowing Descriptor
+        of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> Int {
-        let spared = try StoreKeys.names(in: vault, device: device)
+        let spared = try DatabaseKeyNaming.names(in: vault, device: device)
         var count = 0
-        let inbox = TokenInbox(home: home, device: device)
+        let inbox = PendingTokenQueue(home: home, device: device)
         count += (try? inbox.entries().count) ?? 0
-        try vault.removeTree(TokenInbox.directoryName)
-        switch try DeviceFile.read(in: vault).backend {
+        try vault.removeTree(PendingTokenQueue.directoryName)
+        switch try DeviceKeyFile.read(in: vault).backend {
         case .file:
-            count += try TokenFile(device: device).erase(sparing: spared, in: vault)
+            count += try TokenFile(device: device).erase(keeping: spared, in: vault)
         case .secretService:
-            let keyring = try SecretServiceKeyring(tokensOf: device.vaultID, client: home.service)
+            let keyring = try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
             let doomed = try keyring.envelopes().keys.filter { !spared.contains($0) }
             try keyring.apply(Dictionary(doomed.map { ($0, .remove) }) { first, _ in first })
             try vault.removeTree(TokenFile.fileName)

@@ -25,7 +25,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
     var accessKeyId: String?
 
     func run() async throws {
-        let tokens = try await Opening.unlockedForHelper(global).tokens
+        let tokens = try await VaultOpener.unlockedForHelper(global).tokens
         let info = try await key(in: tokens)
         if info.isExpired(at: Date()) {
             throw CofferError(
@@ -43,7 +43,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
         try Output.bytes(line.span)
     }
 
-    private func key(in tokens: TokenVault) async throws(CofferError) -> TokenInfo {
+    private func key(in tokens: TokenStore) async throws(CofferError) -> TokenInfo {
         let service = "aws:" + profile
         let found = try await tokens.readable().filter { info in
             info.id.service.hasSameBytes(as: service) && info.id.kind == .access

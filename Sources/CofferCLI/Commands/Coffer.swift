@@ -30,7 +30,7 @@ struct CofferCommand: AsyncParsableCommand {
 extension CofferCommand {
     /// Whether these arguments call a command that takes keys away: it starts under the tightest limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
-        let first = GlobalOptions.movingBehindCommand(arguments).first
+        let first = GlobalOptions.hoistGlobalOptions(arguments).first
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
@@ -50,7 +50,7 @@ extension CofferCommand {
 
     /// Parses, runs and exits with the code that belongs to what happened.
     static func start(_ arguments: some Sequence<String>) async -> Never {
-        let arguments = GlobalOptions.movingBehindCommand(Array(arguments))
+        let arguments = GlobalOptions.hoistGlobalOptions(Array(arguments))
         do {
             try checkHelp(arguments)
             var command = try parseAsRoot(arguments)

@@ -31,7 +31,7 @@ struct CryptEncrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "encrypt", abstract: "Encrypt standard input to standard output.")
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
     @OptionGroup var options: CryptOptions
 
     func run() throws {
@@ -47,7 +47,7 @@ struct CryptDecrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decrypt", abstract: "Decrypt standard input to standard output.")
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
     @OptionGroup var options: CryptOptions
 
     func run() throws {

@@ -16,7 +16,7 @@ struct DatabaseConvert: ParsableCommand {
             The databases of a vault are not opened, and no passcode is asked for.
             """)
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Argument(help: "The database to read.", completion: .file())
     var source: String
@@ -65,18 +65,18 @@ struct DatabaseConvert: ParsableCommand {
 
     /// A signal that asks this process to end removes the unfinished target first.
     func run() throws(CofferError) {
-        let signals = EndSignals.hold(cancellingWork: true)
+        let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<Void, CofferError>
         do throws(CofferError) {
             result = .success(try convert())
         } catch {
             result = .failure(error)
         }
-        let received = EndSignals.received
+        let received = TerminationSignals.received
         signals.release()
         if case .failure(let error) = result, error.code == .cancelled, let received {
             Output.message("coffer: \(error.message)")
-            EndSignals.end(by: received)
+            TerminationSignals.end(by: received)
         }
         try result.get()
         guard global.json else { return }

@@ -28,7 +28,7 @@ struct DatabaseQuery: ParsableCommand {
             The databases of a vault are not opened, and no passcode is asked for.
             """)
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Argument(help: "The database.", completion: .file())
     var path: String
@@ -56,7 +56,7 @@ struct DatabaseQuery: ParsableCommand {
     var sql: String?
 
     /// The longest statements that are read.
-    private static let longest = 16 << 20
+    private static let maxByteCount = 16 << 20
     /// How long another connection may hold the database, in seconds.
     private static let busyDeadline = 10.0
 
@@ -136,7 +136,7 @@ struct DatabaseQuery: ParsableCommand {
         default: throw CofferError(.invalidInput, "Give the statements, or --sql-file, and not both.")
         }
         return try Self.text(
-            of: SecretInput.all(from: source, limit: Self.longest), "The text of the statements")
+            of: SecretInput.all(from: source, limit: Self.maxByteCount), "The text of the statements")
     }
 
     /// The values for the question marks.

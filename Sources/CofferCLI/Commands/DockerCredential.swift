@@ -17,7 +17,7 @@ struct DockerCredential: AsyncParsableCommand {
             """)
 
     private static let prefix = "docker:"
-    private static let longestURL = 1 << 16
+    private static let maxURLLength = 1 << 16
 
     @OptionGroup var global: GlobalOptions
 
@@ -31,7 +31,7 @@ struct DockerCredential: AsyncParsableCommand {
             case "get": try await get()
             case "store": try await store()
             case "erase": try await erase()
-            case "version": try Output.line("\(CalledName.docker) (coffer) unreleased")
+            case "version": try Output.line("\(ProgramName.docker) (coffer) unreleased")
             default: throw CofferError(.invalidInput, "Unknown credential action `\(action)`")
             }
         } catch {
@@ -60,7 +60,7 @@ struct DockerCredential: AsyncParsableCommand {
 
     /// There is one user for each registry: one that was there before goes.
     private func store() async throws(CofferError) {
-        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.longest)
+        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.maxByteCount)
         let members = try SecretJSON.members(of: input.span)
         let url = try Self.text(members[Array("ServerURL".utf8)])
         guard !url.isEmpty else { throw Self.noURL }
@@ -81,8 +81,8 @@ struct DockerCredential: AsyncParsableCommand {
         for info in try await Self.stored(url, in: tokens) { try await tokens.remove(info.id) }
     }
 
-    private func tokens() async throws(CofferError) -> TokenVault {
-        try await Opening.unlockedForHelper(global).tokens
+    private func tokens() async throws(CofferError) -> TokenStore {
+        try await VaultOpener.unlockedForHelper(global).tokens
     }
 
     private static func isOurs(_ info: TokenInfo) -> Bool {
@@ -93,14 +93,14 @@ struct DockerCredential: AsyncParsableCommand {
         String(decoding: info.id.service.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
     }
 
-    private static func stored(_ url: String, in tokens: TokenVault) async throws(CofferError) -> [TokenInfo]
+    private static func stored(_ url: String, in tokens: TokenStore) async throws(CofferError) -> [TokenInfo]
     {
         try await tokens.readable().filter { isOurs($0) && Self.url($0).hasSameBytes(as: url) }
     }
 
     /// The registry on standard input, without the space around it.
     private static func serverURL() throws(CofferError) -> String {
-        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: longestURL)
+        let input = try SecretInput.all(from: Descriptor.standardInput(), limit: maxURLLength)
         guard let text = String(validating: input.span.copied(), as: UTF8.self) else {
             throw CofferError(.invalidInput, "The server URL is not UTF-8.")
         }

@@ -21,9 +21,9 @@ struct DoctorCommand: AsyncParsableCommand {
 
     /// What was found.
     private struct Report {
-        var checks: [Protection]
-        var sources: [LockSourceStatus] = []
-        var classes: [ProtectionClass: [Guarantee]] = [:]
+        var checks: [SecurityCheck]
+        var sources: [LockTriggerStatus] = []
+        var classes: [ProtectionClass: [ClassAssurance]] = [:]
         var strength: PasscodeStrength?
         /// Why there is a vault and nothing of it but this.
         var failure: CofferError?
@@ -39,7 +39,7 @@ struct DoctorCommand: AsyncParsableCommand {
         for check in report.checks {
             try line(check.status.rawValue, check.name, check.message)
         }
-        if let strength = report.strength { try tell(strength) }
+        if let strength = report.strength { try printStrength(strength) }
         for source in report.sources {
             let status = source.isListening ? "ok" : "missing"
             try line(status, "lock source \(source.source.rawValue)", source.message)
@@ -64,7 +64,7 @@ struct DoctorCommand: AsyncParsableCommand {
         try Output.line(String(repeating: " ", count: 10) + message)
     }
 
-    private static func tell(_ strength: PasscodeStrength) throws(CofferError) {
+    private static func printStrength(_ strength: PasscodeStrength) throws(CofferError) {
         let milliseconds = Int((strength.secondsPerGuess * 1000).rounded(.up))
         try line(
             "advisory", "guessing",
@@ -103,26 +103,26 @@ struct DoctorCommand: AsyncParsableCommand {
     private func report() async -> Report {
         var report = Report(checks: [])
         do throws(CofferError) {
-            let session = try await Opening.session(global)
-            report.checks = try await session.protections() + LinkedSQLite.protections()
+            let session = try await VaultOpener.session(global)
+            report.checks = try await session.securityChecks() + LinkedSQLite.protections()
             await look(at: session, &report)
         } catch {
             Output.message("coffer: \(error.message.printable)")
-            report.checks = Session.hostProtections() + LinkedSQLite.protections()
+            report.checks = Vault.hostSecurityChecks() + LinkedSQLite.protections()
             report.failure = Self.spared.contains(error.code) ? nil : error
         }
         return report
     }
 
     /// The parts beside the checks. One that fails becomes a check that could not be made.
-    private func look(at session: Session, _ report: inout Report) async {
+    private func look(at session: Vault, _ report: inout Report) async {
         do throws(CofferError) {
-            report.sources = try await session.lockSources()
+            report.sources = try await session.lockTriggers()
         } catch {
             report.checks.append(.notChecked("lock-sources", error))
         }
         do throws(CofferError) {
-            report.classes = try await session.guarantees(heard: report.sources)
+            report.classes = try await session.assurances(triggers: report.sources)
         } catch {
             report.checks.append(.notChecked("classes", error))
         }
@@ -166,7 +166,7 @@ extension PasscodeStrength.Estimate {
     }
 }
 
-extension LockSourceStatus {
+extension LockTriggerStatus {
     fileprivate var document: JSONDocument {
         .object([
             ("source", .text(source.rawValue)), ("listening", .flag(isListening)),
@@ -175,7 +175,7 @@ extension LockSourceStatus {
     }
 }
 
-extension Guarantee {
+extension ClassAssurance {
     fileprivate var document: JSONDocument {
         .object([
             ("promise", .text(promise.rawValue)), ("strength", .text(strength.rawValue)),
@@ -184,7 +184,7 @@ extension Guarantee {
     }
 }
 
-extension Protection {
+extension SecurityCheck {
     fileprivate var document: JSONDocument {
         .object([("name", .text(name)), ("status", .text(status.rawValue)), ("message", .text(message))])
     }

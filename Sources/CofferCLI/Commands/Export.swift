@@ -25,7 +25,7 @@ struct ExportCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try FilePathArgument.path(file)
         // The passcode comes first where both are lines of standard input.
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         let secret = try passphrase.new()
         let report = try await session.tokens.export(to: path, passphrase: secret)
         if global.json {
@@ -60,7 +60,7 @@ struct ExportPassphrase: ParsableArguments {
     /// The one of an export that is there.
     func current() throws(CofferError) -> Passcode {
         try Passcode(
-            PasscodeInput.required(
+            PasscodeInput.readRequired(
                 passphraseFd, prompt: "Passphrase of the export: ", option: "--passphrase-fd"))
     }
 
@@ -68,7 +68,7 @@ struct ExportPassphrase: ParsableArguments {
     func new() throws(CofferError) -> Passcode {
         let first = try current()
         guard passphraseFd == nil else { return first }
-        let second = try Passcode(PasscodeInput.required(nil, prompt: "The same again: "))
+        let second = try Passcode(PasscodeInput.readRequired(nil, prompt: "The same again: "))
         guard first.isEqual(to: second) else {
             throw CofferError(.invalidInput, "The two passphrases are not the same.")
         }

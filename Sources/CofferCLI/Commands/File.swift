@@ -48,14 +48,14 @@ struct FileAdd: AsyncParsableCommand {
     @Option(
         name: .customLong("class"),
         help: "When it can be read, and whether it may be exported.")
-    var protection = ClassWord.whenUnlockedThisDeviceOnly
+    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Flag(
         help: "Remove the original once the sealed copy is safe; its blocks may stay readable on the medium.")
     var removeOriginal = false
 
     @Option(help: "The cipher of the outer layer: chacha20-poly1305, or aes-256-gcm where FIPS rules hold.")
-    var outerCipher = OuterCipherWord.chaCha20Poly1305
+    var outerCipher = OuterCipherArgument.chaCha20Poly1305
 
     @Option(help: "Bind this text into the file: nobody reads it without giving the same. It is not kept.")
     var context: String?
@@ -64,10 +64,10 @@ struct FileAdd: AsyncParsableCommand {
     var allowExternal = false
 
     func run() async throws {
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         let original = removeOriginal ? try FilePathArgument.path(path) : nil
         let links = original.flatMap { try? Descriptor.open($0, [.read, .nonBlocking]).status().links } ?? 1
-        if let original { tell(OriginalFile.remains(beside: original)) }
+        if let original { reportRemains(SourceFile.remains(beside: original)) }
         let id = try await add(to: session)
         if links > 1 {
             Output.message(
@@ -86,7 +86,7 @@ struct FileAdd: AsyncParsableCommand {
         }
     }
 
-    private func tell(_ remains: [FilePath]) {
+    private func reportRemains(_ remains: [FilePath]) {
         for path in remains {
             Output.message(
                 "coffer: an interrupted removal left \(path.string.printable), in clear. Where coffer file "
@@ -96,24 +96,24 @@ struct FileAdd: AsyncParsableCommand {
     }
 
     /// A signal that asks this process to end takes back what is half done first.
-    private func add(to session: Session) async throws -> FileID {
-        let signals = EndSignals.hold(cancellingWork: true)
+    private func add(to session: Vault) async throws -> FileID {
+        let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<FileID, CofferError>
         do throws(CofferError) {
             result = .success(
                 try await session.files.add(
                     contentsOf: FilePathArgument.path(path), class: protection.protection,
-                    outerSuite: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
+                    outerCipher: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
                     removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
                     progress: ProgressBar("sealing").report))
         } catch {
             result = .failure(error)
         }
-        let received = EndSignals.received
+        let received = TerminationSignals.received
         signals.release()
         if case .failure(let error) = result, error.code == .cancelled, let received {
             Output.message("coffer: \(error.message)")
-            EndSignals.end(by: received)
+            TerminationSignals.end(by: received)
         }
         return try result.get()
     }
@@ -131,7 +131,7 @@ struct FileList: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         let listing = try await session.files.listing()
         try show(listing)
         let complaints = Self.complaints(listing)
@@ -211,7 +211,7 @@ struct FileRemove: AsyncParsableCommand {
 
     func run() async throws {
         let id = try file.fileID()
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         guard try await session.files.remove(id) else {
             throw CofferError(.absent, "There is no file \(id): coffer file list names those there are.")
         }

@@ -23,7 +23,7 @@ struct FileCat: AsyncParsableCommand {
     func run() async throws {
         let id = try file.fileID()
         let wanted = try range.map { text throws(CofferError) in try Self.parse(text) }
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         guard !global.json else { return try await printDocument(session, id, wanted) }
         try await session.files.readChunks(of: id, range: wanted, context: file.boundBytes) {
             (bytes) throws(CofferError) in
@@ -33,13 +33,13 @@ struct FileCat: AsyncParsableCommand {
 
     /// One document is whole or not there, so it is put together in memory.
     private func printDocument(
-        _ session: Session, _ id: FileID, _ range: Range<Int64>?
+        _ session: Vault, _ id: FileID, _ range: Range<Int64>?
     ) async throws(CofferError) {
         let length = try await session.files.info(for: id, context: file.boundBytes).length
         let wanted = (range ?? 0..<length).clamped(to: 0..<length)
-        guard wanted.count <= Self.longestDocument else {
+        guard wanted.count <= Self.maxDocumentLength else {
             throw CofferError(
-                .invalidInput, "With --json at most \(Self.longestDocument >> 20) MiB come out at once.")
+                .invalidInput, "With --json at most \(Self.maxDocumentLength >> 20) MiB come out at once.")
         }
         try await session.files.withDecryptedBytes(
             of: id, range: wanted, context: file.boundBytes
@@ -48,7 +48,7 @@ struct FileCat: AsyncParsableCommand {
         }
     }
 
-    private static let longestDocument = 1 << 20
+    private static let maxDocumentLength = 1 << 20
 
     private static func parse(_ text: String) throws(CofferError) -> Range<Int64> {
         let parts = text.parts(between: "-", keepsEmpty: true)
@@ -77,7 +77,7 @@ struct FileExport: AsyncParsableCommand {
 
     func run() async throws {
         let id = try file.fileID()
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         try await session.files.export(
             id, to: FilePathArgument.path(destination), context: file.boundBytes,
             progress: ProgressBar("exporting").report)

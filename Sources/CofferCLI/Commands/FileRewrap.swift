@@ -24,18 +24,18 @@ struct FileRewrap: AsyncParsableCommand {
 
     func run() async throws {
         let one = try id.map { text throws(CofferError) in try FileID(text) }
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         if let one {
             try await session.files.rewrap(one, context: FileArgument.bytes(ofContext: context))
             if global.json {
                 try Output.json(.object([("id", .text(one.description)), ("rewrapped", .flag(true))]))
             }
         } else {
-            try show(try await session.files.rewrap())
+            try show(try await session.files.rotateKeys())
         }
     }
 
-    private func show(_ report: RewrapReport) throws {
+    private func show(_ report: KeyRotationReport) throws {
         if global.json {
             try Output.json(
                 .object([

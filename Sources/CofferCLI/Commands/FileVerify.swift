@@ -27,7 +27,7 @@ struct FileVerify: AsyncParsableCommand {
             throw CofferError(.invalidInput, "verify takes the id of a file, or --all.")
         }
         let one = try id.map { text throws(CofferError) in try FileID(text) }
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         guard let one else { return try show(try await session.files.verifyAll()) }
         try await session.files.verify(
             one, context: FileArgument.bytes(ofContext: context), progress: ProgressBar("verifying").report)
@@ -38,7 +38,7 @@ struct FileVerify: AsyncParsableCommand {
         }
     }
 
-    private func show(_ report: StoreReport) throws {
+    private func show(_ report: IntegrityReport) throws {
         let lists = [
             ("damaged", report.damaged), ("orphans", report.orphans), ("missing", report.missing),
             ("contextNeeded", report.contextNeeded),
@@ -59,7 +59,7 @@ struct FileVerify: AsyncParsableCommand {
     }
 
     /// The next steps for the damage that was found.
-    private static func remedies(_ report: StoreReport) -> [String] {
+    private static func remedies(_ report: IntegrityReport) -> [String] {
         var remedies: [String] = []
         if !report.damaged.isEmpty {
             remedies.append(
@@ -92,7 +92,7 @@ struct FileReindex: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         let unreadable = try await session.files.reindex()
         if global.json {
             try Output.json(.object([("unreadable", .list(unreadable.map { .text($0.description) }))]))

@@ -52,12 +52,12 @@ struct FileView: AsyncParsableCommand {
         let id = try file.fileID()
         try StartRoom.requireThreads()
         try checkOptions()
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
         }
-        await session.followLockSources()
-        let signals = EndSignals.hold()
+        await session.observeLockTriggers()
+        let signals = TerminationSignals.install()
         let result = await Task { try await view(id, session) }.result
         signals.release()
         let (code, outcome) = try result.get()
@@ -85,7 +85,7 @@ struct FileView: AsyncParsableCommand {
         if let timeout, !(timeout > 0 && timeout <= 1e9) {
             throw CofferError(.invalidInput, "--timeout takes seconds above 0.")
         }
-        if isPrivate, try !PrivateView.isPossible() {
+        if isPrivate, try !MountNamespace.isPossible() {
             throw CofferError(
                 .unsupported,
                 "This user can have no mount namespace on this host: view the file without --private, or "
@@ -101,7 +101,7 @@ struct FileView: AsyncParsableCommand {
         return options
     }
 
-    private func view(_ id: FileID, _ session: Session) async throws -> (Int32, Outcome) {
+    private func view(_ id: FileID, _ session: Vault) async throws -> (Int32, Outcome) {
         let (files, context) = (session.files, file.boundBytes)
         if descriptor || isPrivate { return (try await viewInMemory(id, session), .none) }
         guard writable else {
@@ -140,7 +140,7 @@ struct FileView: AsyncParsableCommand {
             throw CofferError(.timedOut, "The time limit ended the command; its change was dropped.")
         }
         if wait {
-            while EndSignals.received == nil, try copy.isKeptByOthers() {
+            while TerminationSignals.received == nil, try copy.isKeptByOthers() {
                 Clock.sleep(for: .milliseconds(50))
             }
         }
@@ -148,19 +148,19 @@ struct FileView: AsyncParsableCommand {
     }
 
     /// The same on a copy without a name in this process's file systems.
-    private func viewInMemory(_ id: FileID, _ session: Session) async throws -> Int32 {
+    private func viewInMemory(_ id: FileID, _ session: Vault) async throws -> Int32 {
         let info = try await session.files.info(for: id, context: file.boundBytes)
-        return try await session.files.withSealedCopy(
+        return try await session.files.withMemoryCopy(
             of: id, context: file.boundBytes, options: options
         ) { copy in
             guard isPrivate else {
                 return try runCommand(
                     Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.descriptor])
             }
-            return try await session.files.withPrivatePlace(for: info.protection) { place in
+            return try await session.files.withPrivateMountPoint(for: info.protection) { place in
                 let path = place.appending(info.name)
                 return try runCommand(
-                    PrivateView.command(
+                    MountNamespace.command(
                         descriptor: copy.descriptor, path: path,
                         Self.arguments(command, path: FileNameBytes.of(path))),
                     inheriting: [copy.descriptor])
@@ -170,7 +170,7 @@ struct FileView: AsyncParsableCommand {
 
     private func runCommand(_ arguments: [[UInt8]], inheriting: [Int32]) throws(CofferError) -> Int32 {
         // It takes a while to make the copy of a long file.
-        if let number = EndSignals.received { return 128 + number }
+        if let number = TerminationSignals.received { return 128 + number }
         return try ChildProcess.run(
             arguments, outputToErrors: global.json, inheriting: inheriting, limit: limit)
     }
@@ -190,8 +190,8 @@ struct FileReap: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let location = try Opening.location(global)
-        let count = try await Session.reapViewCopies(at: location)
+        let location = try VaultOpener.location(global)
+        let count = try await Vault.removeStaleViewCopies(at: location)
         if global.json {
             try Output.json(.object([("reaped", .number(count))]))
         } else {

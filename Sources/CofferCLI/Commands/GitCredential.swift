@@ -23,7 +23,7 @@ struct GitCredential: AsyncParsableCommand {
     func run() async throws {
         guard ["get", "store", "erase"].contains(action) else { return }
         let request = try GitRequest.read()
-        let credentials = GitCredentials(tokens: try await Opening.unlockedForHelper(global).tokens)
+        let credentials = GitCredentials(tokens: try await VaultOpener.unlockedForHelper(global).tokens)
         switch action {
         case "get":
             let answer = try await credentials.answer(to: request)

@@ -33,7 +33,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try FilePathArgument.path(file)
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         let report = try await session.tokens.importTokens(
             from: path, passphrase: passphrase.current(), replacing: replace,
             allowingExpensive: allowExpensive)

@@ -72,13 +72,13 @@ struct InitCommand: AsyncParsableCommand {
 
     func run() async throws {
         var options = try homeOptions()
-        let location = try Opening.location(global)
-        let status = try await Session.status(at: location)
+        let location = try VaultOpener.location(global)
+        let status = try await Vault.status(at: location)
         guard status.vaultID == nil else {
             throw CofferError(.alreadyExists, "There is a vault at \(location.path) already.")
         }
         options.keyring = try await backend(at: location)
-        let session = try await Session.create(
+        let session = try await Vault.create(
             at: location, options: options, passcode: try passcode(), interaction: global.interaction)
         let vaultID = session.vaultID.description
         session.close()
@@ -92,14 +92,14 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    private func backend(at location: HomeLocation) async throws(CofferError) -> KeyringBackend {
+    private func backend(at location: VaultLocation) async throws(CofferError) -> KeyringBackend {
         switch keyring {
         case .file: return .file
         case .secretService:
             // Before a passcode is asked for.
-            try await Session.checkSecretService(at: location, interaction: global.interaction)
+            try await Vault.checkSecretService(at: location, interaction: global.interaction)
             return .secretService
-        case .auto: return await Session.usualKeyring(at: location)
+        case .auto: return await Vault.preferredStorage(at: location)
         }
     }
 
@@ -110,8 +110,8 @@ struct InitCommand: AsyncParsableCommand {
             }
             return nil
         }
-        if let passcode = try Opening.passcode(global) { return passcode }
-        return try Opening.newPasscode(onDescriptor: nil, option: "--passcode-fd")
+        if let passcode = try VaultOpener.passcode(global) { return passcode }
+        return try VaultOpener.newPasscode(onDescriptor: nil, option: "--passcode-fd")
     }
 
     private func passcodePolicy() throws(CofferError) -> PasscodePolicy {
@@ -123,23 +123,23 @@ struct InitCommand: AsyncParsableCommand {
             }
         }
         if let minimumLength { policies.append(try .minimumLength(minimumLength)) }
-        if denyCommon { policies.append(.denyingCommon) }
+        if denyCommon { policies.append(.rejectingCommon) }
         if let denyFile {
             let file = try Descriptor.open(FilePathArgument.path(denyFile), [.read, .nonBlocking])
             guard try file.status().kind == .regular else {
                 throw CofferError(.invalidInput, "\(denyFile.printable) is not a file.")
             }
-            let text = String(decoding: try file.readAll(limit: Self.longestDenyFile), as: UTF8.self)
+            let text = String(decoding: try file.readAll(limit: Self.maxDenyFileLength), as: UTF8.self)
             let words = text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
-            policies.append(try .denying(words))
+            policies.append(try .withDenylist(words))
         }
         return try .strictest(of: policies)
     }
 
-    private static let longestDenyFile = 1 << 16
+    private static let maxDenyFileLength = 1 << 16
 
-    private func homeOptions() throws(CofferError) -> HomeOptions {
-        var options = HomeOptions()
+    private func homeOptions() throws(CofferError) -> VaultOptions {
+        var options = VaultOptions()
         options.policy = try passcodePolicy()
         options.allowsExternalMedia = allowExternal
         options.delaysAttempts = attemptDelays == .on

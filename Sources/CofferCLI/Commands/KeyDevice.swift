@@ -46,7 +46,7 @@ struct KeyDevice: AsyncParsableCommand {
         guard keySize.map({ $0 == 16 || $0 == 32 }) ?? true else {
             throw CofferError(.invalidInput, "--key-size takes 16 or 32 bytes.")
         }
-        let secrets = try await Opening.unlocked(global).documentedSecrets
+        let secrets = try await VaultOpener.unlocked(global).documentedSecrets
         if kept.create {
             try await secrets.createDeviceKey(
                 name, digest: prf.flatMap { Digest.named($0.rawValue) } ?? .sha256,

@@ -70,7 +70,7 @@ struct KeyDocumented: AsyncParsableCommand {
     }
 
     private func showStored(_ name: String) async throws(CofferError) {
-        let opened = try await Opening.unlockedKeepingPasscode(global, isNeeded: keyPasscodeFd == nil)
+        let opened = try await VaultOpener.unlockedKeepingPasscode(global, isNeeded: keyPasscodeFd == nil)
         var passcode = opened.passcode
         if let keyPasscodeFd {
             passcode = try Token(SecretBytes(PasscodeInput.line(of: keyPasscodeFd)))

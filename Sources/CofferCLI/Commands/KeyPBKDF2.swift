@@ -12,7 +12,7 @@ struct KeyPBKDF2: ParsableCommand {
             The secret is the first line of --passcode-fd, or is asked for without echo on a terminal.
             """)
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
     @OptionGroup var derivation: DerivationOptions
 
     @Option(help: ArgumentHelp("The size of the result in bytes.", valueName: "length"))
@@ -22,7 +22,7 @@ struct KeyPBKDF2: ParsableCommand {
         let digest = try derivation.requiredDigest()
         let salt = try derivation.requiredSalt()
         let rounds = try derivation.requiredRounds()
-        let secret = try PasscodeInput.required(global.passcodeFd, prompt: "Secret: ")
+        let secret = try PasscodeInput.readRequired(global.passcodeFd, prompt: "Secret: ")
         let key = try secret.exposing { (secret) throws(CofferError) in
             try PBKDF2.derive(secret: secret, salt: salt.span, rounds: rounds, digest: digest, count: length)
         }

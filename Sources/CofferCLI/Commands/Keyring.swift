@@ -25,7 +25,7 @@ struct KeyringCommand: ParsableCommand {
         var to: KeyringWord
 
         func run() async throws {
-            let session = try await Opening.session(global)
+            let session = try await VaultOpener.session(global)
             let move = try await Self.move(session, to.backend, global)
             if move.left > 0 {
                 Output.message(
@@ -51,20 +51,20 @@ struct KeyringCommand: ParsableCommand {
 
         /// Moves; where the passcode is needed, with that of `--passcode-fd`, or asked for.
         private static func move(
-            _ session: Session, _ backend: KeyringBackend, _ global: GlobalOptions
-        ) async throws(CofferError) -> KeyringMove {
-            let given = try Opening.passcode(global)
+            _ session: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
+        ) async throws(CofferError) -> StorageMigration {
+            let given = try VaultOpener.passcode(global)
             do throws(CofferError) {
-                return try await Opening.waitingForDelay { () async throws(CofferError) in
-                    try await session.moveKeyring(to: backend, passcode: given)
+                return try await VaultOpener.waitingForDelay { () async throws(CofferError) in
+                    try await session.migrateStorage(to: backend, passcode: given)
                 }
             } catch {
                 guard error.code == .locked, given == nil else { throw error }
-                guard let typed = try await Opening.currentPasscode(global, of: session) else {
+                guard let typed = try await VaultOpener.currentPasscode(global, of: session) else {
                     throw CofferError(.locked, noTerminal)
                 }
-                return try await Opening.waitingForDelay { () async throws(CofferError) in
-                    try await session.moveKeyring(to: backend, passcode: typed)
+                return try await VaultOpener.waitingForDelay { () async throws(CofferError) in
+                    try await session.migrateStorage(to: backend, passcode: typed)
                 }
             }
         }

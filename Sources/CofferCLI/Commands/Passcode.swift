@@ -18,12 +18,12 @@ struct PasscodeCommand: ParsableCommand {
         @OptionGroup var new: NewPasscodeOptions
 
         func run() async throws {
-            let session = try await Opening.session(global)
+            let session = try await VaultOpener.session(global)
             guard try await !session.status().hasPasscode else {
                 throw CofferError(.alreadyExists, "A passcode is set already: use passcode change.")
             }
             try await session.changePasscode(
-                to: Opening.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
+                to: VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
             session.lock()
             try global.confirm(hasPasscode: true)
         }
@@ -39,9 +39,9 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() async throws {
             let session = try await PasscodeCommand.withPasscode(global)
-            let current = try await Opening.currentPasscode(global, of: session)
-            let replacement = try Opening.newPasscode(onDescriptor: new.newPasscodeFd)
-            try await Opening.waitingForDelay { () async throws(CofferError) in
+            let current = try await VaultOpener.currentPasscode(global, of: session)
+            let replacement = try VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd)
+            try await VaultOpener.waitingForDelay { () async throws(CofferError) in
                 try await session.changePasscode(to: replacement, current: current)
             }
             try global.confirm(hasPasscode: true)
@@ -59,8 +59,8 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() async throws {
             let session = try await PasscodeCommand.withPasscode(global)
-            let current = try await Opening.currentPasscode(global, of: session)
-            let doomed = try await session.passcodeBoundItems()
+            let current = try await VaultOpener.currentPasscode(global, of: session)
+            let doomed = try await session.passcodeDependentItems()
             if doomed.tokens + doomed.files + doomed.databases > 0 {
                 Output.message(
                     "coffer: with the passcode go \(Plural.of(doomed.tokens, "token")) and "
@@ -68,8 +68,8 @@ struct PasscodeCommand: ParsableCommand {
                         + "\(Plural.of(doomed.databases, "database")), "
                         + "of the class whenPasscodeSetThisDeviceOnly, for good.")
             }
-            var destroyed: PasscodeBoundItems?
-            try await Opening.waitingForDelay { () async throws(CofferError) in
+            var destroyed: PasscodeDependentItems?
+            try await VaultOpener.waitingForDelay { () async throws(CofferError) in
                 destroyed = try await session.changePasscode(to: nil, current: current)
             }
             guard global.json else { return }
@@ -82,8 +82,8 @@ struct PasscodeCommand: ParsableCommand {
         }
     }
 
-    private static func withPasscode(_ global: GlobalOptions) async throws -> Session {
-        let session = try await Opening.session(global)
+    private static func withPasscode(_ global: GlobalOptions) async throws -> Vault {
+        let session = try await VaultOpener.session(global)
         guard try await session.status().hasPasscode else {
             throw CofferError(.absent, "No passcode is set.")
         }

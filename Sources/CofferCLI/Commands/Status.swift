@@ -16,7 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let status = try await Session.status(at: Opening.location(global))
+        let status = try await Vault.status(at: VaultOpener.location(global))
         var fields: [(String, JSONDocument)] = [
             ("state", .text(status.state.rawValue)),
             ("keyring", status.keyring.map { .text($0.rawValue) } ?? .none),
@@ -37,12 +37,12 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if status.isFileKeysRecordDamaged { fields.append(("fileKeysDamaged", .flag(true))) }
         if status.isFileIndexDamaged { fields.append(("fileIndexDamaged", .flag(true))) }
-        if status.waitingTokens > 0 { fields.append(("waitingTokens", .number(status.waitingTokens))) }
+        if status.pendingTokens > 0 { fields.append(("waitingTokens", .number(status.pendingTokens))) }
         if status.unconfirmedTokens > 0 {
             fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))
         }
-        if status.damagedTokens > 0 { fields.append(("damagedTokens", .number(status.damagedTokens))) }
-        DamagedWaiting.tell(status.damagedTokens)
+        if status.corruptTokens > 0 { fields.append(("damagedTokens", .number(status.corruptTokens))) }
+        DamagedWaiting.report(status.corruptTokens)
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
             switch value {

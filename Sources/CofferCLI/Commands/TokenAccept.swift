@@ -21,7 +21,7 @@ struct TokenAccept: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let tokens = try await Opening.unlocked(global).tokens
+        let tokens = try await VaultOpener.unlocked(global).tokens
         guard let fingerprint = choice.fingerprint else { throw try await choice.missing(id, in: tokens) }
         guard let version = try await tokens.accept(id, fingerprint: fingerprint) else { throw choice.none }
         if global.json {
@@ -62,13 +62,13 @@ struct TokenReject: AsyncParsableCommand {
     private func reject(_ id: TokenID) async throws(CofferError) -> Int {
         if global.passcodeFd == nil {
             do throws(CofferError) {
-                let session = try await Opening.session(global)
+                let session = try await VaultOpener.session(global)
                 return try await session.tokens.reject(id, fingerprint: choice.fingerprint)
             } catch {
                 guard error.code == .locked else { throw error }
             }
         }
-        return try await Opening.withPasscode(global) { (session) throws(CofferError) in
+        return try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
             try await session.tokens.reject(id, fingerprint: choice.fingerprint)
         }
     }
@@ -90,7 +90,7 @@ struct PendingChoice: ParsableArguments {
     }
 
     /// Why none can be accepted without a choice: another may have come in since the list was read.
-    func missing(_ id: TokenID, in tokens: TokenVault) async throws(CofferError) -> CofferError {
+    func missing(_ id: TokenID, in tokens: TokenStore) async throws(CofferError) -> CofferError {
         let waiting = try await tokens.pending().filter { $0.info.id == id }.map(\.fingerprint)
         guard !waiting.isEmpty else { return none }
         return CofferError(

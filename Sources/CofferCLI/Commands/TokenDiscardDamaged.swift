@@ -15,8 +15,8 @@ struct TokenDiscardDamaged: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await Opening.session(global)
-        let count = try await session.tokens.discardDamagedTokens()
+        let session = try await VaultOpener.session(global)
+        let count = try await session.tokens.removeCorruptPendingTokens()
         if global.json {
             try Output.json(.object([("discarded", .number(count))]))
         } else {
@@ -28,7 +28,7 @@ struct TokenDiscardDamaged: AsyncParsableCommand {
 /// Tokens that came while locked and that nobody can read any more.
 enum DamagedWaiting {
     /// Says how many there are, if any, and what to do.
-    static func tell(_ count: Int) {
+    static func report(_ count: Int) {
         guard count > 0 else { return }
         Output.message(
             count == 1

@@ -16,7 +16,7 @@ struct TokenGet: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         let asJSON = global.json
         let found: Void? = try await session.tokens.withToken(for: id) { (token, info) throws(CofferError) in
             if info.isExpired(at: Date()) {

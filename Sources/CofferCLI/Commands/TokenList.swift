@@ -17,7 +17,7 @@ struct TokenList: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let tokens = try await Opening.unlocked(global).tokens
+        let tokens = try await VaultOpener.unlocked(global).tokens
         let listing = try await tokens.listing()
         let pending = try await tokens.pending()
         if global.json {
@@ -30,7 +30,7 @@ struct TokenList: AsyncParsableCommand {
         } else {
             try show(listing, pending)
         }
-        DamagedWaiting.tell(try await tokens.waitingTokens().damaged)
+        DamagedWaiting.report(try await tokens.pendingTokens().damaged)
         guard let damaged = listing.damaged.first else { return }
         Output.message(
             "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read; the rest is listed. "
@@ -73,7 +73,7 @@ struct TokenRemove: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let session = try await Opening.unlocked(global)
+        let session = try await VaultOpener.unlocked(global)
         guard let removed = try await session.tokens.removeCounting(id, ifVersion: ifVersion) else {
             throw CofferError(.absent, "There is no such token.")
         }
@@ -94,7 +94,7 @@ struct TokenRemove: AsyncParsableCommand {
 extension TokenInfo {
     fileprivate func row(version: String, mark: String = "") -> [String] {
         let isNoted = isStoredWhileLocked && mark.isEmpty
-        let marks = (isVolatile ? ", volatile" : "") + (isNoted ? ", stored while locked" : "")
+        let marks = (isEphemeral ? ", volatile" : "") + (isNoted ? ", stored while locked" : "")
         return [
             id.service.printable, id.account.printable, id.kind.name, version,
             protection.name + marks + mark, expires?.iso8601 ?? "-",
@@ -106,7 +106,7 @@ extension TokenInfo {
         return [
             ("service", .text(id.service)), ("account", .text(id.account)), ("kind", .text(id.kind.name)),
             ("class", .text(protection.name)), ("version", .number(Int(version))),
-            ("volatile", .flag(isVolatile)), ("storedWhileLocked", .flag(isStoredWhileLocked)),
+            ("volatile", .flag(isEphemeral)), ("storedWhileLocked", .flag(isStoredWhileLocked)),
             ("stored", .text(stored.iso8601)), ("expires", expires.map { .text($0.iso8601) } ?? .none),
             ("scopes", .list(scopes.map { .text($0) })),
             ("attributes", .object(sorted.map { ($0.key, .text($0.value)) })),

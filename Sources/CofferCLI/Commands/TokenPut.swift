@@ -25,7 +25,7 @@ struct TokenPut: AsyncParsableCommand {
     @Option(
         name: .customLong("class"),
         help: "When it can be read, and whether it may be exported.")
-    var protection = ClassWord.whenUnlockedThisDeviceOnly
+    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Option(
         help: ArgumentHelp("When it stops being valid, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
@@ -40,20 +40,20 @@ struct TokenPut: AsyncParsableCommand {
     @Flag(
         name: .customLong("volatile"),
         help: "Keep it in the kernel keyring alone, until the next lock or the inactivity time.")
-    var isVolatile = false
+    var isEphemeral = false
 
     func run() async throws {
         let id = try name.id()
         let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
-        let session = try await Opening.unlockedForStoring(global)
-        let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.longest)
+        let session = try await VaultOpener.unlockedForStoring(global)
+        let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.maxByteCount)
         guard secret.count > 0 else {
             throw CofferError(
                 .invalidInput, "Standard input is empty: nothing was stored. Give the token there.")
         }
         let version = try await session.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
-            isVolatile: isVolatile, ifVersion: ifVersion)
+            isEphemeral: isEphemeral, ifVersion: ifVersion)
         guard version == 0 else { return try show(version) }
         let fingerprint = try await session.tokens.ownWaitingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
@@ -79,7 +79,7 @@ struct TokenName: ParsableArguments {
     var account: String
 
     @Option(help: "What the token is for: access, refresh, id or other.")
-    var kind = KindWord.access
+    var kind = TokenKindArgument.access
 
     func id() throws(CofferError) -> TokenID {
         guard ProgramArguments.isText(service), ProgramArguments.isText(account) else {

@@ -37,7 +37,7 @@ struct TokenRefresh: AsyncParsableCommand {
     var expiresIn: Int?
 
     @Option(help: "What follows when the command ends with 77: wipe, wipe-all, lock or keep.")
-    var onRevocation: RevocationWord?
+    var onRevocation: RevocationArgument?
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
     var command: [String]
@@ -54,8 +54,8 @@ struct TokenRefresh: AsyncParsableCommand {
             throw CofferError(
                 .invalidInput, "--deadline takes 1 to 86400 seconds, --expires-in up to a century of them.")
         }
-        let session = try await Opening.unlocked(global)
-        let signals = EndSignals.hold()
+        let session = try await VaultOpener.unlocked(global)
+        let signals = TerminationSignals.install()
         let result = await Task { try await refresh(id, session) }.result
         signals.release()
         guard let refreshed = try result.get() else {
@@ -63,35 +63,36 @@ struct TokenRefresh: AsyncParsableCommand {
         }
         let version = Int(refreshed.info.version)
         guard global.json else { return try Output.line(String(version)) }
-        try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.isOwn))]))
+        try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.didRefresh))]))
     }
 
-    private func refresh(_ id: TokenID, _ session: Session) async throws(CofferError) -> RefreshedToken? {
+    private func refresh(_ id: TokenID, _ session: Vault) async throws(CofferError) -> RefreshResult? {
         let arguments = command.map { ProgramArguments.bytes($0) }
         let limit = Duration.seconds(deadline)
         let life = expiresIn.map { TimeInterval($0) }
         let word = onRevocation
         return try await session.tokens.refresh(id, deadline: limit, onRevocation: word?.policy ?? .keep) {
             (current, _) async throws(CofferError) in
-            let token = try await BlockingWork.run { cancellation throws(CofferError) in
-                try Self.renew(current, arguments, limit, revocation: word) {
+            let token = try await BlockingExecutor.run { cancellation throws(CofferError) in
+                try Self.exchange(current, arguments, limit, revocation: word) {
                     cancellation.isCancelled
                 }
             }
-            return TokenRenewal(token, expires: life.map { Date() + $0 })
+            return RefreshResponse(token, expires: life.map { Date() + $0 })
         }
     }
 
     /// Runs the command; gives the token that it gave.
-    private static func renew(
-        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocation: RevocationWord?,
+    private static func exchange(
+        _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocation: RevocationArgument?,
         isCancelled: () -> Bool
     ) throws(CofferError) -> Token {
         // A signal that came while this process waited for its turn.
-        guard EndSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
+        guard TerminationSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
         let outcome = try current.exposing { (bytes) throws(CofferError) in
-            try ChildFilter.run(
-                arguments, input: bytes, limit: Token.longest, deadline: deadline, isCancelled: isCancelled)
+            try Subprocess.run(
+                arguments, input: bytes, limit: Token.maxByteCount, deadline: deadline,
+                isCancelled: isCancelled)
         }
         if outcome.code == Self.revokedCode, let revocation {
             // Only told when what follows was done: otherwise that failure is the error.

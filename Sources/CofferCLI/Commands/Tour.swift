@@ -11,18 +11,18 @@ struct TourCommand: AsyncParsableCommand {
         abstract: "Show the main job on a real file, in a temporary home, and prove each step.",
         discussion: "Ends with 0 only if everything held. The file itself is only read.")
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Argument(help: "A file to protect; without one, a sample is made.", completion: .file())
     var file: String?
 
     func run() async throws {
-        let workshop = try TourWorkshop.make()
+        let workshop = try DemoDirectory.make()
         defer { workshop.remove() }
         let path =
             try file.map { text throws(CofferError) in try FilePathArgument.path(text) }
             ?? workshop.makeSample()
-        let tour = try Tour(workshop: workshop, file: path)
+        let tour = try Demo(workshop: workshop, file: path)
         let steps = await tour.run()
         guard !global.json else {
             try Output.json(

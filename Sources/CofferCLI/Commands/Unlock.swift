@@ -24,10 +24,10 @@ struct UnlockCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "--for takes 1 to \(Int32.max) seconds.")
         }
         let duration = seconds.map { Duration.seconds($0) }
-        let session = try await Opening.unlockedForHolding(global, for: duration)
+        let session = try await VaultOpener.unlockedForHolding(global, for: duration)
         var isHeld = true
         do throws(CofferError) {
-            try await session.holdKeys(for: duration)
+            try await session.cacheKeysInKernel(for: duration)
         } catch {
             guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
             isHeld = false
@@ -35,14 +35,14 @@ struct UnlockCommand: AsyncParsableCommand {
                 "coffer: the passcode is right, but there is no kernel keyring to keep the keys in: "
                     + "give the passcode to each command.")
         }
-        await tell(session)
+        await reportPendingTokens(session)
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
 
     /// Says what came while locked and is damaged, or waits. The vault is unlocked all the same.
-    private func tell(_ session: Session) async {
-        guard let waiting = try? await session.tokens.waitingTokens() else { return }
-        DamagedWaiting.tell(waiting.damaged)
+    private func reportPendingTokens(_ session: Vault) async {
+        guard let waiting = try? await session.tokens.pendingTokens() else { return }
+        DamagedWaiting.report(waiting.damaged)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(
             "coffer: \(Plural.of(waiting.unconfirmed, "token")) that came while locked would replace "
@@ -66,7 +66,7 @@ struct LockCommand: AsyncParsableCommand {
     var all = false
 
     func run() async throws {
-        let report = try await all ? Session.lockAll() : lockHome()
+        let report = try await all ? Vault.lockAll() : lockHome()
         for failure in report.failures { Output.message("coffer: \(failure.message.printable)") }
         guard global.json else { return }
         do throws(CofferError) {
@@ -84,13 +84,13 @@ struct LockCommand: AsyncParsableCommand {
     }
 
     private func lockHome() async throws(CofferError) -> LockReport {
-        let location: HomeLocation
+        let location: VaultLocation
         do throws(CofferError) {
-            location = try Opening.location(global)
+            location = try VaultOpener.location(global)
         } catch {
             Output.message("coffer: \(error.message.printable) Every vault of this user is locked.")
-            return try await Session.lockAll()
+            return try await Vault.lockAll()
         }
-        return try await Session.lock(at: location)
+        return try await Vault.lock(at: location)
     }
 }

@@ -22,7 +22,7 @@ struct VectorsVerify: ParsableCommand {
             Exits 1 on any failure and on a file with no test it can run.
             """)
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Argument(
         help: ArgumentHelp("Vector files, and folders that are searched for *.json.", valueName: "path"))
@@ -46,7 +46,7 @@ struct VectorsVerify: ParsableCommand {
 
     func run() throws {
         if portable, let setting = ProcessorFeatures.portableSetting, !ProcessorFeatures.isPortable {
-            try OwnProgram.startAgain(setting: setting.name, to: setting.value)
+            try CurrentExecutable.reexec(setting: setting.name, to: setting.value)
         }
         let junit = try junit.map { text throws(CofferError) in try FilePathArgument.path(text) }
         let search = try VectorSearch.run(

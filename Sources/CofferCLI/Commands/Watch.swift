@@ -34,9 +34,9 @@ struct WatchCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "--every takes 1 to 3600 seconds.")
         }
         let mailbox = try mailbox.map { text throws(CofferError) in try FilePathArgument.path(text) }
-        let session = try await Opening.session(global)
+        let session = try await VaultOpener.session(global)
         let events = session.events
-        let statuses = await session.followLockSources()
+        let statuses = await session.observeLockTriggers()
         for status in statuses where !status.isListening {
             Output.message("coffer: \(status.source.rawValue): \(status.message)")
         }
@@ -54,7 +54,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     /// Whether the dead-man's switch is on; no where the record cannot be read, which is said.
-    private func hasSwitch(_ session: Session) async throws(CofferError) -> Bool {
+    private func hasSwitch(_ session: Vault) async throws(CofferError) -> Bool {
         do throws(CofferError) {
             return try await session.contactPolicy() != nil
         } catch {
@@ -65,11 +65,11 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     /// Ends with an error alone.
-    private func follow(_ session: Session, _ mailbox: FilePath?) async throws(CofferError) {
+    private func follow(_ session: Vault, _ mailbox: FilePath?) async throws(CofferError) {
         let pause = Duration.seconds(every)
-        let none = ClosureRevocationSource { () throws(CofferError) in [] }
+        let none = PollingRevocationSource { () throws(CofferError) in [] }
         guard let mailbox else { return try await session.followRevocations(from: none, every: pause) }
-        let source = MailboxRevocationSource(mailbox)
+        let source = DirectoryRevocationSource(mailbox)
         try await session.followRevocations(from: source, every: pause) { result in
             switch result {
             case .failure(let error), .success(.refused(let error)):
@@ -79,7 +79,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    private func show(_ events: AsyncStream<SessionEvent>) async throws {
+    private func show(_ events: AsyncStream<VaultEvent>) async throws {
         for await event in events where event.kind != .unlocked {
             let reason = event.reason?.rawValue
             if global.json {

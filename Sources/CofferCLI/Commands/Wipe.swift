@@ -49,42 +49,42 @@ struct WipeCommand: AsyncParsableCommand {
     var order: String?
 
     func run() async throws {
-        if let order { return try await tellAnyway(carryOut(order)) }
+        if let order { return try await printReceiptIfPossible(carryOut(order)) }
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
         }
         let scope = try scope()
         guard prove else {
-            return try await end(Session.startWipe(scope, at: try Opening.location(global)))
+            return try await end(Vault.startWipe(scope, at: try VaultOpener.location(global)))
         }
         guard scope == .all else { throw CofferError(.invalidInput, "--prove is for the whole vault.") }
-        let session = try await Opening.session(global)
-        var proof = WipeProof(of: session.vaultID, at: try Opening.location(global))
+        let session = try await VaultOpener.session(global)
+        var proof = WipeProof(of: session.vaultID, at: try VaultOpener.location(global))
         try await unlock(session, &proof)
         if session.isUnlocked {
-            try await proof.plant(in: session)
+            try await proof.plantCanaries(in: session)
         } else {
             Output.message("coffer: the vault is locked: only the keys of its files are looked for.")
         }
-        try proof.lookBefore()
-        try proof.requireControl()
+        try proof.scanBeforeWipe()
+        try proof.requirePositiveControl()
         let receipt = try await session.wipe()
-        let hits = try proof.lookAfter()
-        try tell(receipt, (proof, hits))
+        let hits = try proof.scanAfterWipe()
+        try printReceipt(receipt, (proof, hits))
         guard hits.isEmpty else { throw ExitCode(1) }
     }
 
     /// Tells the receipt, also of a wipe that left something.
-    private func end(_ wipe: WipeRun) async throws {
+    private func end(_ wipe: WipeOperation) async throws {
         let error: CofferError
         do throws(CofferError) {
-            return try await tellAnyway(wipe.receipt)
+            return try await printReceiptIfPossible(wipe.receipt)
         } catch let failure {
             error = failure
         }
         guard let receipt = await wipe.partialReceipt else { throw error }
         guard global.json else {
-            tellAnyway(receipt)
+            printReceiptIfPossible(receipt)
             throw error
         }
         try? Output.json(.object(receipt.members + [("error", Failure.document(error))]))
@@ -93,12 +93,12 @@ struct WipeCommand: AsyncParsableCommand {
     }
 
     /// With the passcode that was given, with keys that were lent, or without where none is set.
-    private func unlock(_ session: Session, _ proof: inout WipeProof) async throws(CofferError) {
-        if let secret = try PasscodeInput.given(global.passcodeFd) {
+    private func unlock(_ session: Vault, _ proof: inout WipeProof) async throws(CofferError) {
+        if let secret = try PasscodeInput.read(global.passcodeFd) {
             proof.add("the passcode", secret)
-            return try await Opening.unlock(session, with: Passcode(secret))
+            return try await VaultOpener.unlock(session, with: Passcode(secret))
         }
-        guard try await !session.adoptHeldKeys() else { return }
+        guard try await !session.restoreCachedKeys() else { return }
         do throws(CofferError) {
             try await session.unlock()
         } catch {
@@ -114,15 +114,17 @@ struct WipeCommand: AsyncParsableCommand {
 
     /// Tells the receipt where it can be told. A wipe that is complete did not fail because nobody hears of
     /// it.
-    private func tellAnyway(_ receipt: WipeReceipt) {
+    private func printReceiptIfPossible(_ receipt: WipeReceipt) {
         do throws(CofferError) {
-            try tell(receipt, nil)
+            try printReceipt(receipt, nil)
         } catch {
             Output.message("coffer: \(error.message.printable)")
         }
     }
 
-    private func tell(_ receipt: WipeReceipt, _ proof: (WipeProof, hits: [String])?) throws(CofferError) {
+    private func printReceipt(_ receipt: WipeReceipt, _ proof: (WipeProof, hits: [String])?)
+        throws(CofferError)
+    {
         guard !global.json else {
             return try Output.json(
                 .object(receipt.members + (proof.map { [("proof", $0.0.document($0.hits))] } ?? [])))
@@ -131,13 +133,13 @@ struct WipeCommand: AsyncParsableCommand {
         for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
             try Output.line("  \(kind): \(count)")
         }
-        if let (proof, hits) = proof { try proof.tell(hits) }
+        if let (proof, hits) = proof { try proof.printMatches(hits) }
         if !receipt.failures.isEmpty {
             try Output.line("STILL THERE:")
             for place in receipt.failures { try Output.line("  \(place.printable)") }
         }
         try Output.line("Cannot be proved gone:")
-        for place in receipt.unproved { try Output.line("  \(place.printable)") }
+        for place in receipt.unverified { try Output.line("  \(place.printable)") }
     }
 
     private func carryOut(_ order: String) async throws(CofferError) -> WipeReceipt {
@@ -145,11 +147,11 @@ struct WipeCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "An order says itself what to erase: give --order alone.")
         }
         let read = try OrderFile.read(order)
-        guard case .wipe = read.claimed.action else {
+        guard case .wipe = read.content.action else {
             throw CofferError(.invalidInput, "This order erases nothing: give it to coffer wipe-order take.")
         }
-        let outcome = try await Session.carryOut(
-            read, at: Opening.location(global), interaction: global.interaction)
+        let outcome = try await Vault.execute(
+            read, at: VaultOpener.location(global), interaction: global.interaction)
         guard case .wiped(let receipt) = outcome else {
             throw CofferError(.internalFailure, "The order was carried out without a receipt.")
         }
@@ -181,7 +183,7 @@ extension WipeReceipt {
             ("keysDestroyedAfterMilliseconds", keysDestroyedAfterMilliseconds.map { .decimal($0) } ?? .none),
             ("completesInterrupted", .flag(completesInterrupted)),
             ("removed", .object(removed.sorted { $0.key < $1.key }.map { ($0.key, .number($0.value)) })),
-            ("unproved", .list(unproved.map { .text($0) })),
+            ("unproved", .list(unverified.map { .text($0) })),
             ("failures", .list(failures.map { .text($0) })),
         ]
     }
@@ -196,7 +198,7 @@ extension WipeProof {
         ])
     }
 
-    fileprivate func tell(_ hits: [String]) throws(CofferError) {
+    fileprivate func printMatches(_ hits: [String]) throws(CofferError) {
         try Output.line("Looked for: \(names.joined(separator: ", ")).")
         for (place, count) in control { try Output.line("  found before, in \(place): \(count)") }
         try Output.line(

@@ -27,17 +27,17 @@ struct WipeOrderContact: AsyncParsableCommand {
     func run() async throws {
         guard let action else {
             guard afterDays == nil else { throw CofferError(.invalidInput, "--after-days needs --action.") }
-            return try await show(Opening.session(global))
+            return try await show(VaultOpener.session(global))
         }
         let policy = try policy(action)
-        let session = try await Opening.withPasscode(global) { (session) throws(CofferError) in
+        let session = try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
             try await session.setContactPolicy(policy)
             return session
         }
         try await show(session)
     }
 
-    private func policy(_ action: Action) throws(CofferError) -> ContactPolicy? {
+    private func policy(_ action: Action) throws(CofferError) -> DeadManSwitch? {
         guard action != .off else {
             guard afterDays == nil else { throw CofferError(.invalidInput, "Off has no days.") }
             return nil
@@ -45,10 +45,10 @@ struct WipeOrderContact: AsyncParsableCommand {
         guard let afterDays, (1...3650).contains(afterDays) else {
             throw CofferError(.invalidInput, "--action \(action) needs --after-days, 1 to 3650.")
         }
-        return try ContactPolicy(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
+        return try DeadManSwitch(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
     }
 
-    private func show(_ session: Session) async throws {
+    private func show(_ session: Vault) async throws {
         let policy = try await session.contactPolicy()
         let passed = try await session.timeSinceContact().map { Int($0.components.seconds) }
         guard !global.json else {

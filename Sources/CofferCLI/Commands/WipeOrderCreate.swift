@@ -11,7 +11,7 @@ struct WipeOrderKeygen: ParsableCommand {
         commandName: "keygen",
         abstract: "Make a private key in a new file of this user alone; print the public key.")
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Argument(help: "The file; it must not exist.", completion: .file())
     var file: String
@@ -37,7 +37,7 @@ struct WipeOrderCreate: ParsableCommand {
 
     enum Action: String, CaseIterable, ExpressibleByArgument { case wipe, contact, pin, unpin }
 
-    @OptionGroup var global: HomelessOptions
+    @OptionGroup var global: NoVaultOptions
 
     @Option(
         help: ArgumentHelp("Read the private key from this file.", valueName: "file"), completion: .file())
@@ -80,7 +80,7 @@ struct WipeOrderCreate: ParsableCommand {
         guard (1...3_153_600_000).contains(validFor) else {
             throw CofferError(.invalidInput, "--valid-for takes one second to a century.")
         }
-        let order = WipeOrder(
+        let order = RemoteCommand(
             try orderAction(), for: try target(),
             counter: counter ?? Self.counter(issued, now: Date()), issued: issued,
             expires: issued + TimeInterval(validFor), reason: reason)

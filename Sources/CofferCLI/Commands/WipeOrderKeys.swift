@@ -24,7 +24,7 @@ struct WipeOrderPin: AsyncParsableCommand {
     func run() async throws {
         let key = try AdministratorKey(hex: key)
         guard ProgramArguments.isText(label) else { throw CofferError(.invalidInput, "A label is UTF-8.") }
-        try await Opening.withPasscode(global) { (session) throws(CofferError) in
+        try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
             try await session.pinAdministratorKey(key, label: label)
         }
         if global.json { try Output.json(.object([("pinned", .text(key.description))])) }
@@ -39,7 +39,7 @@ struct WipeOrderKeys: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await Opening.session(global)
+        let session = try await VaultOpener.session(global)
         let keys = try await session.administratorKeys()
         let device = try DeviceID.current()
         guard !global.json else {
@@ -77,7 +77,7 @@ struct WipeOrderUnpin: AsyncParsableCommand {
 
     func run() async throws {
         let key = try AdministratorKey(hex: key)
-        try await Opening.withPasscode(global) { (session) throws(CofferError) in
+        try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
             try await session.removeAdministratorKey(key)
         }
         if global.json { try Output.json(.object([("removed", .text(key.description))])) }

@@ -33,10 +33,10 @@ struct WipeOrderVerify: AsyncParsableCommand {
             guard receipt == nil else {
                 throw CofferError(.invalidInput, "--receipt needs --key: its vault is no more.")
             }
-            _ = try await Opening.session(global).verify(order)
+            _ = try await VaultOpener.session(global).verify(order)
         } else if receipt != nil {
             // The wipe is done: that the order has expired since is no fault.
-            try order.check(signedBy: keys, at: order.claimed.issued)
+            try order.check(signedBy: keys, at: order.content.issued)
         } else {
             try order.check(signedBy: keys)
         }
@@ -66,12 +66,12 @@ struct WipeOrderTake: AsyncParsableCommand {
 
     func run() async throws {
         let order = try OrderFile.read(file)
-        if case .wipe = order.claimed.action {
+        if case .wipe = order.content.action {
             throw CofferError(.invalidInput, "This order erases: give it to coffer wipe --order.")
         }
-        let session = try await Opening.session(global)
-        try await session.carryOut(session.verify(order))
-        guard global.json else { return try Output.line("\(order.claimed.action.word): done") }
+        let session = try await VaultOpener.session(global)
+        try await session.execute(session.verify(order))
+        guard global.json else { return try Output.line("\(order.content.action.word): done") }
         try Output.json(.object(order.members))
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Coffer
 
 /// The kinds of tokens, as words on the command line.
-enum KindWord: String, CaseIterable, ExpressibleByArgument {
+enum TokenKindArgument: String, CaseIterable, ExpressibleByArgument {
     case access, refresh, id, other
 
     var kind: TokenKind {
@@ -16,7 +16,7 @@ enum KindWord: String, CaseIterable, ExpressibleByArgument {
 }
 
 /// The protection classes, as words on the command line.
-enum ClassWord: String, CaseIterable, ExpressibleByArgument {
+enum ProtectionClassArgument: String, CaseIterable, ExpressibleByArgument {
     case whenUnlockedThisDeviceOnly, afterFirstUnlockThisDeviceOnly, whenPasscodeSetThisDeviceOnly
     case whenUnlocked, afterFirstUnlock
 
@@ -32,15 +32,15 @@ enum ClassWord: String, CaseIterable, ExpressibleByArgument {
 }
 
 /// The ciphers of a container's outer layer, as words on the command line.
-enum OuterCipherWord: String, CaseIterable, ExpressibleByArgument {
+enum OuterCipherArgument: String, CaseIterable, ExpressibleByArgument {
     case chaCha20Poly1305 = "chacha20-poly1305"
     case aes256GCM = "aes-256-gcm"
 
-    var suite: OuterSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
+    var suite: ContainerCipherSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
 }
 
 /// What follows when a token was taken back, as words on the command line.
-enum RevocationWord: String, CaseIterable, ExpressibleByArgument {
+enum RevocationArgument: String, CaseIterable, ExpressibleByArgument {
     case wipe
     case wipeAll = "wipe-all"
     case lock, keep

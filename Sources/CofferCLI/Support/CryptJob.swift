@@ -5,7 +5,7 @@ import CofferEngine
 /// One message on its way through `coffer crypt`: the scheme, the key and the IV if it is kept apart.
 struct CryptJob: ~Copyable {
     /// The longest message, in bytes: all of it is held in memory.
-    private static let longestMessage = 1 << 30
+    private static let maxMessageLength = 1 << 30
 
     /// What a message of the scheme cbc-hmac begins with; authenticated with it.
     static let magic = "COFFERC1"
@@ -36,7 +36,7 @@ struct CryptJob: ~Copyable {
 
     /// Standard input up to its end.
     static func input() throws(CofferError) -> GuardedBytes {
-        try SecretInput.all(from: try Descriptor.standardInput(), limit: longestMessage)
+        try SecretInput.all(from: try Descriptor.standardInput(), limit: maxMessageLength)
     }
 
     private static func key(
@@ -49,7 +49,7 @@ struct CryptJob: ~Copyable {
             let parameters = try Documented.PBKDF2Parameters(
                 digest: try options.derivation.requiredDigest(), salt: try options.derivation.requiredSalt(),
                 rounds: try options.derivation.requiredRounds(), keySize: options.keySize)
-            let secret = try PasscodeInput.required(passcodeFd, prompt: "Secret: ")
+            let secret = try PasscodeInput.readRequired(passcodeFd, prompt: "Secret: ")
             return try Documented.key(secret: secret, parameters)
         }
         guard let number = options.keyHexFd else {
@@ -71,13 +71,13 @@ struct CryptJob: ~Copyable {
             guard let iv else { return try Documented.encrypt(plaintext, key: key) }
             return try CBC.seal(plaintext, iv: iv.span, key: key)
         case .authenticatedCBC:
-            try refuseIV()
+            try throwIfIVGiven()
             let header = Self.header
             var scheme = try AuthenticatedCBC.make(key: key)
             return header + (try scheme.seal(plaintext, associatedData: header.span))
         case .gcm:
-            try refuseIV()
-            var aead = try AEAD.make(gcmAlgorithm, key: key)
+            try throwIfIVGiven()
+            var aead = try AEAD.prepare(gcmAlgorithm, key: key)
             return try aead.seal(plaintext)
         }
     }
@@ -88,7 +88,7 @@ struct CryptJob: ~Copyable {
             guard let iv else { return try Documented.decrypt(message, key: key) }
             return try CBC.open(message, iv: iv.span, key: key)
         case .authenticatedCBC:
-            try refuseIV()
+            try throwIfIVGiven()
             let header = Self.header
             guard message.count > header.count,
                 ConstantTime.equal(message.extracting(..<header.count), header.span)
@@ -96,14 +96,14 @@ struct CryptJob: ~Copyable {
             var scheme = try AuthenticatedCBC.make(key: key)
             return try scheme.open(message.extracting(header.count...), associatedData: header.span)
         case .gcm:
-            var aead = try AEAD.make(gcmAlgorithm, key: key)
+            var aead = try AEAD.prepare(gcmAlgorithm, key: key)
             let nonce = iv ?? []
             let whole = try GuardedBytes.concatenating(nonce.span, message)
             return try aead.open(whole.span)
         }
     }
 
-    private func refuseIV() throws(CofferError) {
+    private func throwIfIVGiven() throws(CofferError) {
         guard iv == nil else {
             throw CofferError(
                 .invalidInput, "\(scheme.rawValue) draws its own IV and keeps it in the message.")

@@ -33,7 +33,7 @@ enum Failure {
     /// Tells the person, and with `asJSON` the program too, what went wrong; gives the exit code to end with.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let error = error as? CofferError {
-            tell(
+            report(
                 code: error.code.name, message: error.message, text: "coffer: \(error.message.printable)",
                 asJSON)
             return ExitCode(error.code.exitCode)
@@ -45,12 +45,12 @@ enum Failure {
         if code.isSuccess {
             try? Output.line(text)
         } else {
-            tell(code: "usage", message: CofferCommand.message(for: error), text: text, asJSON)
+            report(code: "usage", message: CofferCommand.message(for: error), text: text, asJSON)
         }
         return code
     }
 
-    private static func tell(code: String, message: String, text: String, _ asJSON: Bool) {
+    private static func report(code: String, message: String, text: String, _ asJSON: Bool) {
         Output.message(text)
         guard asJSON else { return }
         try? Output.json(.object([("error", document(code, message))]))

@@ -6,13 +6,13 @@ import FoundationEssentials
 
 /// The credentials of git in a token vault.
 struct GitCredentials {
-    private static let longest = 4 << 20
+    private static let maxByteCount = 4 << 20
     private static let authtype = "authtype"
     private static let capability = "capability[]"
     private static let expiry = "password_expiry_utc"
     private static let refreshToken = "oauth_refresh_token"
 
-    let tokens: TokenVault
+    let tokens: TokenStore
 
     /// The lines that answer `request`; empty when nothing is known. An expired password is not given, but
     /// what renews it is.
@@ -36,7 +36,7 @@ struct GitCredentials {
     private func lines(
         _ info: TokenInfo, _ secret: Token?, _ renewing: Token?
     ) throws(CofferError) -> GuardedBytes {
-        var lines = try GuardedCollector.make(limit: Self.longest)
+        var lines = try GuardedBuffer.make(limit: Self.maxByteCount)
         if !info.id.account.isEmpty { try Self.add("username", info.id.account, to: &lines) }
         if let secret {
             if let scheme = info.attributes[GitTarget.scheme] {
@@ -54,14 +54,14 @@ struct GitCredentials {
     }
 
     private static func add(
-        _ key: String, _ value: String, to lines: inout GuardedCollector
+        _ key: String, _ value: String, to lines: inout GuardedBuffer
     ) throws(CofferError) {
         try add(key, Token(copying: value), to: &lines)
     }
 
     /// A newline in a value would be another line, with which a token could pretend to be for another server.
     private static func add(
-        _ key: String, _ value: Token, to lines: inout GuardedCollector
+        _ key: String, _ value: Token, to lines: inout GuardedBuffer
     ) throws(CofferError) {
         try lines.append(key + "=")
         try value.exposing { (bytes) throws(CofferError) in

@@ -6,7 +6,7 @@ import CofferEngine
 /// What git asks a credential helper: lines of `key=value` up to an empty one. Some values are secret, so all
 /// of it stays in guarded memory.
 final class GitRequest: Sendable {
-    private static let longest = 4 << 20
+    private static let maxByteCount = 4 << 20
     private let bytes: SecretBytes
     /// Where the values of each key are, in their order.
     private let values: [[UInt8]: [Range<Int>]]
@@ -18,7 +18,7 @@ final class GitRequest: Sendable {
 
     /// Reads a request from standard input.
     static func read() throws(CofferError) -> GitRequest {
-        let bytes = SecretBytes(try SecretInput.all(from: Descriptor.standardInput(), limit: longest))
+        let bytes = SecretBytes(try SecretInput.all(from: Descriptor.standardInput(), limit: maxByteCount))
         let values = try bytes.exposing { (bytes) throws(CofferError) in try parse(bytes) }
         return GitRequest(bytes: bytes, values: values)
     }

@@ -14,7 +14,7 @@ struct CommonOptions: ParsableArguments {
 }
 
 /// What commands take that need no home: one that is given is passed over.
-struct HomelessOptions: ParsableArguments {
+struct NoVaultOptions: ParsableArguments {
     @Option(help: .hidden)
     var home: String?
 
@@ -41,7 +41,7 @@ struct GlobalOptions: ParsableArguments {
     var allowPrompt = false
 
     /// Whether the keyring may ask the user.
-    var interaction: KeyringInteraction { allowPrompt ? .allowed : .forbidden }
+    var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
 
     /// Where the home is.
     func homePath() throws(CofferError) -> FilePath {
@@ -61,7 +61,7 @@ struct GlobalOptions: ParsableArguments {
 
 extension GlobalOptions {
     /// The same arguments with global options that stand before the command's name moved behind it.
-    static func movingBehindCommand(_ arguments: [String]) -> [String] {
+    static func hoistGlobalOptions(_ arguments: [String]) -> [String] {
         var rest = arguments[...]
         var moved: [String] = []
         while let first = rest.first {

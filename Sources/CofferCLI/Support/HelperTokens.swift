@@ -2,7 +2,7 @@ import Coffer
 import CofferBase
 
 /// The tokens as the helpers of other programs see them.
-extension TokenVault {
+extension TokenStore {
     /// Returns the description of every token that can be read: a damaged one stops no helper for another.
     func readable() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()

@@ -24,22 +24,22 @@ extension OrderAction {
     }
 }
 
-extension UnverifiedWipeOrder {
+extension SignedCommand {
     /// The members of a JSON document that says what the order says. The counter is text: it has 64 bits.
     var members: [(String, JSONDocument)] {
-        let (scope, user, key) = claimed.action.details
+        let (scope, user, key) = content.action.details
         let (vault, device): (String?, String?) =
-            switch claimed.target {
+            switch content.target {
             case .vault(let id): (id.uuidString, nil)
             case .device(let id): (nil, id.description)
             }
         return [
-            ("action", .text(claimed.action.word)), ("scope", Self.optional(scope)),
+            ("action", .text(content.action.word)), ("scope", Self.optional(scope)),
             ("user", Self.optional(user)), ("key", Self.optional(key)), ("vault", Self.optional(vault)),
-            ("device", Self.optional(device)), ("counter", .text(String(claimed.counter))),
-            ("issued", .text(claimed.issued.iso8601)), ("expires", .text(claimed.expires.iso8601)),
+            ("device", Self.optional(device)), ("counter", .text(String(content.counter))),
+            ("issued", .text(content.issued.iso8601)), ("expires", .text(content.expires.iso8601)),
             ("signer", .text(claimedSigner.description)), ("digest", .text(digest)),
-            ("reason", .text(claimed.reason)),
+            ("reason", .text(content.reason)),
         ]
     }
 

@@ -7,8 +7,8 @@ import SystemPackage
 /// Orders, receipts and private keys as files.
 enum OrderFile {
     /// The order in a file, or with `-` on standard input.
-    static func read(_ path: String) throws(CofferError) -> UnverifiedWipeOrder {
-        try UnverifiedWipeOrder.read(bytes(path, limit: UnverifiedWipeOrder.longest + 1))
+    static func read(_ path: String) throws(CofferError) -> SignedCommand {
+        try SignedCommand.read(bytes(path, limit: SignedCommand.maxByteCount + 1))
     }
 
     /// The receipt in a file.

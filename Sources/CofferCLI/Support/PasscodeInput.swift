@@ -7,26 +7,26 @@ import SystemPackage
 /// Where passcodes and keys come from: a descriptor or a terminal, never an argument or the environment.
 enum PasscodeInput {
     /// The first line of the descriptor that the caller gave; `nil` when it gave none.
-    static func given(_ number: Int32?) throws(CofferError) -> SecretBytes? {
+    static func read(_ number: Int32?) throws(CofferError) -> SecretBytes? {
         guard let number else { return nil }
         return SecretBytes(try line(of: number))
     }
 
     /// The same, or what a person types without echo; `nil` when there is no terminal either.
-    static func givenOrTyped(
+    static func readOrPrompt(
         _ number: Int32?, prompt: String = "Passcode: "
     ) throws(CofferError) -> SecretBytes? {
-        if number != nil { return try given(number) }
+        if number != nil { return try read(number) }
         guard try Descriptor.standardInput().isTerminal else { return nil }
         let terminal = try Descriptor.open("/dev/tty", .readWrite)
         return SecretBytes(try SecretInput.line(from: terminal, prompt: prompt))
     }
 
     /// The same, which must be there; `option` is the one that names the descriptor.
-    static func required(
+    static func readRequired(
         _ number: Int32?, prompt: String = "Passcode: ", option: String = "--passcode-fd"
     ) throws(CofferError) -> SecretBytes {
-        guard let secret = try givenOrTyped(number, prompt: prompt) else {
+        guard let secret = try readOrPrompt(number, prompt: prompt) else {
             throw CofferError(.invalidInput, "A secret is needed: give it with \(option).")
         }
         return secret

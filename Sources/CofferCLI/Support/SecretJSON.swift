@@ -5,7 +5,7 @@ import CofferEngine
 
 /// JSON documents with secrets in them, read and written in guarded memory.
 enum SecretJSON {
-    private static let longest = 8 << 20
+    private static let maxByteCount = 8 << 20
 
     // MARK: Writing
 
@@ -15,7 +15,7 @@ enum SecretJSON {
     static func line(_ members: [(name: String, value: Token)], before: String = "") throws(CofferError)
         -> GuardedBytes
     {
-        var document = try GuardedCollector.make(limit: longest)
+        var document = try GuardedBuffer.make(limit: maxByteCount)
         try document.append("{" + before)
         for (index, member) in members.enumerated() {
             if index > 0 || !before.isEmpty { try document.append(",") }
@@ -33,7 +33,7 @@ enum SecretJSON {
     }
 
     private static func escape(
-        _ bytes: Span<UInt8>, into document: inout GuardedCollector
+        _ bytes: Span<UInt8>, into document: inout GuardedBuffer
     ) throws(CofferError) {
         var start = 0
         for index in bytes.indices {
@@ -115,7 +115,7 @@ enum SecretJSON {
 
         private mutating func text() throws(CofferError) -> Token {
             guard try take() == UInt8(ascii: "\"") else { throw Self.malformed }
-            var text = try GuardedCollector.make(limit: Token.longest)
+            var text = try GuardedBuffer.make(limit: Token.maxByteCount)
             while true {
                 let start = position
                 while let byte = peek(), byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\")

@@ -120,7 +120,7 @@ struct VectorSummary {
     }
 
     private static var derivation: String {
-        switch PBKDF2Binding.way(.sha256, rounds: 600_000) {
+        switch PBKDF2Binding.implementation(for: .sha256, rounds: 600_000) {
         case .instructions: "the processor's SHA-256 instructions"
         case .compression: "OpenSSL's compression function"
         case .library: "OpenSSL"

@@ -9,14 +9,14 @@ import SystemPackage
 struct WipeProof {
     /// What is looked for on disks and in keyrings, and what in memory, where names and sealed bytes may
     /// stay.
-    private var search = ResidueSearch()
-    private var memory = ResidueSearch()
+    private var search = MemoryScanner()
+    private var memory = MemoryScanner()
     private let home: FilePath
     private let vaultID: VaultID
     /// How many findings there were before the wipe, by place.
     private(set) var control: [(place: String, hits: Int)] = []
 
-    init(of vaultID: VaultID, at location: HomeLocation) {
+    init(of vaultID: VaultID, at location: VaultLocation) {
         home = location.path
         self.vaultID = vaultID
     }
@@ -33,7 +33,7 @@ struct WipeProof {
 
     /// Puts a token and a file of random names and contents into an unlocked vault, looks at the file once,
     /// and lends the class keys to the kernel keyring.
-    mutating func plant(in session: Session) async throws(CofferError) {
+    mutating func plantCanaries(in session: Vault) async throws(CofferError) {
         let value = try SecretBytes.random(count: 48)
         value.exposing { bytes in
             search.add("the value of a token", bytes)
@@ -45,7 +45,7 @@ struct WipeProof {
         try await session.tokens.put(Token(value), for: id)
         try await plantFile(in: session)
         do throws(CofferError) {
-            try await session.holdKeys(for: .seconds(600))
+            try await session.cacheKeysInKernel(for: .seconds(600))
         } catch {
             guard [.unsupported, .permissionDenied, .noSpace].contains(error.code) else { throw error }
         }
@@ -61,7 +61,7 @@ struct WipeProof {
         }
     }
 
-    private mutating func plantFile(in session: Session) async throws(CofferError) {
+    private mutating func plantFile(in session: Vault) async throws(CofferError) {
         let name = String(decoding: try Encoding.hexText(SecureRandom.bytes(20)), as: UTF8.self)
         let content = try GuardedBytes.random(count: 4096)
         search.add("the name of a file", Array(name.utf8).span)
@@ -82,7 +82,7 @@ struct WipeProof {
         var hits = 0
         do {
             hits = try await session.files.withViewCopy(of: id) { _ in
-                try Self.memoryDirectories.reduce(0) { try $0 + search.hits(below: $1).count }
+                try Self.memoryDirectories.reduce(0) { try $0 + search.matches(below: $1).count }
             }
         } catch {
             throw error as? CofferError
@@ -92,7 +92,7 @@ struct WipeProof {
     }
 
     /// Adds what the key files hold, and says how much of everything the search finds where it lies now.
-    mutating func lookBefore() throws(CofferError) {
+    mutating func scanBeforeWipe() throws(CofferError) {
         let vault = try Descriptor.open(home.appending("vault"), [.read, .directory])
         for (name, range) in Self.keyRanges {
             guard try vault.status(of: name)?.kind == .regular else { continue }
@@ -105,7 +105,7 @@ struct WipeProof {
             // The device key itself, which nothing wraps.
             if name == "device" { memory.add("the device key", bytes.extracting(..<32)) }
         }
-        control.append(("the home", try search.hits(below: home).count))
+        control.append(("the home", try search.matches(below: home).count))
         control.append(("the kernel keyring", try kernelHits().count))
         control.append(("the memory of this process", try memory.hitsInMemory().count))
     }
@@ -117,7 +117,7 @@ struct WipeProof {
     ]
 
     /// What was planted must have been found, or finding nothing later would prove nothing.
-    func requireControl() throws(CofferError) {
+    func requirePositiveControl() throws(CofferError) {
         func looksFor(_ name: String) -> Bool { names.contains(name) }
         let isPlanted = looksFor("the value of a token")
         for (place, hits) in control where hits == 0 {
@@ -133,10 +133,10 @@ struct WipeProof {
     // MARK: After
 
     /// What the search finds now; what it was to find and did not find before is no proof.
-    func lookAfter() throws(CofferError) -> [String] {
-        var hits = try search.hits(below: home)
+    func scanAfterWipe() throws(CofferError) -> [String] {
+        var hits = try search.matches(below: home)
         for directory in Self.memoryDirectories + Self.keyringDirectories {
-            hits += try search.hits(below: directory)
+            hits += try search.matches(below: directory)
         }
         hits += try kernelHits()
         hits += try memory.hitsInMemory()
@@ -158,8 +158,8 @@ struct WipeProof {
     private func kernelHits() throws(CofferError) -> [String] {
         var hits: [String] = []
         do throws(CofferError) {
-            try KernelRing.forEachSecretOfUser { name, bytes in
-                hits += search.hits(in: bytes, of: "the key \(name) of the kernel keyring")
+            try KernelSubkeyring.forEachSecretOfUser { name, bytes in
+                hits += search.matches(in: bytes, of: "the key \(name) of the kernel keyring")
             }
         } catch {
             guard error.code == .unsupported || error.code == .permissionDenied else { throw error }

@@ -76,7 +76,9 @@ public struct AEAD: ~Copyable, Sendable {
     /// Prepares `key` for use.
     ///
     /// - Throws: `invalidInput` for a key of the wrong size.
-    public static func make(_ algorithm: Algorithm, key: borrowing SymmetricKey) throws(CofferError) -> AEAD {
+    public static func prepare(_ algorithm: Algorithm, key: borrowing SymmetricKey) throws(CofferError)
+        -> AEAD
+    {
         guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
         if let engine = algorithm.engine {
             return AEAD(algorithm, cipher: try AEADCipher.make(engine, key: key.secret.span))

@@ -33,8 +33,8 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// - Throws: `invalidInput` for a key of another size.
     public static func make(key: borrowing SymmetricKey) throws(CofferError) -> AuthenticatedCBC {
         guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
-        let encryptionKey = try HKDF.deriveKey(from: key, info: Label.cbcEncryption)
-        let authenticationKey = try HKDF.deriveKey(from: key, info: Label.cbcAuthentication)
+        let encryptionKey = try HKDF.deriveKey(from: key, info: KDFLabel.cbcEncryption)
+        let authenticationKey = try HKDF.deriveKey(from: key, info: KDFLabel.cbcAuthentication)
         return AuthenticatedCBC(
             encryption: try CBCCipher.make(key: encryptionKey.secret.span, encrypting: true),
             decryption: try CBCCipher.make(key: encryptionKey.secret.span, encrypting: false),

@@ -13,7 +13,7 @@ public struct SIV: ~Copyable, Sendable {
     /// The size of the synthetic IV in bytes.
     public static let tagSize = SIVCipher.tagSize
     /// The most strings of associated data.
-    public static let mostStrings = SIVCipher.mostStrings
+    public static let maxStringCount = SIVCipher.maxStringCount
 
     private var cipher: SIVCipher
 
@@ -59,9 +59,9 @@ public struct SIV: ~Copyable, Sendable {
     }
 
     private mutating func add(_ strings: [[UInt8]]) throws(CofferError) {
-        guard strings.count <= Self.mostStrings else {
+        guard strings.count <= Self.maxStringCount else {
             throw CofferError(
-                .invalidInput, "AES-SIV takes at most \(Self.mostStrings) strings of associated data.")
+                .invalidInput, "AES-SIV takes at most \(Self.maxStringCount) strings of associated data.")
         }
         try cipher.start()
         for string in strings { try cipher.add(string.span) }

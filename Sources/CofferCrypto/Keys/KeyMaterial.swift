@@ -10,7 +10,7 @@ public struct KeyMaterial: ~Copyable, Sendable {
     /// The key in `range`.
     ///
     /// - Throws: `outOfMemory` when there is no guarded memory.
-    public func key(_ range: Range<Int>) throws(CofferError) -> SymmetricKey {
+    public func subkey(in range: Range<Int>) throws(CofferError) -> SymmetricKey {
         try SymmetricKey.copying(secret.span.extracting(range))
     }
 

@@ -2,7 +2,7 @@
 ///
 /// A label keeps the keys of one purpose apart from those of every other; changing one makes stored data
 /// unreadable.
-package enum Label {
+package enum KDFLabel {
     package static let deviceMAC = "coffer/device-mac/v1"
     package static let classKeyWrapping = "coffer/class-key-wrap/v1"
     package static let classInbox = "coffer/class-inbox/v1"

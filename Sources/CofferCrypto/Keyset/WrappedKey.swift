@@ -45,7 +45,7 @@ public struct WrappedKey: Sendable, Equatable {
             throw CofferError(.invalidInput, "Generations of keys count from 1.")
         }
         guard id.count == 16 else { throw CofferError(.invalidInput, "A key identifier has 16 bytes.") }
-        var aead = try AEAD.make(.xChaCha20Poly1305, key: kek)
+        var aead = try AEAD.prepare(.xChaCha20Poly1305, key: kek)
         let data = header(id: id, generation: generation) + context.copied()
         return WrappedKey(
             id: id, generation: generation, sealed: try aead.seal(key.secret.span, associatedData: data.span))
@@ -57,7 +57,7 @@ public struct WrappedKey: Sendable, Equatable {
     public func unwrap(
         under kek: borrowing SymmetricKey, context: Span<UInt8>
     ) throws(CofferError) -> SymmetricKey {
-        var aead = try AEAD.make(.xChaCha20Poly1305, key: kek)
+        var aead = try AEAD.prepare(.xChaCha20Poly1305, key: kek)
         let data = Self.header(id: id, generation: generation) + context.copied()
         return SymmetricKey.adopting(try aead.open(sealed.span, associatedData: data.span))
     }

@@ -2,10 +2,10 @@ import CofferBase
 import CofferEngine
 
 /// The tests of AES-CBC alone and of what is built on it without authentication.
-extension VectorProcedure {
-    static let blockCipher = VectorProcedure(
+extension VectorTest {
+    static let blockCipher = VectorTest(
         ["IndCpaTest"], fields: ["key", "iv", "msg", "ct"], control: "ct"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let key = try test.bytes("key")
         let (iv, plaintext, ciphertext) = (try test.bytes("iv"), try test.bytes("msg"), try test.bytes("ct"))
         if ![16, 24, 32].contains(key.count) || iv.count != 16 {
@@ -21,28 +21,28 @@ extension VectorProcedure {
                     _ = try CBC.seal(plaintext.span, iv: iv.span, key: try SymmetricKey.copying(key.span))
                 })
         }
-        return bothWays(key: key, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
+        return roundTrip(key: key, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
     }
 
-    static let documentedCBC = VectorProcedure(
+    static let documentedCBC = VectorTest(
         ["IndCpaTest", "DocumentedCbcTest"], fields: ["key", "message", "msg"], control: "message"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let key = try test.bytes("key")
         return documented(key: key, message: try test.bytes("message"), plaintext: try test.bytes("msg"))
     }
 
-    static let pbkdf2CBC = VectorProcedure(
+    static let pbkdf2CBC = VectorTest(
         ["PbeTest", "Pbkdf2CbcTest"],
         fields: ["prf", "password", "salt", "iterationCount", "keySize", "message", "msg"],
         control: "message"
-    ) { (test, options) throws(VectorDamage) in
+    ) { (test, options) throws(MalformedVector) in
         let (password, salt) = (try test.bytes("password"), try test.bytes("salt"))
         let (rounds, bits) = (try test.integer("iterationCount"), try test.integer("keySize"))
         let (message, plaintext) = (try test.bytes("message"), try test.bytes("msg"))
         guard let digest = Digest.named(try test.text("prf")) else {
             return .unsupported("unsupported-prf")
         }
-        if options.postpones(test, rounds: rounds) { return .slow }
+        if options.skips(test, rounds: rounds) { return .slow }
         guard bits % 8 == 0 else { return .unsupported("unsupported-key-size:\(bits)") }
         do throws(CofferError) {
             let parameters = try Documented.PBKDF2Parameters(
@@ -56,15 +56,15 @@ extension VectorProcedure {
     }
 
     /// PBKDF2, then AES-CBC: the encryption scheme PBES2 of RFC 8018.
-    static func passwordBased(_ digest: Digest, keySize: Int) -> VectorProcedure {
-        VectorProcedure(
+    static func passwordBased(_ digest: Digest, keySize: Int) -> VectorTest {
+        VectorTest(
             ["PbeTest"], fields: ["password", "salt", "iterationCount", "iv", "msg", "ct"], control: "ct"
-        ) { (test, options) throws(VectorDamage) in
+        ) { (test, options) throws(MalformedVector) in
             let (password, salt) = (try test.bytes("password"), try test.bytes("salt"))
             let rounds = try test.integer("iterationCount")
             let (iv, plaintext) = (try test.bytes("iv"), try test.bytes("msg"))
             let ciphertext = try test.bytes("ct")
-            if options.postpones(test, rounds: rounds) { return .slow }
+            if options.skips(test, rounds: rounds) { return .slow }
             do throws(CofferError) {
                 let key = try PBKDF2.derive(
                     secret: password.span, salt: salt.span, rounds: rounds, digest: digest, count: keySize)
@@ -77,7 +77,7 @@ extension VectorProcedure {
                                 ciphertext.span, iv: iv.span, key: try SymmetricKey.copying(bytes.span))
                         })
                 }
-                return bothWays(key: bytes, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
+                return roundTrip(key: bytes, iv: iv, plaintext: plaintext, ciphertext: ciphertext)
             } catch {
                 return error.code == .invalidInput
                     ? .refused(error.code) : .wrong("deriving the key fails with \(error.code.name)")
@@ -86,7 +86,7 @@ extension VectorProcedure {
     }
 
     /// A message of the documented format: IV, then ciphertext, under a key of 16 or 32 bytes.
-    private static func documented(key: [UInt8], message: [UInt8], plaintext: [UInt8]) -> VectorObservation {
+    private static func documented(key: [UInt8], message: [UInt8], plaintext: [UInt8]) -> VectorResult {
         guard key.count == 16 || key.count == 32 else {
             return unsupported(
                 "unsupported-key-size:\(key.count * 8)",
@@ -101,16 +101,16 @@ extension VectorProcedure {
             let opened = try Documented.decrypt(message.span, key: try SymmetricKey.copying(key.span))
             guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
         } catch {
-            return unopened(error)
+            return notDecrypted(error)
         }
-        return bothWays(
+        return roundTrip(
             key: key, iv: Array(message.prefix(16)), plaintext: plaintext,
             ciphertext: Array(message.dropFirst(16)))
     }
 
-    private static func bothWays(
+    private static func roundTrip(
         key: [UInt8], iv: [UInt8], plaintext: [UInt8], ciphertext: [UInt8]
-    ) -> VectorObservation {
+    ) -> VectorResult {
         do throws(CofferError) {
             let key = try SymmetricKey.copying(key.span)
             let opened = try CBC.open(ciphertext.span, iv: iv.span, key: key)
@@ -118,7 +118,7 @@ extension VectorProcedure {
             let sealed = try CBC.seal(plaintext.span, iv: iv.span, key: key)
             return sealed == ciphertext ? .agrees : .wrong("sealing gives other bytes")
         } catch {
-            return unopened(error)
+            return notDecrypted(error)
         }
     }
 }

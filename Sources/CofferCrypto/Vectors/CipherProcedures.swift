@@ -2,10 +2,10 @@ import CofferBase
 import CofferEngine
 
 /// The tests of ciphers that authenticate: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, CBC with HMAC.
-extension VectorProcedure {
-    static let gcm = VectorProcedure(
+extension VectorTest {
+    static let gcm = VectorTest(
         ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let algorithm: AEAD.Algorithm =
             switch try test.bytes("key").count {
             case 16: .aes128GCM
@@ -15,17 +15,17 @@ extension VectorProcedure {
         return try AEADCase(test, algorithm).observe()
     }
 
-    static func aead(_ algorithm: AEAD.Algorithm) -> VectorProcedure {
-        VectorProcedure(
+    static func aead(_ algorithm: AEAD.Algorithm) -> VectorTest {
+        VectorTest(
             ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
-        ) { (test, _) throws(VectorDamage) in
+        ) { (test, _) throws(MalformedVector) in
             try AEADCase(test, algorithm).observe()
         }
     }
 
-    static let authenticatedCBC = VectorProcedure(
+    static let authenticatedCBC = VectorTest(
         ["AeadTest", "CbcHmacTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let (key, iv, aad) = (try test.bytes("key"), try test.bytes("iv"), try test.bytes("aad"))
         let message = iv + (try test.bytes("ct")) + (try test.bytes("tag"))
         let plaintext = try test.bytes("msg")
@@ -51,7 +51,7 @@ extension VectorProcedure {
             let sealed = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)
             return sealed == message ? .agrees : .wrong("sealing gives other bytes")
         } catch {
-            return unopened(error)
+            return notDecrypted(error)
         }
     }
 }
@@ -66,7 +66,7 @@ private struct AEADCase {
     let tagSize: Int
     let sealed: [UInt8]
 
-    init(_ test: VectorCase, _ algorithm: AEAD.Algorithm) throws(VectorDamage) {
+    init(_ test: VectorCase, _ algorithm: AEAD.Algorithm) throws(MalformedVector) {
         self.algorithm = algorithm
         key = try test.bytes("key")
         nonce = try test.bytes("iv")
@@ -77,18 +77,18 @@ private struct AEADCase {
         sealed = try test.bytes("ct") + tag
     }
 
-    func observe() -> VectorObservation {
-        let opening = VectorProcedure.refusal { () throws(CofferError) in _ = try open(sealed) }
+    func observe() -> VectorResult {
+        let opening = VectorTest.refusal { () throws(CofferError) in _ = try open(sealed) }
         if key.count != algorithm.keySize {
-            return VectorProcedure.unsupported("unsupported-key-size:\(key.count * 8)", opening, sealing())
+            return VectorTest.unsupported("unsupported-key-size:\(key.count * 8)", opening, sealing())
         }
         if nonce.count != algorithm.nonceSize {
             // A test that holds no message at all is refused for that before its nonce is looked at: with a
             // tag of zeros the nonce alone is wrong.
-            let opening = VectorProcedure.refusal { () throws(CofferError) in
+            let opening = VectorTest.refusal { () throws(CofferError) in
                 _ = try open(sealed + [UInt8](repeating: 0, count: max(0, AEAD.tagSize - sealed.count)))
             }
-            return VectorProcedure.unsupported("unsupported-iv-size:\(nonce.count * 8)", opening, sealing())
+            return VectorTest.unsupported("unsupported-iv-size:\(nonce.count * 8)", opening, sealing())
         }
         if tagSize != AEAD.tagSize {
             guard opening == .notAuthentic else {
@@ -100,16 +100,16 @@ private struct AEADCase {
             guard try open(sealed) == plaintext else { return .wrong("it opens to another plaintext") }
             return try seal() == sealed ? .agrees : .wrong("sealing gives other bytes")
         } catch {
-            return VectorProcedure.unopened(error)
+            return VectorTest.notDecrypted(error)
         }
     }
 
     private func sealing() -> CofferError.Code? {
-        VectorProcedure.refusal { () throws(CofferError) in _ = try seal() }
+        VectorTest.refusal { () throws(CofferError) in _ = try seal() }
     }
 
     private func seal() throws(CofferError) -> [UInt8] {
-        var aead = try AEAD.make(algorithm, key: try SymmetricKey.copying(key.span))
+        var aead = try AEAD.prepare(algorithm, key: try SymmetricKey.copying(key.span))
         var output = [UInt8](repeating: 0, count: plaintext.count + AEAD.tagSize)
         var span = output.mutableSpan
         try aead.seal(
@@ -119,7 +119,7 @@ private struct AEADCase {
 
     /// Opens into a cleared buffer, which must be clear again when opening fails.
     private func open(_ sealed: [UInt8]) throws(CofferError) -> [UInt8] {
-        var aead = try AEAD.make(algorithm, key: try SymmetricKey.copying(key.span))
+        var aead = try AEAD.prepare(algorithm, key: try SymmetricKey.copying(key.span))
         var output = [UInt8](repeating: 0, count: max(0, sealed.count - AEAD.tagSize))
         do throws(CofferError) {
             var span = output.mutableSpan

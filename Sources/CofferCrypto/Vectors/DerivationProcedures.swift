@@ -2,16 +2,16 @@ import CofferBase
 import CofferEngine
 
 /// The tests of what computes a value and compares it: key derivation, MACs and signatures.
-extension VectorProcedure {
-    static func pbkdf2(_ digest: Digest) -> VectorProcedure {
-        VectorProcedure(
+extension VectorTest {
+    static func pbkdf2(_ digest: Digest) -> VectorTest {
+        VectorTest(
             ["PbkdfTest"], fields: ["password", "salt", "iterationCount", "dkLen", "dk"], control: "dk"
-        ) { (test, options) throws(VectorDamage) in
+        ) { (test, options) throws(MalformedVector) in
             let (password, salt) = (try test.bytes("password"), try test.bytes("salt"))
             let (rounds, count) = (try test.integer("iterationCount"), try test.integer("dkLen"))
             let expected = try test.bytes("dk")
-            if options.postpones(test, rounds: rounds) { return .slow }
-            try refuseCostly(count, holding: expected.count)
+            if options.skips(test, rounds: rounds) { return .slow }
+            try throwIfCostly(count, holding: expected.count)
             let isDefined = rounds >= 1 && count >= 1
             return derived(expected, isDefined) { () throws(CofferError) in
                 try PBKDF2.derive(
@@ -20,10 +20,10 @@ extension VectorProcedure {
         }
     }
 
-    static func hkdf(_ digest: Digest) -> VectorProcedure {
-        VectorProcedure(
+    static func hkdf(_ digest: Digest) -> VectorTest {
+        VectorTest(
             ["HkdfTest"], fields: ["ikm", "salt", "info", "size", "okm"], control: "okm"
-        ) { (test, _) throws(VectorDamage) in
+        ) { (test, _) throws(MalformedVector) in
             let (secret, salt) = (try test.bytes("ikm"), try test.bytes("salt"))
             let (info, count) = (try test.bytes("info"), try test.integer("size"))
             let isDefined = 1...255 * digest.size ~= count
@@ -35,9 +35,9 @@ extension VectorProcedure {
         }
     }
 
-    static let documentedKey = VectorProcedure(
+    static let documentedKey = VectorTest(
         ["DocumentedKeyTest"], fields: ["uuid", "passcode", "label", "passcodeHash", "key"], control: "key"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let (uuid, label) = (try test.text("uuid"), try test.text("label"))
         let (passcode, hash) = (try test.text("passcode"), try test.text("passcodeHash"))
         let expected = try test.bytes("key")
@@ -58,9 +58,9 @@ extension VectorProcedure {
         }
     }
 
-    static let documentedPassphrase = VectorProcedure(
+    static let documentedPassphrase = VectorTest(
         ["DocumentedPassphraseTest"], fields: ["uuid", "passcode", "passphrase"], control: "passphrase"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let (uuid, passcode) = (try test.text("uuid"), try test.text("passcode"))
         let expected = try test.bytes("passphrase")
         return derived(expected, !uuid.isEmpty) { () throws(CofferError) in
@@ -69,9 +69,9 @@ extension VectorProcedure {
         }
     }
 
-    static func mac(_ digest: Digest) -> VectorProcedure {
-        VectorProcedure(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
-            (test, _) throws(VectorDamage) in
+    static func mac(_ digest: Digest) -> VectorTest {
+        VectorTest(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
+            (test, _) throws(MalformedVector) in
             let (key, message) = (try test.bytes("key"), try test.bytes("msg"))
             let tag = try test.bytes("tag")
             let bits = test.group["tagSize"]?.integer ?? digest.size * 8
@@ -96,13 +96,13 @@ extension VectorProcedure {
     /// Tags below 80 bits are no use (RFC 2104 section 5).
     private static let shortestTag = 80
 
-    static let signature = VectorProcedure(
+    static let signature = VectorTest(
         ["EddsaVerify", "EddsaVer"], fields: ["msg", "sig"], control: "sig"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let (message, signature) = (try test.bytes("msg"), try test.bytes("sig"))
         let key = test.group["publicKey"]
         guard let publicKey = (key?.object?["pk"]?.text ?? key?.text).flatMap({ HexText.decode($0) }) else {
-            throw VectorDamage("the group has no public key")
+            throw MalformedVector("the group has no public key")
         }
         let signing = test.group["privateKey"]
         let seed = (signing?.object?["sk"]?.text ?? signing?.text).flatMap { HexText.decode($0) }
@@ -124,7 +124,7 @@ extension VectorProcedure {
     /// Derives and compares; what the standard does not define must be refused.
     private static func derived(
         _ expected: [UInt8], _ isDefined: Bool, _ derive: () throws(CofferError) -> SecretBytes
-    ) -> VectorObservation {
+    ) -> VectorResult {
         do throws(CofferError) {
             let result = try derive()
             guard isDefined else { return .wrong("it gives what is not defined") }
@@ -136,9 +136,9 @@ extension VectorProcedure {
     }
 
     /// A file must not make the library derive gigabytes that the file itself does not hold.
-    private static func refuseCostly(_ count: Int, holding held: Int) throws(VectorDamage) {
+    private static func throwIfCostly(_ count: Int, holding held: Int) throws(MalformedVector) {
         if count != held, (1 << 20)...Int(Int32.max) ~= count {
-            throw VectorDamage("it asks for \(count) bytes and holds \(held)")
+            throw MalformedVector("it asks for \(count) bytes and holds \(held)")
         }
     }
 }

@@ -2,9 +2,9 @@ import CofferBase
 import CofferEngine
 
 /// The tests of MACs made of a block cipher, of AES-SIV and of JOSE's CBC.
-extension VectorProcedure {
-    static let cmac = VectorProcedure(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
-        (test, _) throws(VectorDamage) in
+extension VectorTest {
+    static let cmac = VectorTest(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
+        (test, _) throws(MalformedVector) in
         let (key, message) = (try test.bytes("key"), try test.bytes("msg"))
         let tag = try test.bytes("tag")
         guard [16, 24, 32].contains(key.count) else {
@@ -26,9 +26,9 @@ extension VectorProcedure {
             })
     }
 
-    static let gmac = VectorProcedure(
+    static let gmac = VectorTest(
         ["MacWithIvTest"], fields: ["key", "iv", "msg", "tag"], control: "tag"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let (key, nonce) = (try test.bytes("key"), try test.bytes("iv"))
         let (message, tag) = (try test.bytes("msg"), try test.bytes("tag"))
         if ![16, 24, 32].contains(key.count) || nonce.count != GMAC.nonceSize {
@@ -57,30 +57,30 @@ extension VectorProcedure {
     }
 
     /// Our own files: any number of strings of associated data.
-    static let siv = VectorProcedure(
+    static let siv = VectorTest(
         ["SivTest"], fields: ["key", "strings", "msg", "ct"], control: "ct"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         try sealedBySIV(test, try test.byteStrings("strings"), try test.bytes("ct"))
     }
 
     /// Wycheproof's: one string, the synthetic IV in front of the ciphertext.
-    static let sivOfOneString = VectorProcedure(
+    static let sivOfOneString = VectorTest(
         ["DaeadTest"], fields: ["key", "aad", "msg", "ct"], control: "ct"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         try sealedBySIV(test, [try test.bytes("aad")], try test.bytes("ct"))
     }
 
     /// Wycheproof's: a nonce as the last string, the synthetic IV as the tag.
-    static let sivWithNonce = VectorProcedure(
+    static let sivWithNonce = VectorTest(
         ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         try sealedBySIV(
             test, [try test.bytes("aad"), try test.bytes("iv")], try test.bytes("tag") + test.bytes("ct"))
     }
 
     private static func sealedBySIV(
         _ test: VectorCase, _ strings: [[UInt8]], _ sealed: [UInt8]
-    ) throws(VectorDamage) -> VectorObservation {
+    ) throws(MalformedVector) -> VectorResult {
         let (key, plaintext) = (try test.bytes("key"), try test.bytes("msg"))
         guard [32, 48, 64].contains(key.count) else {
             return unsupported(
@@ -96,13 +96,13 @@ extension VectorProcedure {
             let again = try scheme.seal(plaintext.span, associatedData: strings)
             return again == sealed ? .agrees : .wrong("sealing gives other bytes")
         } catch {
-            return unopened(error)
+            return notDecrypted(error)
         }
     }
 
-    static func jose(_ algorithm: JOSECBC.Algorithm) -> VectorProcedure {
-        VectorProcedure(["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag") {
-            (test, _) throws(VectorDamage) in
+    static func jose(_ algorithm: JOSECBC.Algorithm) -> VectorTest {
+        VectorTest(["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag") {
+            (test, _) throws(MalformedVector) in
             let (key, iv, aad) = (try test.bytes("key"), try test.bytes("iv"), try test.bytes("aad"))
             let (plaintext, ciphertext) = (try test.bytes("msg"), try test.bytes("ct"))
             let tag = try test.bytes("tag")
@@ -122,7 +122,7 @@ extension VectorProcedure {
                 return sealed.ciphertext == ciphertext && sealed.tag == tag
                     ? .agrees : .wrong("sealing gives other bytes")
             } catch {
-                return unopened(error)
+                return notDecrypted(error)
             }
         }
     }
@@ -131,7 +131,7 @@ extension VectorProcedure {
     private static func authenticated(
         _ tag: [UInt8], _ make: () throws(CofferError) -> [UInt8],
         _ check: () throws(CofferError) -> Bool
-    ) -> VectorObservation {
+    ) -> VectorResult {
         do throws(CofferError) {
             let made = try make()
             guard try check() == (made == tag) else { return .wrong("making and checking do not agree") }

@@ -38,53 +38,55 @@ package struct VectorCase: Sendable {
 
 extension VectorCase {
     /// The bytes of a hexadecimal field.
-    package func bytes(_ name: String) throws(VectorDamage) -> [UInt8] {
+    package func bytes(_ name: String) throws(MalformedVector) -> [UInt8] {
         guard let bytes = HexText.decode(try text(name), lowerCaseOnly: true) else {
-            throw VectorDamage("field \(name) is not hexadecimal")
+            throw MalformedVector("field \(name) is not hexadecimal")
         }
         return bytes
     }
 
     /// The bytes of each text in a list of hexadecimal texts.
-    func byteStrings(_ name: String) throws(VectorDamage) -> [[UInt8]] {
-        guard let list = fields[name]?.list else { throw VectorDamage("field \(name) is missing or no list") }
+    func byteStrings(_ name: String) throws(MalformedVector) -> [[UInt8]] {
+        guard let list = fields[name]?.list else {
+            throw MalformedVector("field \(name) is missing or no list")
+        }
         var strings: [[UInt8]] = []
         for element in list {
             guard let bytes = element.text.flatMap({ HexText.decode($0, lowerCaseOnly: true) }) else {
-                throw VectorDamage("field \(name) holds what is not hexadecimal")
+                throw MalformedVector("field \(name) holds what is not hexadecimal")
             }
             strings.append(bytes)
         }
         return strings
     }
 
-    package func text(_ name: String) throws(VectorDamage) -> String {
+    package func text(_ name: String) throws(MalformedVector) -> String {
         guard let text = fields[name]?.text else {
-            throw VectorDamage("field \(name) is missing or not text")
+            throw MalformedVector("field \(name) is missing or not text")
         }
         return text
     }
 
-    package func integer(_ name: String) throws(VectorDamage) -> Int {
+    package func integer(_ name: String) throws(MalformedVector) -> Int {
         guard let number = fields[name]?.integer else {
-            throw VectorDamage("field \(name) is missing or not an integer")
+            throw MalformedVector("field \(name) is missing or not an integer")
         }
         return number
     }
 
     /// The group's declared sizes in bits must be the sizes of a valid test's fields.
-    func checkDeclaredSizes() throws(VectorDamage) {
+    func checkDeclaredSizes() throws(MalformedVector) {
         guard expectation == .valid else { return }
         for (size, field) in [("keySize", "key"), ("ivSize", "iv"), ("tagSize", "tag")] {
             guard let bits = group[size]?.integer, fields[field] != nil else { continue }
             guard try bytes(field).count * 8 == bits else {
-                throw VectorDamage("field \(field) does not have the group's \(bits) bits")
+                throw MalformedVector("field \(field) does not have the group's \(bits) bits")
             }
         }
     }
 
     /// The same test with the last bit of `name` turned; `nil` when that field holds no bytes.
-    func turningLastBit(of name: String) -> VectorCase? {
+    func flippingLastBit(of name: String) -> VectorCase? {
         guard var bytes = try? bytes(name), let last = bytes.popLast() else { return nil }
         bytes.append(last ^ 1)
         var turned = self
@@ -94,7 +96,7 @@ extension VectorCase {
 }
 
 /// Why a test or a file cannot be read as a vector.
-package struct VectorDamage: Error {
+package struct MalformedVector: Error {
     package let reason: String
     package init(_ reason: String) { self.reason = reason }
 }

@@ -7,34 +7,36 @@ struct VectorFile: Sendable {
     let cases: [VectorCase]
 
     /// Reads the head alone: enough to know whether the algorithm is implemented.
-    static func head(of document: JSONValue?) throws(VectorDamage) -> (algorithm: String, count: Int) {
-        guard let document else { throw VectorDamage("the file is not JSON") }
+    static func head(of document: JSONValue?) throws(MalformedVector) -> (algorithm: String, count: Int) {
+        guard let document else { throw MalformedVector("the file is not JSON") }
         guard let top = document.object, let algorithm = top["algorithm"]?.text, !algorithm.isEmpty else {
-            throw VectorDamage("the file names no algorithm")
+            throw MalformedVector("the file names no algorithm")
         }
         guard let count = top["numberOfTests"]?.integer, count >= 0 else {
-            throw VectorDamage("the file declares no number of tests")
+            throw MalformedVector("the file declares no number of tests")
         }
         return (algorithm, count)
     }
 
     /// Reads the whole of a file whose algorithm has `procedure`.
-    static func read(_ document: JSONValue, _ procedure: VectorProcedure) throws(VectorDamage) -> VectorFile {
+    static func read(_ document: JSONValue, _ procedure: VectorTest) throws(MalformedVector) -> VectorFile {
         let (algorithm, count) = try head(of: document)
         let top = document.object ?? [:]
-        try refuseUnknown(top.keys, allowed: topMembers, in: "the file")
-        guard let groups = top["testGroups"]?.list else { throw VectorDamage("the file has no test groups") }
+        try throwIfUnknown(top.keys, allowed: topMembers, in: "the file")
+        guard let groups = top["testGroups"]?.list else {
+            throw MalformedVector("the file has no test groups")
+        }
         var cases: [VectorCase] = []
         for group in groups {
             guard var members = group.object, let tests = members.removeValue(forKey: "tests")?.list else {
-                throw VectorDamage("a group has no tests")
+                throw MalformedVector("a group has no tests")
             }
             guard let type = members["type"]?.text, procedure.groupTypes.contains(type) else {
-                throw VectorDamage("a group has no type that belongs to \(algorithm)")
+                throw MalformedVector("a group has no type that belongs to \(algorithm)")
             }
-            try refuseUnknown(members.keys, allowed: groupMembers, in: "a group")
+            try throwIfUnknown(members.keys, allowed: groupMembers, in: "a group")
             for test in tests {
-                guard let fields = test.object else { throw VectorDamage("a test is not an object") }
+                guard let fields = test.object else { throw MalformedVector("a test is not an object") }
                 cases.append(VectorCase(fields, group: members))
             }
         }
@@ -55,11 +57,11 @@ struct VectorFile: Sendable {
         "publicKeyPem", "publicKeyJwk", "privateKey", "privateKeyJwk", "privateKeyPkcs8",
     ]
 
-    private static func refuseUnknown(
+    private static func throwIfUnknown(
         _ names: some Sequence<String>, allowed: Set<String>, in place: String
-    ) throws(VectorDamage) {
+    ) throws(MalformedVector) {
         if let unknown = names.first(where: { !allowed.contains($0) }) {
-            throw VectorDamage("\(place) has an unknown member \"\(unknown.prefix(40))\"")
+            throw MalformedVector("\(place) has an unknown member \"\(unknown.prefix(40))\"")
         }
     }
 

@@ -18,7 +18,7 @@ package struct VectorRunner: Sendable {
 
         private static let slowFlag = "Slow"
 
-        func postpones(_ test: VectorCase, rounds: Int) -> Bool {
+        func skips(_ test: VectorCase, rounds: Int) -> Bool {
             guard !includesSlow else { return false }
             return test.flags.contains(Self.slowFlag) || (Self.quickRounds + 1)...Int(Int32.max) ~= rounds
         }
@@ -27,11 +27,11 @@ package struct VectorRunner: Sendable {
     private let options: Options
     private let manifest: VectorManifest
     /// How the tests of formats above this module are run.
-    private let formats: [String: VectorProcedure]
+    private let formats: [String: VectorTest]
 
     package init(
         options: Options = Options(), manifest: VectorManifest = VectorManifest(),
-        formats: [String: VectorProcedure] = [:]
+        formats: [String: VectorTest] = [:]
     ) {
         self.options = options
         self.manifest = manifest
@@ -43,7 +43,7 @@ package struct VectorRunner: Sendable {
         var report = VectorReport(path: path)
         let clock = ContinuousClock()
         let start = clock.now
-        do throws(VectorDamage) {
+        do throws(MalformedVector) {
             try run(contents, into: &report)
         } catch {
             report.problems.append(error.reason)
@@ -60,12 +60,12 @@ package struct VectorRunner: Sendable {
         return report
     }
 
-    private func run(_ contents: [UInt8], into report: inout VectorReport) throws(VectorDamage) {
+    private func run(_ contents: [UInt8], into report: inout VectorReport) throws(MalformedVector) {
         let document = JSONValue.parse(contents)
         let head = try VectorFile.head(of: document)
         report.algorithm = head.algorithm
         report.declared = head.count
-        let known = formats[head.algorithm] ?? VectorProcedure.named(head.algorithm)
+        let known = formats[head.algorithm] ?? VectorTest.named(head.algorithm)
         guard let document, let procedure = known else {
             report.notImplemented = head.count
             return
@@ -80,22 +80,22 @@ package struct VectorRunner: Sendable {
             report.results.append(.init(id: test.id, comment: test.comment, verdict: verdict))
         }
         guard file.cases.count == file.declaredCount else {
-            throw VectorDamage("declares \(file.declaredCount) tests and holds \(file.cases.count)")
+            throw MalformedVector("declares \(file.declaredCount) tests and holds \(file.cases.count)")
         }
-        guard !file.cases.isEmpty else { throw VectorDamage("holds no tests") }
+        guard !file.cases.isEmpty else { throw MalformedVector("holds no tests") }
         try runControl(file, procedure, &report)
     }
 
     /// Turns one bit of the first valid test that was accepted, and requires that this is noticed.
     private func runControl(
-        _ file: VectorFile, _ procedure: VectorProcedure, _ report: inout VectorReport
-    ) throws(VectorDamage) {
+        _ file: VectorFile, _ procedure: VectorTest, _ report: inout VectorReport
+    ) throws(MalformedVector) {
         for (test, result) in zip(file.cases, report.results) where result.verdict == .accepted {
-            guard test.expectation == .valid, let turned = test.turningLastBit(of: procedure.controlField)
+            guard test.expectation == .valid, let turned = test.flippingLastBit(of: procedure.controlField)
             else { continue }
             guard case .failed = verdict(on: turned, of: file, procedure) else {
                 report.controlDetected = false
-                throw VectorDamage(
+                throw MalformedVector(
                     "the negative control was not noticed: test \(test.id) with one bit turned")
             }
             report.controlDetected = true
@@ -104,7 +104,7 @@ package struct VectorRunner: Sendable {
     }
 
     private func verdict(
-        on test: VectorCase, of file: VectorFile, _ procedure: VectorProcedure
+        on test: VectorCase, of file: VectorFile, _ procedure: VectorTest
     ) -> VectorReport.Verdict {
         guard test.id > 0 else { return .failed("it has no number") }
         guard let expectation = test.expectation else { return .failed("its result is not a known word") }
@@ -114,7 +114,7 @@ package struct VectorRunner: Sendable {
         if let notes = file.notes, let unknown = test.flags.first(where: { notes[$0] == nil }) {
             return .failed("its flag \"\(unknown.prefix(40))\" is not among the file's notes")
         }
-        do throws(VectorDamage) {
+        do throws(MalformedVector) {
             try test.checkDeclaredSizes()
             return judge(try procedure.run(test, options), expectation, test.expectedError)
         } catch {
@@ -123,7 +123,7 @@ package struct VectorRunner: Sendable {
     }
 
     private func judge(
-        _ observation: VectorObservation, _ expectation: VectorCase.Expectation, _ expectedError: String?
+        _ observation: VectorResult, _ expectation: VectorCase.Expectation, _ expectedError: String?
     ) -> VectorReport.Verdict {
         switch (observation, expectation) {
         case (.wrong(let reason), _): .failed(reason)

@@ -1,7 +1,7 @@
 import CofferBase
 
 /// The tests of key wrapping, with and without padding.
-extension VectorProcedure {
+extension VectorTest {
     static let keyWrap = wrapping(
         wrap: { (key, kek) throws(CofferError) in try KeyWrap.wrap(key, under: kek) },
         unwrap: { (wrapped, kek) throws(CofferError) in try KeyWrap.unwrap(wrapped.span, under: kek) })
@@ -16,9 +16,9 @@ extension VectorProcedure {
     private typealias Unwrap =
         @Sendable (_ wrapped: [UInt8], _ kek: borrowing SymmetricKey) throws(CofferError) -> SymmetricKey
 
-    private static func wrapping(wrap: @escaping Wrap, unwrap: @escaping Unwrap) -> VectorProcedure {
-        VectorProcedure(["KeywrapTest"], fields: ["key", "msg", "ct"], control: "ct") {
-            (test, _) throws(VectorDamage) in
+    private static func wrapping(wrap: @escaping Wrap, unwrap: @escaping Unwrap) -> VectorTest {
+        VectorTest(["KeywrapTest"], fields: ["key", "msg", "ct"], control: "ct") {
+            (test, _) throws(MalformedVector) in
             let kek = try test.bytes("key")
             let (key, wrapped) = (try test.bytes("msg"), try test.bytes("ct"))
             do throws(CofferError) {
@@ -34,7 +34,7 @@ extension VectorProcedure {
                 return try wrap(content, wrappingKey) == wrapped
                     ? .agrees : .wrong("wrapping gives other bytes")
             } catch {
-                return unopened(error)
+                return notDecrypted(error)
             }
         }
     }

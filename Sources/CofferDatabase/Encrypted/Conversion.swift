@@ -82,7 +82,7 @@ extension EncryptedDatabase {
         let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
         let unfinished = try suffixed(name)
         let copy = try DatabaseCopy.open(place, key.lease())
-        try copy.excludeOthers()
+        try copy.acquireExclusiveLock()
         // What a crash left is under a key that nobody kept. Anything else of that name is somebody's.
         if let status = try folder.status(of: unfinished) {
             guard status.kind == .regular else {

@@ -129,9 +129,9 @@ public struct DatabaseKey: ~Copyable, Sendable {
 
     /// Takes the key into the registry of the VFS.
     func lease(
-        reserve: Int? = nil, recovers: Bool = false, trace: ShapeTrace? = nil
-    ) throws(CofferError) -> DatabaseLease {
-        try DatabaseLease.register(
+        reserve: Int? = nil, recovers: Bool = false, trace: AccessTrace? = nil
+    ) throws(CofferError) -> DatabaseKeyHandle {
+        try DatabaseKeyHandle.register(
             format.codec, secret: GuardedBytes.copying(secret.guarded.span), costs: costs,
             salt: salt, reserve: reserve, plaintextHeader: plaintextHeader, recovers: recovers, trace: trace)
     }

@@ -59,7 +59,7 @@ public enum EncryptedDatabase {
     }
 
     static func queue(
-        at path: FilePath, lease: DatabaseLease, configuration: Configuration
+        at path: FilePath, lease: DatabaseKeyHandle, configuration: Configuration
     ) throws -> DatabaseQueue {
         try opening(path, lease) {
             try DatabaseQueue(path: $0, configuration: guarded(configuration, lease))
@@ -67,7 +67,7 @@ public enum EncryptedDatabase {
     }
 
     static func pool(
-        at path: FilePath, lease: DatabaseLease, configuration: Configuration
+        at path: FilePath, lease: DatabaseKeyHandle, configuration: Configuration
     ) throws -> DatabasePool {
         try opening(path, lease) {
             try DatabasePool(path: $0, configuration: guarded(configuration, lease))
@@ -75,7 +75,7 @@ public enum EncryptedDatabase {
     }
 
     private static func opening<Result>(
-        _ path: FilePath, _ lease: DatabaseLease, _ body: (String) throws -> Result
+        _ path: FilePath, _ lease: DatabaseKeyHandle, _ body: (String) throws -> Result
     ) throws -> Result {
         let absolute = try absolutePath(path)
         do {
@@ -121,11 +121,11 @@ public enum EncryptedDatabase {
 
     /// What every connection goes through before it is used: proof that it is encrypted, pages that are
     /// overwritten when they are freed, the guard. It keeps the key's lease alive.
-    private static func guarded(_ configuration: Configuration, _ lease: DatabaseLease) -> Configuration {
+    private static func guarded(_ configuration: Configuration, _ lease: DatabaseKeyHandle) -> Configuration {
         var configuration = configuration
         if lease.format.isReadOnly { configuration.readonly = true }
         configuration.prepareDatabase { db in
-            let format = try String.fetchOne(db, sql: "PRAGMA \(DatabaseLease.proofPragma)")
+            let format = try String.fetchOne(db, sql: "PRAGMA \(DatabaseKeyHandle.proofPragma)")
             if format == nil, TemporaryDatabases.moveIntoMemory(db) { return }
             guard format == lease.format.rawValue else {
                 if format == nil {
@@ -134,7 +134,7 @@ public enum EncryptedDatabase {
                 throw SQLiteFailure.notEncrypted(lease)
             }
             try db.execute(sql: "PRAGMA secure_delete = ON")
-            try db.execute(sql: "PRAGMA \(DatabaseLease.guardPragma)")
+            try db.execute(sql: "PRAGMA \(DatabaseKeyHandle.guardPragma)")
         }
         return configuration
     }
@@ -145,8 +145,8 @@ public enum EncryptedDatabase {
     /// Closing it would be GRDB's way, but a closed queue or pool ends the process when it is used. What
     /// remains is a connection without key, without codec, without pages and without temporary tables, until
     /// they let go of it.
-    static func retire(_ writer: any DatabaseWriter, _ lease: DatabaseLease) {
-        let forget = "PRAGMA \(DatabaseLease.forgetPragma)"
+    static func invalidate(_ writer: any DatabaseWriter, _ lease: DatabaseKeyHandle) {
+        let forget = "PRAGMA \(DatabaseKeyHandle.forgetPragma)"
         try? writer.barrierWriteWithoutTransaction { db in
             do {
                 // Throws where the program closed it itself: a checkpoint there would end the process too.
@@ -171,7 +171,8 @@ public enum EncryptedDatabase {
     /// - Returns: The error, the same when it was one of this package.
     public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
 
-    static func failure(_ error: any Error, opening lease: DatabaseLease?, at path: FilePath?) -> CofferError
+    static func failure(_ error: any Error, opening lease: DatabaseKeyHandle?, at path: FilePath?)
+        -> CofferError
     {
         if let error = error as? CofferError { return error }
         guard let error = error as? DatabaseError else {

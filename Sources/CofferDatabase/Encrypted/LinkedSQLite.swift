@@ -14,11 +14,11 @@ package enum LinkedSQLite {
     ///
     /// - Parameter number: Its number.
     /// - Returns: One or none.
-    package static func protections(number: Int32 = number) -> [Protection] {
+    package static func protections(number: Int32 = number) -> [SecurityCheck] {
         guard number < firstWhole else { return [] }
         let text = [number / 1_000_000, number / 1000 % 1000, number % 1000].map(String.init)
         return [
-            Protection(
+            SecurityCheck(
                 "sqlite", .ok,
                 "SQLite \(text.joined(separator: ".")): before 3.50.2 a crash can lose what was committed to "
                     + "a WAL after ROLLBACK TO. Coffer's databases are kept from it; plain ones are not.")

@@ -19,7 +19,7 @@ extension SoupStore {
         _ = try SoupLayout.indexes(indexSpecs)
         try await change(name) { (layout, db) in
             guard !layout.hasIndexes(indexSpecs) else { return nil }
-            return LongOperation(
+            return ResumableOperation(
                 soup: layout.id, kind: .alter, storage: try SoupCatalog.newStorage(db), specs: indexSpecs,
                 progress: 0)
         }
@@ -37,20 +37,20 @@ extension SoupStore {
         try await change(name) { (layout, _) in
             let indexes = try paths.map { paths in try paths.map { try layout.index(on: $0) } }
             let specs = (indexes ?? layout.indexes).map(\.spec)
-            return LongOperation(
+            return ResumableOperation(
                 soup: layout.id, kind: .reindex, storage: layout.storage, specs: specs, progress: 0)
         }
     }
 
     private func change(
         _ name: String,
-        _ make: @escaping @Sendable (SoupLayout, Database) throws -> LongOperation?
+        _ make: @escaping @Sendable (SoupLayout, Database) throws -> ResumableOperation?
     ) async throws(CofferError) {
         let soup = try await read { try SoupCatalog.require(name, $0).id }
         try await finishOperation(on: soup)
         let isBegun = try await write { db in
             let layout = try SoupCatalog.require(name, db)
-            guard try LongOperation.find(soup: layout.id, db) == nil else {
+            guard try ResumableOperation.find(soup: layout.id, db) == nil else {
                 throw CofferError(.busy, "The soup \(CofferError.quoted(name)) is being altered elsewhere.")
             }
             guard let operation = try make(layout, db) else { return false }
@@ -64,11 +64,11 @@ extension SoupStore {
 
     /// Goes on with what was interrupted.
     func finishOperations() async throws(CofferError) {
-        for soup in try await read({ try LongOperation.all($0) }) { try await finishOperation(on: soup) }
+        for soup in try await read({ try ResumableOperation.all($0) }) { try await finishOperation(on: soup) }
     }
 
     private func finishOperation(on soup: Int64) async throws(CofferError) {
-        while let step = try await write({ try LongOperation.find(soup: soup, $0)?.step($0) }) {
+        while let step = try await write({ try ResumableOperation.find(soup: soup, $0)?.step($0) }) {
             try checkpoint(step)
             if step == .finished { return }
         }

@@ -116,7 +116,7 @@ enum SoupCatalog {
 
     /// Removes a soup with its entries and what was going on with it.
     static func drop(_ layout: SoupLayout, _ db: Database) throws {
-        if let operation = try LongOperation.find(soup: layout.id, db) {
+        if let operation = try ResumableOperation.find(soup: layout.id, db) {
             try operation.abandon(layout, db)
         }
         try layout.dropTables(db)

@@ -25,13 +25,13 @@ import Synchronization
 public final class SoupStore: Sendable {
     /// `nil` once the store has ended.
     private let database: Mutex<(any DatabaseWriter)?>
-    let time: TimeSource
+    let time: VaultClock
     /// Called between the transactions of a long operation; tests stop it there.
-    let checkpoint: @Sendable (LongOperation.Step) throws(CofferError) -> Void
+    let checkpoint: @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
 
     private init(
-        _ writer: any DatabaseWriter, _ time: TimeSource,
-        _ checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
+        _ writer: any DatabaseWriter, _ time: VaultClock,
+        _ checkpoint: @escaping @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
     ) {
         database = Mutex(writer)
         self.time = time
@@ -47,7 +47,7 @@ public final class SoupStore: Sendable {
     /// - Returns: The store.
     /// - Throws: `unsupportedVersion` when a later release wrote it.
     public static func open(
-        on writer: any DatabaseWriter, time: TimeSource = .system
+        on writer: any DatabaseWriter, time: VaultClock = .system
     ) async throws(CofferError) -> SoupStore {
         try await open(on: writer, time: time) { _ throws(CofferError) in }
     }
@@ -57,15 +57,15 @@ public final class SoupStore: Sendable {
     /// - Parameter time: The clock that dates come from.
     /// - Returns: The store.
     /// - Throws: `outOfMemory`.
-    public static func insecureInMemory(time: TimeSource = .system) async throws(CofferError) -> SoupStore {
+    public static func insecureInMemory(time: VaultClock = .system) async throws(CofferError) -> SoupStore {
         let queue: DatabaseQueue
         do { queue = try DatabaseQueue() } catch { throw CofferError(soups: error) }
         return try await open(on: queue, time: time)
     }
 
     static func open(
-        on writer: any DatabaseWriter, time: TimeSource,
-        checkpoint: @escaping @Sendable (LongOperation.Step) throws(CofferError) -> Void
+        on writer: any DatabaseWriter, time: VaultClock,
+        checkpoint: @escaping @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
     ) async throws(CofferError) -> SoupStore {
         let store = SoupStore(writer, time, checkpoint)
         try await store.write { try SoupCatalog.prepare($0) }
@@ -110,7 +110,7 @@ public final class SoupStore: Sendable {
     /// its last user. GRDB has no lock for a thread that begins to read while another closes.
     func end() async {
         guard let writer = database.withLock({ $0.take() }) else { return }
-        _ = try? await BlockingWork.run { _ throws(CofferError) in
+        _ = try? await BlockingExecutor.run { _ throws(CofferError) in
             do { try writer.barrierWriteWithoutTransaction { _ in } } catch {
                 throw CofferError(soups: error)
             }
@@ -132,7 +132,7 @@ public final class SoupStore: Sendable {
     }
 
     /// Milliseconds since 1970.
-    var now: Int64 { time.wall().wholeMilliseconds }
+    var now: Int64 { time.wallClock().wholeMilliseconds }
 }
 
 extension SoupStore {
@@ -188,7 +188,7 @@ extension SoupStore {
             return SoupAttributes(
                 name: layout.name, indexSpecs: layout.specs, createdDate: layout.created,
                 entryCount: row?[0] ?? 0, lastModifiedDate: row?[1],
-                isBeingAltered: try LongOperation.find(soup: layout.id, db) != nil)
+                isBeingAltered: try ResumableOperation.find(soup: layout.id, db) != nil)
         }
     }
 

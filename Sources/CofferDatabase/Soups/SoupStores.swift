@@ -14,9 +14,9 @@ public import CofferBase
 /// ask for it again.
 public actor SoupStores {
     private let databases: any SoupDatabases
-    private let time: TimeSource
+    private let time: VaultClock
     private var stores: [SoupStoreName: SoupStore] = [:]
-    private var openings: [SoupStoreName: Task<Result<SoupStore, CofferError>, Never>] = [:]
+    private var pendingOpens: [SoupStoreName: Task<Result<SoupStore, CofferError>, Never>] = [:]
     /// What was closed while it was being opened.
     private var closedEarly: Set<SoupStoreName> = []
 
@@ -31,7 +31,7 @@ public actor SoupStores {
     ///   - time: The clock that dates come from.
     public init(
         _ databases: any SoupDatabases, policy: SoupStorePolicy = SoupStorePolicy(),
-        time: TimeSource = .system
+        time: VaultClock = .system
     ) {
         self.databases = databases
         self.policy = policy
@@ -51,14 +51,14 @@ public actor SoupStores {
         let name = try SoupStoreName(name, scope)
         if let store = stores[name] { return store }
         // Whoever asks meanwhile gets the same one.
-        let opening = openings[name] ?? Task { await make(name) }
-        openings[name] = opening
+        let opening = pendingOpens[name] ?? Task { await make(name) }
+        pendingOpens[name] = opening
         return try await opening.value.get()
     }
 
     private func make(_ name: SoupStoreName) async -> Result<SoupStore, CofferError> {
         defer {
-            openings[name] = nil
+            pendingOpens[name] = nil
             closedEarly.remove(name)
         }
         do throws(CofferError) {
@@ -123,11 +123,11 @@ public actor SoupStores {
     public func close() async { for scope in SoupStoreName.Scope.allCases { await closeAll(scope) } }
 
     private func closeAll(_ scope: SoupStoreName.Scope) async {
-        for name in Array(stores.keys) + openings.keys where name.scope == scope { await close(name) }
+        for name in Array(stores.keys) + pendingOpens.keys where name.scope == scope { await close(name) }
     }
 
     private func close(_ name: SoupStoreName) async {
-        if let opening = openings[name] {
+        if let opening = pendingOpens[name] {
             closedEarly.insert(name)
             _ = await opening.value
         }
@@ -140,7 +140,7 @@ public actor SoupStores {
     }
 }
 
-extension SoupStores: VaultStore {
+extension SoupStores: VaultObserver {
     /// Closes all stores.
-    public func vaultWasWiped() async { await close() }
+    public func vaultDidWipe() async { await close() }
 }

@@ -8,7 +8,7 @@ public import GRDB
 /// vault destroys all of them.
 public struct VaultSoupDatabases: SoupDatabases {
     /// The service under which the keys stand among the vault's tokens.
-    public static let keyService = StoreKeys.service
+    public static let keyService = DatabaseKeyNaming.service
 
     /// How long one connection waits for another process's transaction.
     private static let busyDeadline = 10.0
@@ -22,7 +22,7 @@ public struct VaultSoupDatabases: SoupDatabases {
     ///   - session: The vault, which must be unlocked when a database is opened.
     ///   - protection: When the databases can be opened.
     public init(
-        _ session: Session, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+        _ session: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) {
         files = VaultDatabaseFiles(session)
         self.protection = protection
@@ -35,7 +35,7 @@ public struct VaultSoupDatabases: SoupDatabases {
         let access = try await files.access(name.scope.rawValue, name.name, class: protection)
         var configuration = files.keepingSession(Configuration())
         configuration.busyMode = .timeout(Self.busyDeadline)
-        let pool = try await BlockingWork.run { [configuration] _ throws(CofferError) in
+        let pool = try await BlockingExecutor.run { [configuration] _ throws(CofferError) in
             do {
                 return try EncryptedDatabase.pool(
                     at: access.path, lease: access.lease, configuration: configuration)
@@ -43,7 +43,7 @@ public struct VaultSoupDatabases: SoupDatabases {
                 throw EncryptedDatabase.failure(error)
             }
         }
-        files.retire(pool, of: access, unless: nil)
+        files.invalidate(pool, of: access, unless: nil)
         await files.noteCreation(of: access, by: pool)
         return pool
     }
@@ -73,8 +73,8 @@ extension SoupStores {
     ///   - time: The clock that dates come from.
     /// - Returns: The stores.
     public static func of(
-        _ session: Session, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        policy: SoupStorePolicy = SoupStorePolicy(), time: TimeSource = .system
+        _ session: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        policy: SoupStorePolicy = SoupStorePolicy(), time: VaultClock = .system
     ) -> SoupStores {
         let stores = SoupStores(
             VaultSoupDatabases(session, class: protection), policy: policy, time: time)
@@ -84,8 +84,8 @@ extension SoupStores {
             for await event in events {
                 guard let stores else { return }
                 switch event.kind {
-                case .unlocked, .revoked, .revocationHandled: continue
-                case .locked: if protection.dropsOnLock { await stores.close() }
+                case .unlocked, .revoked, .revocationProcessed: continue
+                case .locked: if protection.isEvictedOnLock { await stores.close() }
                 case .closed, .wiped: await stores.close()
                 }
             }

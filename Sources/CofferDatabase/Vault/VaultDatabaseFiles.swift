@@ -17,7 +17,7 @@ final class VaultDatabaseFiles: Sendable {
 
     /// The key of a database, and the class that it goes with.
     struct Access: Sendable {
-        let lease: DatabaseLease
+        let lease: DatabaseKeyHandle
         let protection: ProtectionClass
         let path: FilePath
         fileprivate let id: TokenID
@@ -28,25 +28,27 @@ final class VaultDatabaseFiles: Sendable {
     /// cut to nothing would pass for a new database.
     private static let identityAttribute = "identity"
 
-    let session: Session
+    let session: Vault
 
-    init(_ session: Session) { self.session = session }
+    init(_ session: Vault) { self.session = session }
 
     /// Has the session take the key back when it loses it, whatever the program keeps besides the database.
-    private func takeBack(_ lease: DatabaseLease, with protection: ProtectionClass) {
-        session.observeLosses(while: lease) { [weak lease] lost in
+    private func takeBack(_ lease: DatabaseKeyHandle, with protection: ProtectionClass) {
+        session.onKeyEviction(while: lease) { [weak lease] lost in
             if lost.contains(protection) { lease?.revoke() }
         }
     }
 
     /// Has the session end a database that lost its key, when nobody else does.
-    func retire(_ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?) {
+    func invalidate(
+        _ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?
+    ) {
         let (lease, protection, isOwned) = (access.lease, access.protection, owner != nil)
-        session.observeLosses(while: writer) { [weak writer, weak lease, weak owner] lost in
+        session.onKeyEviction(while: writer) { [weak writer, weak lease, weak owner] lost in
             guard lost.contains(protection), !isOwned || owner == nil, let writer, let lease else { return }
             Task {
-                _ = try? await BlockingWork.run { _ throws(CofferError) in
-                    EncryptedDatabase.retire(writer, lease)
+                _ = try? await BlockingExecutor.run { _ throws(CofferError) in
+                    EncryptedDatabase.invalidate(writer, lease)
                 }
             }
         }
@@ -66,9 +68,9 @@ final class VaultDatabaseFiles: Sendable {
     func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
         -> Access
     {
-        let id = try StoreKeys.id(scope, name)
+        let id = try DatabaseKeyNaming.id(scope, name)
         let found = try await key(id, scope, name, class: protection)
-        let path = directory.appending(StoreKeys.file(scope, name))
+        let path = directory.appending(DatabaseKeyNaming.file(scope, name))
         let isThere = try await Self.hasPages(path)
         guard found.salt == nil || isThere else {
             throw CofferError(
@@ -81,7 +83,7 @@ final class VaultDatabaseFiles: Sendable {
         let lease = try DatabaseKey.raw(secret, salt: found.salt).lease()
         takeBack(lease, with: found.protection)
         // The lock may have come between reading the key and registering it.
-        guard session.holdsKey(of: found.protection) else {
+        guard session.hasKey(of: found.protection) else {
             lease.revoke()
             throw CofferError(.locked, "The vault was locked while the database was opened.")
         }
@@ -95,7 +97,7 @@ final class VaultDatabaseFiles: Sendable {
         else { return }
         // Reads the first page if another connection has made it since. GRDB ends the process where a queue
         // that the program closed is read in another way.
-        let isRead = try? await BlockingWork.run { _ throws(CofferError) in
+        let isRead = try? await BlockingExecutor.run { _ throws(CofferError) in
             (try? writer.barrierWriteWithoutTransaction {
                 try Int.fetchOne($0, sql: "PRAGMA schema_version")
             }) != nil
@@ -109,7 +111,7 @@ final class VaultDatabaseFiles: Sendable {
 
     /// Whether the file is there and not empty; it is not opened, which would drop SQLite's locks on it.
     private static func hasPages(_ path: FilePath) async throws(CofferError) -> Bool {
-        try await BlockingWork.run { _ throws(CofferError) in
+        try await BlockingExecutor.run { _ throws(CofferError) in
             guard let name = path.lastComponent, let folder = try opened(path.removingLastComponent()) else {
                 return false
             }
@@ -120,35 +122,35 @@ final class VaultDatabaseFiles: Sendable {
     /// The scopes and names of the databases that there are; known also while the vault is locked.
     func names() async throws(CofferError) -> [(scope: Scope, name: String)] {
         let directory = directory
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return [] }
-            return try files.names().compactMap { StoreKeys.parts(of: $0.string) }
+            return try files.names().compactMap { DatabaseKeyNaming.parts(of: $0.string) }
         }
     }
 
     /// Whether a database is there.
     func contains(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let directory = directory
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return false }
-            return try files.status(of: FilePath(StoreKeys.file(scope, name))) != nil
+            return try files.status(of: FilePath(DatabaseKeyNaming.file(scope, name))) != nil
         }
     }
 
     /// Destroys the key, then removes the files; gives whether there was any. Works while the vault is
     /// locked.
     func destroy(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
-        let hadKey = try await session.tokens.remove(StoreKeys.id(scope, name))
+        let hadKey = try await session.tokens.remove(DatabaseKeyNaming.id(scope, name))
         let directory = directory
-        return try await BlockingWork.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let files = try Self.opened(directory) else { return hadKey }
-            let hadFile = try StoreKeys.remove(StoreKeys.file(scope, name), from: files)
+            let hadFile = try DatabaseKeyNaming.remove(DatabaseKeyNaming.file(scope, name), from: files)
             try files.sync()
             return hadKey || hadFile
         }
     }
 
-    private var directory: FilePath { session.vaultDirectory.pushing(StoreKeys.directory) }
+    private var directory: FilePath { session.vaultDirectory.pushing(DatabaseKeyNaming.directory) }
 
     private static func opened(_ path: FilePath) throws(CofferError) -> Descriptor? {
         do throws(CofferError) {
@@ -172,7 +174,7 @@ final class VaultDatabaseFiles: Sendable {
             version = info.version
             let digits = info.attributes[identityAttribute].map { $0.utf8.compactMap(\.hexDigit) } ?? []
             let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-            salt = DatabaseLease.salt(ofIdentity: bytes)
+            salt = DatabaseKeyHandle.salt(ofIdentity: bytes)
         }
     }
 
@@ -205,9 +207,9 @@ final class VaultDatabaseFiles: Sendable {
 
     private func makeDirectory() async throws(CofferError) {
         let vault = session.vaultDirectory
-        try await BlockingWork.run { _ throws(CofferError) in
+        try await BlockingExecutor.run { _ throws(CofferError) in
             do throws(CofferError) {
-                try Descriptor.open(vault, [.read, .directory]).makeDirectory(StoreKeys.directory)
+                try Descriptor.open(vault, [.read, .directory]).makeDirectory(DatabaseKeyNaming.directory)
             } catch {
                 guard error.code == .alreadyExists else { throw error }
             }

@@ -35,7 +35,7 @@ public actor VaultDatabases {
     private struct Open {
         let writer: any DatabaseWriter
         let access: VaultDatabaseFiles.Access
-        var lease: DatabaseLease { access.lease }
+        var lease: DatabaseKeyHandle { access.lease }
         /// Neither ended by a lock nor closed by the program through GRDB.
         var isUsable: Bool { !lease.isRevoked && lease.isInUse }
     }
@@ -43,18 +43,18 @@ public actor VaultDatabases {
     private let files: VaultDatabaseFiles
     private var open: [String: Open] = [:]
     /// The openings that go on.
-    private var openings: [String: Task<Result<Open, any Error>, Never>] = [:]
+    private var pendingOpens: [String: Task<Result<Open, any Error>, Never>] = [:]
 
-    private init(_ session: Session) { files = VaultDatabaseFiles(session) }
+    private init(_ session: Vault) { files = VaultDatabaseFiles(session) }
 
     /// The databases of a vault. They close with its lock, where their class does, and when it is closed or
     /// wiped.
     ///
     /// - Parameter session: The vault.
     /// - Returns: The databases. Two of them on one vault know nothing of what the other has open.
-    public static func of(_ session: Session) -> VaultDatabases {
+    public static func of(_ session: Vault) -> VaultDatabases {
         let databases = VaultDatabases(session)
-        session.observeLosses(while: databases) { [weak databases] _ in
+        session.onKeyEviction(while: databases) { [weak databases] _ in
             guard let databases else { return }
             // By then the vault may be unlocked again and the databases open anew: those stay.
             Task { await databases.close { $0.isRevoked } }
@@ -122,8 +122,8 @@ public actor VaultDatabases {
             await close(name)
         }
         // Whoever asks meanwhile gets the same one.
-        let opening = openings[name] ?? Task { await opened(name, protection, make) }
-        openings[name] = opening
+        let opening = pendingOpens[name] ?? Task { await opened(name, protection, make) }
+        pendingOpens[name] = opening
         return try await opening.value.get().writer
     }
 
@@ -131,18 +131,18 @@ public actor VaultDatabases {
         _ name: String, _ protection: ProtectionClass,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async -> Result<Open, any Error> {
-        defer { openings[name] = nil }
+        defer { pendingOpens[name] = nil }
         do {
             let access = try await files.access(Self.scope, name, class: protection)
-            let result = try await BlockingWork.run { _ throws(CofferError) in
+            let result = try await BlockingExecutor.run { _ throws(CofferError) in
                 Result { try make(access) }
             }
             let writer = try result.get()
-            files.retire(writer, of: access, unless: self)
+            files.invalidate(writer, of: access, unless: self)
             await files.noteCreation(of: access, by: writer)
             let made = Open(writer: writer, access: access)
             guard !access.lease.isRevoked else {
-                await retire(made)
+                await invalidate(made)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
             }
             open[name] = made
@@ -156,10 +156,10 @@ public actor VaultDatabases {
     public func info(of name: String) async throws(CofferError) -> VaultDatabaseInfo? {
         let name = try SoupStoreName(name, .user).name
         guard try await files.contains(Self.scope, name) else { return nil }
-        let protection = try await files.session.tokens.protection(of: StoreKeys.id(Self.scope, name))
+        let protection = try await files.session.tokens.protection(of: DatabaseKeyNaming.id(Self.scope, name))
         return VaultDatabaseInfo(
             name: name, protection: protection,
-            isAvailable: protection.map { files.session.holdsKey(of: $0) } ?? false,
+            isAvailable: protection.map { files.session.hasKey(of: $0) } ?? false,
             isOpen: open[name]?.isUsable ?? false)
     }
 
@@ -181,24 +181,24 @@ public actor VaultDatabases {
 
     /// Closes a database, if it is open, after what runs on it. Its queue or pool fails from then on.
     public func close(_ name: String) async {
-        if let opening = openings[name] { _ = await opening.value }
+        if let opening = pendingOpens[name] { _ = await opening.value }
         guard let open = open.removeValue(forKey: name) else { return }
-        await retire(open)
+        await invalidate(open)
     }
 
-    private func close(where isDoomed: @Sendable (DatabaseLease) -> Bool) async {
-        for opening in Array(openings.values) { _ = await opening.value }
+    private func close(where isDoomed: @Sendable (DatabaseKeyHandle) -> Bool) async {
+        for opening in Array(pendingOpens.values) { _ = await opening.value }
         // Taken out before the first of them is waited for: afterwards there may be others of their names.
-        let doomed = open.filter { isDoomed($0.value.lease) }
-        for name in doomed.keys { open[name] = nil }
-        for database in doomed.values { await retire(database) }
+        let toClose = open.filter { isDoomed($0.value.lease) }
+        for name in toClose.keys { open[name] = nil }
+        for database in toClose.values { await invalidate(database) }
     }
 
-    private func retire(_ open: Open) async {
+    private func invalidate(_ open: Open) async {
         // A queue has its first page with its first write.
         await files.noteCreation(of: open.access, by: open.writer)
-        _ = try? await BlockingWork.run { _ throws(CofferError) in
-            EncryptedDatabase.retire(open.writer, open.lease)
+        _ = try? await BlockingExecutor.run { _ throws(CofferError) in
+            EncryptedDatabase.invalidate(open.writer, open.lease)
         }
     }
 }

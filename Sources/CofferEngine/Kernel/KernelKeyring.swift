@@ -9,7 +9,7 @@ import CLinux
 /// `permissionDenied`; callers then do without.
 package enum KernelKeyring {
     /// More keys under one description than this are not looked for.
-    private static let mostOfOneName = 64
+    private static let maxCountPerName = 64
 
     /// Whether the user keyring can be searched here.
     package static var isAvailable: Bool {
@@ -96,7 +96,7 @@ package enum KernelKeyring {
     package static func remove(_ description: String) throws(CofferError) -> Bool {
         var hadAny = false
         // The first that is found may hide another, in a ring within the ring.
-        for _ in 0..<mostOfOneName {
+        for _ in 0..<maxCountPerName {
             guard let key = try key(description) else { break }
             try key.remove()
             hadAny = true

@@ -17,7 +17,7 @@ import CSodium
     /// Zeroed guarded pages for `count` bytes; zero is allowed.
     static func make(count: Int) throws(CofferError) -> GuardedStorage {
         try SodiumLibrary.start()
-        if let pages = unsafe GuardedPool.take(count: count) {
+        if let pages = unsafe GuardedAllocator.take(count: count) {
             return unsafe GuardedStorage(start: pages.assumingMemoryBound(to: UInt8.self), count: count)
         }
         guard count >= 0, let pages = unsafe sodium_malloc(max(count, 1)) else {
@@ -29,5 +29,5 @@ import CSodium
     }
 
     /// Clears the pages; `sodium_free` also checks the canary and unmaps them.
-    deinit { unsafe GuardedPool.give(start, count: count) }
+    deinit { unsafe GuardedAllocator.give(start, count: count) }
 }

@@ -18,10 +18,10 @@ package struct AEADCipher: ~Copyable, Sendable {
 
         var evp: OpaquePointer? {
             switch self {
-            case .aes128GCM: unsafe Fetched.aes128GCM.pointer
-            case .aes192GCM: unsafe Fetched.aes192GCM.pointer
-            case .aes256GCM: unsafe Fetched.aes256GCM.pointer
-            case .chaCha20Poly1305: unsafe Fetched.chaCha20Poly1305.pointer
+            case .aes128GCM: unsafe OpenSSLAlgorithm.aes128GCM.pointer
+            case .aes192GCM: unsafe OpenSSLAlgorithm.aes192GCM.pointer
+            case .aes256GCM: unsafe OpenSSLAlgorithm.aes256GCM.pointer
+            case .chaCha20Poly1305: unsafe OpenSSLAlgorithm.chaCha20Poly1305.pointer
             }
         }
     }

@@ -19,9 +19,9 @@ package struct CBCCipher: ~Copyable, Sendable {
     ) throws(CofferError) -> CBCCipher {
         let cipher: OpaquePointer? =
             switch key.count {
-            case 16: unsafe Fetched.aes128CBC.pointer
-            case 24: unsafe Fetched.aes192CBC.pointer
-            case 32: unsafe Fetched.aes256CBC.pointer
+            case 16: unsafe OpenSSLAlgorithm.aes128CBC.pointer
+            case 24: unsafe OpenSSLAlgorithm.aes192CBC.pointer
+            case 32: unsafe OpenSSLAlgorithm.aes256CBC.pointer
             default: nil
             }
         guard let cipher = unsafe cipher else { throw CofferError.wrongKeySize(key.count) }

@@ -26,11 +26,11 @@ package struct CMACContext: ~Copyable, Sendable {
             default: nil
             }
         guard let cipher else { throw CofferError.wrongKeySize(key.count) }
-        guard let pointer = unsafe EVP_MAC_CTX_new(Fetched.cmac.pointer) else {
+        guard let pointer = unsafe EVP_MAC_CTX_new(OpenSSLAlgorithm.cmac.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_MAC_CTX_new")
         }
         let handle = unsafe Handle(pointer)
-        let started = unsafe Parameters.withCipher(cipher) { parameters in
+        let started = unsafe OSSLParameters.withCipher(cipher) { parameters in
             unsafe key.withUnsafeBufferPointer { key in
                 unsafe EVP_MAC_init(pointer, key.baseAddress, key.count, parameters) == 1
             }

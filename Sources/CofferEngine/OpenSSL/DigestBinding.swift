@@ -18,11 +18,11 @@ package enum DigestAlgorithm: Sendable, CaseIterable {
 
     var evp: OpaquePointer? {
         switch self {
-        case .sha1: unsafe Fetched.sha1.pointer
-        case .sha224: unsafe Fetched.sha224.pointer
-        case .sha256: unsafe Fetched.sha256.pointer
-        case .sha384: unsafe Fetched.sha384.pointer
-        case .sha512: unsafe Fetched.sha512.pointer
+        case .sha1: unsafe OpenSSLAlgorithm.sha1.pointer
+        case .sha224: unsafe OpenSSLAlgorithm.sha224.pointer
+        case .sha256: unsafe OpenSSLAlgorithm.sha256.pointer
+        case .sha384: unsafe OpenSSLAlgorithm.sha384.pointer
+        case .sha512: unsafe OpenSSLAlgorithm.sha512.pointer
         }
     }
 

@@ -18,7 +18,7 @@ package enum HKDFBinding {
         guard output.count > 0, output.count <= 255 * digest.size else {
             throw CofferError(.invalidInput, "HKDF gives 1 to \(255 * digest.size) bytes with this digest.")
         }
-        guard let context = unsafe EVP_KDF_CTX_new(Fetched.hkdf.pointer) else {
+        guard let context = unsafe EVP_KDF_CTX_new(OpenSSLAlgorithm.hkdf.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_KDF_CTX_new")
         }
         defer { unsafe EVP_KDF_CTX_free(context) }
@@ -28,15 +28,15 @@ package enum HKDFBinding {
             unsafe key.withUnsafeBytes { key in
                 unsafe salt.withUnsafeBytes { salt in
                     unsafe info.withUnsafeBytes { info in
-                        unsafe Parameters.withDigest(digest) { digestParameter in
+                        unsafe OSSLParameters.withDigest(digest) { digestParameter in
                             var list = unsafe [
                                 digestParameter.pointee,
-                                Parameters.integer(Parameters.mode, modePointer),
-                                Parameters.octets(Parameters.key, key),
-                                Parameters.octets(Parameters.info, info),
+                                OSSLParameters.integer(OSSLParameters.mode, modePointer),
+                                OSSLParameters.octets(OSSLParameters.key, key),
+                                OSSLParameters.octets(OSSLParameters.info, info),
                             ]
                             if salt.count > 0 {
-                                unsafe list.append(Parameters.octets(Parameters.salt, salt))
+                                unsafe list.append(OSSLParameters.octets(OSSLParameters.salt, salt))
                             }
                             unsafe list.append(OSSL_PARAM_construct_end())
                             return unsafe output.withUnsafeMutableBufferPointer { output in

@@ -37,11 +37,11 @@ package struct HMACContext: ~Copyable, Sendable {
 
     /// Starts under `key`, which may have any length.
     package static func make(key: Span<UInt8>, digest: DigestAlgorithm) throws(CofferError) -> HMACContext {
-        guard let pointer = unsafe EVP_MAC_CTX_new(Fetched.hmac.pointer) else {
+        guard let pointer = unsafe EVP_MAC_CTX_new(OpenSSLAlgorithm.hmac.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_MAC_CTX_new")
         }
         let handle = unsafe Handle(pointer)
-        let started = unsafe Parameters.withDigest(digest) { parameters in
+        let started = unsafe OSSLParameters.withDigest(digest) { parameters in
             unsafe key.withUnsafeBufferPointer { key in
                 var none: UInt8 = 0
                 return unsafe withUnsafePointer(to: &none) { empty in

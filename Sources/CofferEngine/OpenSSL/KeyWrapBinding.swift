@@ -7,13 +7,13 @@ package enum KeyWrapBinding {
     package static let overhead = 8
 
     /// The longest key that is wrapped, in bytes.
-    package static let longestKey = 4096
+    package static let maxKeyLength = 4096
 
     /// Wraps `key`, a multiple of 8 bytes and at least 16, under a key of 16, 24 or 32 bytes.
     package static func wrap(_ key: Span<UInt8>, under wrappingKey: Span<UInt8>) throws(CofferError)
         -> [UInt8]
     {
-        guard key.count >= 16, key.count % 8 == 0, key.count <= longestKey else {
+        guard key.count >= 16, key.count % 8 == 0, key.count <= maxKeyLength else {
             throw CofferError.wrongKeySize(key.count)
         }
         var wrapped = [UInt8](repeating: 0, count: key.count + overhead)
@@ -27,7 +27,7 @@ package enum KeyWrapBinding {
     package static func unwrap(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
-        guard wrapped.count >= 24, wrapped.count % 8 == 0, wrapped.count <= longestKey + overhead else {
+        guard wrapped.count >= 24, wrapped.count % 8 == 0, wrapped.count <= maxKeyLength + overhead else {
             throw CofferError.notAuthentic
         }
         return try GuardedBytes.filled(count: wrapped.count - overhead) { (key) throws(CofferError) in
@@ -36,11 +36,11 @@ package enum KeyWrapBinding {
         }
     }
 
-    /// Wraps `key` of 1 to ``longestKey`` bytes with padding under a key of 16, 24 or 32 bytes.
+    /// Wraps `key` of 1 to ``maxKeyLength`` bytes with padding under a key of 16, 24 or 32 bytes.
     package static func wrapPadded(_ key: Span<UInt8>, under wrappingKey: Span<UInt8>) throws(CofferError)
         -> [UInt8]
     {
-        guard key.count >= 1, key.count <= longestKey else { throw CofferError.wrongKeySize(key.count) }
+        guard key.count >= 1, key.count <= maxKeyLength else { throw CofferError.wrongKeySize(key.count) }
         var wrapped = [UInt8](repeating: 0, count: (key.count + 7) / 8 * 8 + overhead)
         var output = wrapped.mutableSpan
         let written = try run(.padded, key, under: wrappingKey, encrypting: true, into: &output)
@@ -52,7 +52,7 @@ package enum KeyWrapBinding {
     package static func unwrapPadded(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
-        guard wrapped.count >= 16, wrapped.count % 8 == 0, wrapped.count <= longestKey + overhead else {
+        guard wrapped.count >= 16, wrapped.count % 8 == 0, wrapped.count <= maxKeyLength + overhead else {
             throw CofferError.notAuthentic
         }
         var padded = try GuardedBytes.zeroed(count: wrapped.count)
@@ -72,12 +72,12 @@ package enum KeyWrapBinding {
 
     private static func cipher(_ form: Form, keySize: Int) -> OpaquePointer? {
         switch (form, keySize) {
-        case (.exact, 16): unsafe Fetched.aes128Wrap.pointer
-        case (.exact, 24): unsafe Fetched.aes192Wrap.pointer
-        case (.exact, 32): unsafe Fetched.aes256Wrap.pointer
-        case (.padded, 16): unsafe Fetched.aes128WrapPadded.pointer
-        case (.padded, 24): unsafe Fetched.aes192WrapPadded.pointer
-        case (.padded, 32): unsafe Fetched.aes256WrapPadded.pointer
+        case (.exact, 16): unsafe OpenSSLAlgorithm.aes128Wrap.pointer
+        case (.exact, 24): unsafe OpenSSLAlgorithm.aes192Wrap.pointer
+        case (.exact, 32): unsafe OpenSSLAlgorithm.aes256Wrap.pointer
+        case (.padded, 16): unsafe OpenSSLAlgorithm.aes128WrapPadded.pointer
+        case (.padded, 24): unsafe OpenSSLAlgorithm.aes192WrapPadded.pointer
+        case (.padded, 32): unsafe OpenSSLAlgorithm.aes256WrapPadded.pointer
         default: nil
         }
     }

@@ -5,7 +5,7 @@ import COpenSSL
 /// else over OpenSSL's bare compression functions; a few rounds by OpenSSL alone.
 package enum PBKDF2Binding {
     /// The ways of computing it. All give the same bytes.
-    package enum Way: Sendable, CaseIterable {
+    package enum Implementation: Sendable, CaseIterable {
         /// Two blocks side by side by the processor's SHA-256 instructions.
         case instructions
         /// OpenSSL's compression function, twice a round.
@@ -14,7 +14,7 @@ package enum PBKDF2Binding {
         case library
 
         package func isAvailable(for digest: DigestAlgorithm) -> Bool {
-            self != .instructions || (digest == .sha256 && FastPBKDF2.isAvailable)
+            self != .instructions || (digest == .sha256 && PBKDF2SHANI.isAvailable)
         }
     }
 
@@ -22,9 +22,9 @@ package enum PBKDF2Binding {
     private static let fewestFastRounds = 100
 
     /// The way that so many rounds take on this processor.
-    package static func way(_ digest: DigestAlgorithm, rounds: Int) -> Way {
+    package static func implementation(for digest: DigestAlgorithm, rounds: Int) -> Implementation {
         guard rounds >= fewestFastRounds else { return .library }
-        return Way.instructions.isAvailable(for: digest) ? .instructions : .compression
+        return Implementation.instructions.isAvailable(for: digest) ? .instructions : .compression
     }
 
     /// Fills `output`. Refuses what OpenSSL takes without a word: no rounds, no output.
@@ -43,21 +43,22 @@ package enum PBKDF2Binding {
                 .invalidInput, "PBKDF2 takes a secret and a salt of at most \(Int32.max) bytes.")
         }
         try derive(
-            by: way(digest, rounds: rounds), secret: secret, salt: salt, rounds: rounds, digest: digest,
+            by: implementation(for: digest, rounds: rounds), secret: secret, salt: salt, rounds: rounds,
+            digest: digest,
             into: &output)
     }
 
     /// Fills `output` in one way, which must be available, from arguments that have been checked. Tests
     /// compare the ways.
     package static func derive(
-        by way: Way, secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
+        by way: Implementation, secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
         switch way {
         case .instructions:
-            try FastPBKDF2.derive(secret: secret, salt: salt, rounds: rounds, into: &output)
+            try PBKDF2SHANI.derive(secret: secret, salt: salt, rounds: rounds, into: &output)
         case .compression:
-            try CompressionPBKDF2.derive(
+            try PBKDF2ByCompression.derive(
                 secret: secret, salt: salt, rounds: rounds, digest: digest, into: &output)
         case .library:
             try deriveByLibrary(secret: secret, salt: salt, rounds: rounds, digest: digest, into: &output)

@@ -8,7 +8,7 @@ import COpenSSL
 package struct SIVCipher: ~Copyable, Sendable {
     package static let tagSize = CMACContext.tagSize
     /// The limit of the standard: 126 strings of associated data beside the plaintext.
-    package static let mostStrings = 126
+    package static let maxStringCount = 126
 
     private var mac: CMACContext
     private let counter: CipherContext
@@ -26,9 +26,9 @@ package struct SIVCipher: ~Copyable, Sendable {
         let half = key.count / 2
         let cipher: OpaquePointer? =
             switch key.count {
-            case 32: unsafe Fetched.aes128CTR.pointer
-            case 48: unsafe Fetched.aes192CTR.pointer
-            case 64: unsafe Fetched.aes256CTR.pointer
+            case 32: unsafe OpenSSLAlgorithm.aes128CTR.pointer
+            case 48: unsafe OpenSSLAlgorithm.aes192CTR.pointer
+            case 64: unsafe OpenSSLAlgorithm.aes256CTR.pointer
             default: nil
             }
         guard let cipher = unsafe cipher else { throw CofferError.wrongKeySize(key.count) }

@@ -36,7 +36,7 @@ package struct XAESCipher: ~Copyable, Sendable {
         let block = try CipherContext.make()
         let started = unsafe key.withUnsafeBufferPointer { key in
             unsafe EVP_CipherInit_ex(
-                block.pointer, Fetched.aes256ECB.pointer, nil, key.baseAddress, nil, 1) == 1
+                block.pointer, OpenSSLAlgorithm.aes256ECB.pointer, nil, key.baseAddress, nil, 1) == 1
                 && EVP_CIPHER_CTX_set_padding(block.pointer, 0) == 1
         }
         guard started else { throw OpenSSLFailure.unexpected("EVP_CipherInit_ex") }

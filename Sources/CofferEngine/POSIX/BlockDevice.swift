@@ -30,11 +30,11 @@ package struct BlockDevice: Sendable, Equatable {
             $0.utf8.hasPrefix("usb") && $0.utf8.dropFirst(3).first.map(digits.contains) == true
         }
         // A partition is described by its disk.
-        if KernelText.read(path.appending("partition")) != nil { path.removeLastComponent() }
-        if KernelText.read(path.appending("removable")) == "1" { device.isRemovable = true }
-        if KernelText.read(path.appending("device").appending("type")) == "SD" { device.isRemovable = true }
+        if ProcFile.read(path.appending("partition")) != nil { path.removeLastComponent() }
+        if ProcFile.read(path.appending("removable")) == "1" { device.isRemovable = true }
+        if ProcFile.read(path.appending("device").appending("type")) == "SD" { device.isRemovable = true }
         let isCrypt =
-            KernelText.read(path.appending("dm").appending("uuid"))?.utf8.hasPrefix("CRYPT-") ?? false
+            ProcFile.read(path.appending("dm").appending("uuid"))?.utf8.hasPrefix("CRYPT-") ?? false
         let lower = below(path, depth)
         device.isRemovable = device.isRemovable || lower.contains(where: \.isRemovable)
         device.isEncrypted = isCrypt || !lower.isEmpty && lower.allSatisfy(\.isEncrypted)

@@ -6,7 +6,7 @@ import CLinux
 /// told to.
 package enum ChildProcess {
     /// Runs `arguments[0]`, looked up in PATH, and gives its exit code; 128 + number when a signal ended it.
-    /// What ``EndSignals`` holds goes to it meanwhile.
+    /// What ``TerminationSignals`` holds goes to it meanwhile.
     ///
     /// - Parameters:
     ///   - arguments: The name and the arguments.
@@ -26,7 +26,7 @@ package enum ChildProcess {
             guard outputToErrors else { return }
             unsafe posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO)
         }
-        EndSignals.hand(to: process)
+        TerminationSignals.startForwarding(to: process)
         let isInTime = try limit.map { (limit) throws(CofferError) in
             try hasEnded(process, before: Clock.sinceBoot + limit)
         }
@@ -140,12 +140,12 @@ package enum ChildProcess {
 
     /// Waits. The process keeps its number until no signal can go to it any more.
     static func end(of process: pid_t) throws(CofferError) -> Int32 {
-        defer { EndSignals.handToNobody() }
+        defer { TerminationSignals.stopForwarding() }
         var information = unsafe siginfo_t()
         while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) < 0 {
             guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }
         }
-        EndSignals.handToNobody()
+        TerminationSignals.stopForwarding()
         var result: Int32 = 0
         while unsafe waitpid(process, &result, 0) < 0 {
             guard Errno.current == EINTR else { throw Errno.failure("wait for the command", nil) }

@@ -17,7 +17,7 @@ package enum Clock {
     private static let namespaceOffset: Duration = {
         // The offsets are those of future children: of this process only when that is the same namespace.
         guard let own = identity("/proc/self/ns/time"), own == identity("/proc/self/ns/time_for_children"),
-            let text = KernelText.read("/proc/self/timens_offsets")
+            let text = ProcFile.read("/proc/self/timens_offsets")
         else { return .zero }
         return bootOffset(in: text) ?? .zero
     }()

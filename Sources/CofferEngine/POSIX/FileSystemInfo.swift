@@ -34,12 +34,12 @@ package struct FileSystemInfo: Sendable {
     /// Whether memory may be written to a swap device that keeps it readable: one that is neither memory
     /// itself (zram) nor encrypted (dm-crypt).
     package static func isSwapActive() -> Bool {
-        guard let table = KernelText.read("/proc/swaps") else {
+        guard let table = ProcFile.read("/proc/swaps") else {
             // Without /proc only how much there is can be told, not what it is.
             return systemInformation().map { $0.totalswap > 0 } ?? true
         }
         return readableSwap(table) { name in
-            KernelText.read(FilePath("/sys/block/\(name)/dm/uuid"))?.utf8.hasPrefix("CRYPT-") ?? false
+            ProcFile.read(FilePath("/sys/block/\(name)/dm/uuid"))?.utf8.hasPrefix("CRYPT-") ?? false
         }
     }
 
@@ -55,7 +55,7 @@ package struct FileSystemInfo: Sendable {
 
     /// How many bytes of memory programs can still get without swapping; `nil` when the kernel does not tell.
     package static func availableMemory() -> Int64? {
-        if let table = KernelText.read("/proc/meminfo") { return availableMemory(in: table) }
+        if let table = ProcFile.read("/proc/meminfo") { return availableMemory(in: table) }
         return systemInformation().map { Int64(clamping: $0.freeram) * Int64($0.mem_unit) }
     }
 

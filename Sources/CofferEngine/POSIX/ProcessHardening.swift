@@ -9,7 +9,7 @@ package enum ProcessHardening {
     /// that meets it, not the end of the process. A umask takes no rights from the files' owner: a home that
     /// nobody can open is of no use.
     package static func apply() throws(CofferError) {
-        try occupyStandardStreams()
+        try ensureStandardDescriptors()
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT] {
             clinux_default_signal(signal)
         }
@@ -24,7 +24,7 @@ package enum ProcessHardening {
     /// A standard stream that the caller closed gets a placeholder that cannot be used for its purpose.
     /// Otherwise the next file to be opened, perhaps one of the vault, would take its number, and the next
     /// message would be written into it.
-    private static func occupyStandardStreams() throws(CofferError) {
+    private static func ensureStandardDescriptors() throws(CofferError) {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where clinux_fcntl(number, F_GETFD, 0) < 0 {
             let mode = number == STDIN_FILENO ? O_WRONLY : O_RDONLY

@@ -42,7 +42,7 @@ package enum ProcessMemory {
     }
 
     /// Lets this process look into its own memory for as long as `body` runs, where it was made not dumpable.
-    package static func lookingIntoItself<Result>(
+    package static func withSelfMemory<Result>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         let before = clinux_prctl(PR_GET_DUMPABLE, 0)

@@ -5,7 +5,7 @@ package import SystemPackage
 /// Removal of files and directories whose modes or kinds are not as they should be.
 extension Descriptor {
     /// How many errors one removal tells of.
-    private static let mostErrors = 8
+    private static let maxErrorCount = 8
 
     /// Opens the directory `name` for all that its owner may do with it, also where its mode forbids that.
     ///
@@ -45,7 +45,7 @@ extension Descriptor {
 
     private func removeAll(of name: FilePath, overwriting: Bool, _ errors: inout [CofferError]) {
         func note(_ error: CofferError) {
-            guard error.code != .absent, errors.count < Self.mostErrors else { return }
+            guard error.code != .absent, errors.count < Self.maxErrorCount else { return }
             errors.append(error)
         }
         do throws(CofferError) {

@@ -3,7 +3,7 @@ package import CofferBase
 /// Secrets read from descriptors and terminals straight into guarded memory.
 package enum SecretInput {
     /// The longest line taken as a passcode, in bytes.
-    package static let longestLine = 4096
+    package static let maxLineLength = 4096
 
     /// The first line of `descriptor`, without its newline; without echo when it is a terminal.
     ///
@@ -20,7 +20,7 @@ package enum SecretInput {
         let text = Array(prompt.utf8)
         if !text.isEmpty { try descriptor.append(text.span) }
         // One byte more than the longest line: its newline.
-        var buffer = try GuardedBytes.zeroed(count: longestLine + 1)
+        var buffer = try GuardedBytes.zeroed(count: maxLineLength + 1)
         var count = 0
         // Byte by byte: what follows the first line belongs to somebody else.
         while true {
@@ -29,8 +29,8 @@ package enum SecretInput {
             guard try descriptor.readSome(into: &next) != nil else { break }
             if buffer.span[count] == UInt8(ascii: "\n") { break }
             count += 1
-            guard count <= longestLine else {
-                throw CofferError(.invalidInput, "The first line is longer than \(longestLine) bytes.")
+            guard count <= maxLineLength else {
+                throw CofferError(.invalidInput, "The first line is longer than \(maxLineLength) bytes.")
             }
         }
         return try GuardedBytes.copying(buffer.span.extracting(0..<count))
@@ -42,9 +42,9 @@ package enum SecretInput {
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {
         if let left = try descriptor.bytesLeft(), left > Int64(limit) {
-            throw GuardedCollector.tooLong(limit)
+            throw GuardedBuffer.tooLong(limit)
         }
-        var collector = try GuardedCollector.make(limit: limit)
+        var collector = try GuardedBuffer.make(limit: limit)
         while try collector.append({ (span) throws(CofferError) in try descriptor.readSome(into: &span) }) {}
         return try collector.finish()
     }

@@ -36,18 +36,18 @@ struct TerminalEcho {
     }
 
     private static func end(by number: Int32) {
-        setBack(TCSANOW)
+        restoreSettings(TCSANOW)
         clinux_default_signal(number)
         kill(getpid(), number)
     }
 
     /// Makes the terminal what it was.
     func restore() {
-        Self.setBack(TCSAFLUSH)
+        Self.restoreSettings(TCSAFLUSH)
         handlers.restore()
     }
 
-    private static func setBack(_ when: CInt) {
+    private static func restoreSettings(_ when: CInt) {
         guard let silenced = unsafe silenced else { return }
         unsafe tcsetattr(silenced.terminal, when, silenced.settings)
     }

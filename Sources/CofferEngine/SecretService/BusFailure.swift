@@ -20,7 +20,7 @@
                 return CofferError(.internalFailure, "\(call) failed on the bus.")
             }
             defer { unsafe g_free(name) }
-            return unsafe remote(String(cString: name), call)
+            return unsafe remoteError(String(cString: name), call)
         }
 
         static var timedOut: CofferError {
@@ -31,7 +31,7 @@
             CofferError(.interrupted, "The Secret Service went away in the middle of a call.")
         }
 
-        private static func remote(_ name: String, _ call: String) -> CofferError {
+        private static func remoteError(_ name: String, _ call: String) -> CofferError {
             switch name {
             case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
                 CofferError(.noSecretService, "There is no Secret Service on the session bus.")

@@ -10,9 +10,9 @@ import Synchronization
     /// The connection is its own: the shared one of GLib would end the process with the bus, and start a bus
     /// where there is none. It and its subscriptions belong to a context that this thread alone turns.
     package final class BusListener: Sendable {
-        private let room: ListeningRoom
+        private let room: BusConnectionThread
 
-        private init(_ room: ListeningRoom) { self.room = room }
+        private init(_ room: BusConnectionThread) { self.room = room }
 
         deinit { room.leave() }
 
@@ -31,7 +31,7 @@ import Synchronization
             onSignal: @escaping @Sendable (BusSignal) -> Void, onEnd: @escaping @Sendable () -> Void
         ) throws(CofferError) -> BusListener {
             try StartRoom.requireThreads()
-            let room = ListeningRoom(onSignal: onSignal, onEnd: onEnd)
+            let room = BusConnectionThread(onSignal: onSignal, onEnd: onEnd)
             let listener = BusListener(room)
             DispatchQueue(label: "coffer.bus").async { room.live(address: address, rules: rules) }
             switch room.waitUntilListening(deadline) {
@@ -51,11 +51,11 @@ import Synchronization
         ///   - arguments: Its arguments.
         ///   - deadline: How long to wait.
         /// - Returns: What it answers; `nil` when it refuses, is not there or does not answer in time.
-        package func ask(
+        package func call(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
-        ) -> BusContent? {
-            room.ask(destination, path, interface, method, arguments, deadline)
+        ) -> SignalArguments? {
+            room.call(destination, path, interface, method, arguments, deadline)
         }
 
         /// The same for a method that answers with a descriptor.
@@ -64,7 +64,7 @@ import Synchronization
             _ arguments: [BusArgument], deadline: Duration
         ) -> Descriptor? {
             guard
-                let number = room.askForDescriptor(destination, path, interface, method, arguments, deadline)
+                let number = room.requestDescriptor(destination, path, interface, method, arguments, deadline)
             else { return nil }
             return try? Descriptor.adopting(number)
         }
@@ -81,10 +81,10 @@ import Synchronization
             throw CofferError(.unsupported, "This build does not listen to a bus.")
         }
 
-        package func ask(
+        package func call(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
-        ) -> BusContent? { nil }
+        ) -> SignalArguments? { nil }
 
         package func descriptor(
             from destination: String, _ path: String, _ interface: String, _ method: String,

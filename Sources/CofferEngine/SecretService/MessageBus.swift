@@ -87,7 +87,7 @@ import SystemPackage
             deadline: Duration
         ) throws(CofferError) -> (values: [BusValue], appeared: Bool) {
             let end = Clock.sinceBoot + deadline
-            let wait = unsafe SignalWait(connection: connection, sender: member.destination)
+            let wait = unsafe SignalWaiter(connection: connection, sender: member.destination)
             defer { wait.end() }
             wait.subscribe(path: member.path, interface: member.interface, signal: signal)
             wait.watch(watched)

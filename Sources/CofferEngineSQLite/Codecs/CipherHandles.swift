@@ -11,8 +11,8 @@ import CofferEngine
     init?(_ mode: Mode, key: Span<UInt8>) {
         let cipher =
             switch mode {
-            case .cbcEncryption, .cbcDecryption: unsafe Fetched.aes256CBC.pointer
-            case .ctr: unsafe Fetched.aes256CTR.pointer
+            case .cbcEncryption, .cbcDecryption: unsafe OpenSSLAlgorithm.aes256CBC.pointer
+            case .ctr: unsafe OpenSSLAlgorithm.aes256CTR.pointer
             }
         guard key.count == 32, let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
         unsafe self.context = context
@@ -27,12 +27,12 @@ import CofferEngine
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
     /// Sets the IV.
-    func start(iv: Region) -> Bool {
+    func start(iv: SharedMemoryRegion) -> Bool {
         unsafe EVP_CipherInit_ex(context, nil, nil, nil, iv.start, -1) == 1
     }
 
     /// Runs `input` through the cipher into `output` of the same size; both may be the same region.
-    func run(_ input: Region, into output: Region) -> Bool {
+    func run(_ input: SharedMemoryRegion, into output: SharedMemoryRegion) -> Bool {
         precondition(output.count >= input.count)
         var count: Int32 = 0
         return unsafe EVP_CipherUpdate(context, output.start, &count, input.start, Int32(input.count)) == 1
@@ -46,7 +46,7 @@ import CofferEngine
     private let size: Int
 
     init?(_ digest: String, size: Int, key: Span<UInt8>) {
-        guard let context = unsafe EVP_MAC_CTX_new(Fetched.hmac.pointer) else { return nil }
+        guard let context = unsafe EVP_MAC_CTX_new(OpenSSLAlgorithm.hmac.pointer) else { return nil }
         unsafe self.context = context
         self.size = size
         var name = Array(digest.utf8CString)
@@ -67,7 +67,8 @@ import CofferEngine
     deinit { unsafe EVP_MAC_CTX_free(context) }
 
     /// Writes the tag over `body` and `number`, in four bytes little-endian, to `tag`.
-    func authenticate(_ body: Region, number: Region, tag: Region) -> Bool {
+    func authenticate(_ body: SharedMemoryRegion, number: SharedMemoryRegion, tag: SharedMemoryRegion) -> Bool
+    {
         precondition(tag.count == size)
         var written = 0
         return unsafe EVP_MAC_init(context, nil, 0, nil) == 1
@@ -77,7 +78,7 @@ import CofferEngine
     }
 
     /// Whether two tags are equal, in constant time.
-    static func equal(_ left: Region, _ right: Region) -> Bool {
+    static func equal(_ left: SharedMemoryRegion, _ right: SharedMemoryRegion) -> Bool {
         precondition(left.count == right.count)
         return unsafe CRYPTO_memcmp(left.start, right.start, left.count) == 0
     }

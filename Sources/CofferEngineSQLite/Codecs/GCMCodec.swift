@@ -39,7 +39,7 @@ final class GCMCodec: PageCodec {
         cache.reserveCapacity(Self.cacheSize)
     }
 
-    private func associatedData(_ number: UInt32) -> Region {
+    private func associatedData(_ number: UInt32) -> SharedMemoryRegion {
         associated.region.setBigEndian32(number, at: 0)
         return associated.region.part(0, number == 1 ? 21 + identity.count : 21)
     }
@@ -47,7 +47,7 @@ final class GCMCodec: PageCodec {
     /// Seals are older than the second version of the header.
     override var sealsEveryJournal: Bool { identity[8] > 1 }
 
-    override func opened(_ page: Region, from first: Int, number: UInt32) -> Bool {
+    override func opened(_ page: SharedMemoryRegion, from first: Int, number: UInt32) -> Bool {
         let tail = page.part(pageSize - reserve, reserve)
         guard number != 1 || page.part(0, identity.count).equals(identity),
             tail.part(Self.nonceSize + Self.tagSize, reserve - Self.nonceSize - Self.tagSize).isZero,
@@ -58,7 +58,9 @@ final class GCMCodec: PageCodec {
             tag: tail.part(Self.nonceSize, Self.tagSize), associated: associatedData(number))
     }
 
-    override func sealed(_ page: Region, from first: Int, number: UInt32, into output: Region) -> Bool {
+    override func sealed(
+        _ page: SharedMemoryRegion, from first: Int, number: UInt32, into output: SharedMemoryRegion
+    ) -> Bool {
         let tail = output.part(pageSize - reserve, reserve)
         let size = pageSize - reserve - first
         tail.zero()
@@ -88,7 +90,7 @@ final class GCMCodec: PageCodec {
     }
 
     /// The cipher that a nonce's first half chooses, kept for the next pages of the same writer.
-    private func cipher(for prefix: Region) -> EpochCipher? {
+    private func cipher(for prefix: SharedMemoryRegion) -> EpochCipher? {
         let low = UInt64(prefix.littleEndian32(0)) | UInt64(prefix.littleEndian32(4)) << 32
         let high = prefix.littleEndian32(8)
         for entry in cache where entry.low == low && entry.high == high { return entry.cipher }
@@ -112,7 +114,7 @@ private final class ExtendedNonceKeys {
         self.extended = extended
     }
 
-    func cipher(prefix: Region) -> EpochCipher? {
+    func cipher(prefix: SharedMemoryRegion) -> EpochCipher? {
         let prefix = prefix.span
         guard let cipher = try? extended.derived(prefix: prefix) else { return nil }
         return EpochCipher(cipher)
@@ -125,7 +127,10 @@ private final class EpochCipher {
 
     init(_ cipher: consuming AEADCipher) { self.cipher = cipher }
 
-    func open(_ body: Region, nonce: Region, tag: Region, associated: Region) -> Bool {
+    func open(
+        _ body: SharedMemoryRegion, nonce: SharedMemoryRegion, tag: SharedMemoryRegion,
+        associated: SharedMemoryRegion
+    ) -> Bool {
         var bodySpan = body.mutableSpan
         let (nonceSpan, tagSpan, data) = (nonce.span, tag.span, associated.span)
         do throws(CofferError) {
@@ -136,7 +141,10 @@ private final class EpochCipher {
         }
     }
 
-    func seal(_ body: Region, into output: Region, nonce: Region, tag: Region, associated: Region) -> Bool {
+    func seal(
+        _ body: SharedMemoryRegion, into output: SharedMemoryRegion, nonce: SharedMemoryRegion,
+        tag: SharedMemoryRegion, associated: SharedMemoryRegion
+    ) -> Bool {
         let (bodySpan, nonceSpan, data) = (body.span, nonce.span, associated.span)
         var outputSpan = output.mutableSpan
         var tagSpan = tag.mutableSpan

@@ -19,7 +19,7 @@ class PageCodec {
     final let journalSeal: JournalSeal?
 
     /// The most clear bytes that a database has.
-    static let mostClear = 32
+    static let maxClearLength = 32
     /// Where SQLite's header has 20 bytes that are zero.
     private static let expansion = 72
     /// Page 1 as it is sealed, where bytes of it move.
@@ -44,7 +44,7 @@ class PageCodec {
     static let plainMagic = Array("SQLite format 3".utf8) + [0]
 
     /// Decrypts `page` in place; when it is not authentic, clears it and gives `false`.
-    final func open(_ page: Region, number: UInt32) -> Bool {
+    final func open(_ page: SharedMemoryRegion, number: UInt32) -> Bool {
         let first = number == 1 ? max(identity.count, plaintextHeader) : 0
         // A page that was never written is no page, though its authentication data were to fit by chance.
         guard number >= 1, !page.part(pageSize - reserve, reserve).isZero,
@@ -64,7 +64,7 @@ class PageCodec {
     }
 
     /// Encrypts `page` into `output`, which is another page.
-    final func seal(_ page: Region, number: UInt32, into output: Region) -> Bool {
+    final func seal(_ page: SharedMemoryRegion, number: UInt32, into output: SharedMemoryRegion) -> Bool {
         guard number >= 1 else { return false }
         guard number == 1 else { return sealed(page, from: 0, number: number, into: output) }
         guard hasRoom(page) else { return false }
@@ -86,7 +86,7 @@ class PageCodec {
     }
 
     /// Makes of page 1, whose clear bytes are still there, what SQLite knows.
-    private func restoreHeader(_ page: Region) {
+    private func restoreHeader(_ page: SharedMemoryRegion) {
         let start = Self.plainMagic.count
         let extra = identity.count - start
         if extra > 0 {
@@ -98,19 +98,21 @@ class PageCodec {
     }
 
     /// Whether the bytes of page 1 are zero whose room the clear bytes take.
-    private func hasRoom(_ page: Region) -> Bool {
+    private func hasRoom(_ page: SharedMemoryRegion) -> Bool {
         page.part(Self.expansion, identity.count - Self.plainMagic.count).isZero
     }
 
     /// Opens the page's bytes from `first` on in place.
-    func opened(_ page: Region, from first: Int, number: UInt32) -> Bool { false }
+    func opened(_ page: SharedMemoryRegion, from first: Int, number: UInt32) -> Bool { false }
 
     /// Seals the page's bytes from `first` on.
-    func sealed(_ page: Region, from first: Int, number: UInt32, into output: Region) -> Bool { false }
+    func sealed(_ page: SharedMemoryRegion, from first: Int, number: UInt32, into output: SharedMemoryRegion)
+        -> Bool
+    { false }
 
     /// Whether a page 1 in clear is one that this codec can keep: otherwise the page size or the room for the
     /// authentication data would change under it.
-    final func accepts(firstPage page: Region) -> Bool {
+    final func accepts(firstPage page: SharedMemoryRegion) -> Bool {
         page.part(0, Self.plainMagic.count).equals(Self.plainMagic)
             && Int(page[16]) << 8 | Int(page[17]) << 16 == pageSize && Int(page[20]) == reserve
             && hasRoom(page)
@@ -119,7 +121,7 @@ class PageCodec {
     /// What SQLite is told of a database whose first page is missing or cannot be opened: its geometry.
     ///
     /// With `hasPointerMap`, a new database gets the pages that `auto_vacuum` needs.
-    final func writeHeader(into region: Region, hasPointerMap: Bool) {
+    final func writeHeader(into region: SharedMemoryRegion, hasPointerMap: Bool) {
         region.zero()
         let header =
             Self.plainMagic + [

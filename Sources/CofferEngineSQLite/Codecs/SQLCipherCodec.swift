@@ -29,7 +29,7 @@ final class SQLCipherCodec: PageCodec {
 
     private var tailOffset: Int { pageSize - reserve }
 
-    private func tag(of page: Region, from first: Int, number: UInt32) -> Region? {
+    private func tag(of page: SharedMemoryRegion, from first: Int, number: UInt32) -> SharedMemoryRegion? {
         let position = work.region.part(0, 4)
         position.setLittleEndian32(number, at: 0)
         let tag = work.region.part(4, macSize)
@@ -37,7 +37,7 @@ final class SQLCipherCodec: PageCodec {
         return mac.authenticate(body, number: position, tag: tag) ? tag : nil
     }
 
-    override func opened(_ page: Region, from first: Int, number: UInt32) -> Bool {
+    override func opened(_ page: SharedMemoryRegion, from first: Int, number: UInt32) -> Bool {
         guard let tag = tag(of: page, from: first, number: number),
             PageMAC.equal(tag, page.part(tailOffset + Self.ivSize, macSize)),
             decryption.start(iv: page.part(tailOffset, Self.ivSize))
@@ -46,7 +46,9 @@ final class SQLCipherCodec: PageCodec {
         return decryption.run(body, into: body)
     }
 
-    override func sealed(_ page: Region, from first: Int, number: UInt32, into output: Region) -> Bool {
+    override func sealed(
+        _ page: SharedMemoryRegion, from first: Int, number: UInt32, into output: SharedMemoryRegion
+    ) -> Bool {
         let tail = output.part(tailOffset, reserve)
         let size = tailOffset - first
         guard SystemRandom.fill(tail.part(0, Self.ivSize)), encryption.start(iv: tail.part(0, Self.ivSize)),

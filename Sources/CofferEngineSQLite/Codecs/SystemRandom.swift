@@ -4,7 +4,7 @@ import CofferEngine
 /// a snapshot or a copy of the machine has, too.
 enum SystemRandom {
     /// Fills `region`, which is short.
-    static func fill(_ region: Region) -> Bool {
+    static func fill(_ region: SharedMemoryRegion) -> Bool {
         region.withMutableSpan { span in (try? SecureRandom.fill(&span)) != nil }
     }
 }

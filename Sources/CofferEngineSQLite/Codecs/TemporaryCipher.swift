@@ -28,7 +28,8 @@ final class TemporaryCipher {
 
     /// Encrypts or decrypts `input`, which stands at `offset` of the file.
     func run(
-        _ input: Region, at offset: Int64, nonce: TemporaryNonces.Nonce, into output: Region
+        _ input: SharedMemoryRegion, at offset: Int64, nonce: TemporaryNonces.Nonce,
+        into output: SharedMemoryRegion
     ) -> Bool {
         let block = UInt64(offset) / 16
         guard offset >= 0, block >> 48 == 0 else { return false }

@@ -7,14 +7,14 @@ struct TemporaryNonces {
         private let middle: UInt32
         private let low: UInt16
 
-        init(_ bytes: Region) {
+        init(_ bytes: SharedMemoryRegion) {
             high = bytes.bigEndian32(0)
             middle = bytes.bigEndian32(4)
             low = UInt16(bytes[8]) << 8 | UInt16(bytes[9])
         }
 
         /// Puts it at the start of `region`.
-        func write(to region: Region) {
+        func write(to region: SharedMemoryRegion) {
             region.setBigEndian32(high, at: 0)
             region.setBigEndian32(middle, at: 4)
             region[8] = UInt8(truncatingIfNeeded: low >> 8)

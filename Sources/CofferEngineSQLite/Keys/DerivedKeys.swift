@@ -34,7 +34,7 @@ final class DerivedKeys: Sendable {
     ) throws(CofferError) -> DerivedKeys {
         let key =
             isPassphrase
-            ? try stretch(format, passphrase: secret.span, salt: identity)
+            ? try deriveKey(format, passphrase: secret.span, salt: identity)
             : try GuardedBytes.copying(secret.span)
         return format == .gcm1
             ? try derivedForGCM(key, identity: identity)
@@ -93,7 +93,7 @@ final class DerivedKeys: Sendable {
     }
 
     /// The key that a passphrase stands for, by the format's own derivation.
-    private static func stretch(
+    private static func deriveKey(
         _ format: CodecFormat, passphrase: Span<UInt8>, salt: [UInt8]
     ) throws(CofferError) -> GuardedBytes {
         var key = try GuardedBytes.zeroed(count: 32)

@@ -6,7 +6,7 @@ import Synchronization
 final class KeyEntry: Sendable {
     let format: CodecFormat
     let pageSize: Int
-    let trace: ShapeTrace?
+    let trace: AccessTrace?
     /// Whether what is opened with it is never written.
     let isReadOnly: Bool
     /// What a passphrase costs; `nil` for a key.
@@ -46,7 +46,7 @@ final class KeyEntry: Sendable {
 
     init(
         format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts?, salt: [UInt8]?,
-        reserve: Int, pageSize: Int, plaintextHeader: Int, isReadOnly: Bool, trace: ShapeTrace?
+        reserve: Int, pageSize: Int, plaintextHeader: Int, isReadOnly: Bool, trace: AccessTrace?
     ) {
         self.format = format
         self.isReadOnly = isReadOnly

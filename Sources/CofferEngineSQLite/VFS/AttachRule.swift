@@ -5,7 +5,7 @@ package enum AttachRule {
     /// The parameters that SQLite documents, and the shim's own token. The VFS `unix` knows more that are
     /// undocumented.
     private static let known = [
-        "vfs", DatabaseLease.tokenParameter, "mode", "cache", "immutable", "nolock", "psow",
+        "vfs", DatabaseKeyHandle.tokenParameter, "mode", "cache", "immutable", "nolock", "psow",
     ]
 
     /// Whether a name may be attached.
@@ -18,7 +18,7 @@ package enum AttachRule {
     ///   - name: The bytes of the name.
     ///   - vfs: The shim's name.
     /// - Returns: Whether it may.
-    package static func allows(_ name: [UInt8], vfs: String = ShimVFS.name) -> Bool {
+    package static func allows(_ name: [UInt8], vfs: String = EncryptedVFS.name) -> Bool {
         switch DatabaseURI.read(name) {
         case .path: return true
         case .refused: return false

@@ -110,12 +110,12 @@ import CSQLite
         case .refused: return false
         case .uri(let uri):
             guard !uri.values(of: "mode").contains(Array("memory".utf8)) else { return true }
-            (path, token) = (uri.path, uri.values(of: DatabaseLease.tokenParameter).first)
+            (path, token) = (uri.path, uri.values(of: DatabaseKeyHandle.tokenParameter).first)
         }
         guard !path.isEmpty, path != Array(":memory:".utf8), let connection = unsafe handle?.pointee,
-            let methods = unsafe ShimVFS.registered?.methods,
+            let methods = unsafe EncryptedVFS.registered?.methods,
             let source = unsafe VacuumTarget.source(of: connection, methods),
-            let full = ShimVFS.fullPath(path)
+            let full = EncryptedVFS.fullPath(path)
         else { return true }
         VacuumTarget.expect(
             full, VacuumTarget(entry: source.entry, identity: source.codec.identity, token: token))

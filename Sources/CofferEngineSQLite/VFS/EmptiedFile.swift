@@ -1,7 +1,7 @@
 import CofferEngine
 import CSQLite
 
-extension MainFile {
+extension DatabaseFile {
     /// Whether a database that had pages was cut to nothing in the middle of a transaction.
     ///
     /// SQLite takes an empty file for a new database and deletes the journal beside it. A new database has

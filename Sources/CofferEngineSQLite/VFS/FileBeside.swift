@@ -60,7 +60,7 @@ enum FileBeside {
     }
 
     /// Reads the beginning of a file; returns how much of it is there, `nil` where that cannot be told.
-    private static func read(_ name: FilePath, into start: Region) throws(CofferError) -> Int? {
+    private static func read(_ name: FilePath, into start: SharedMemoryRegion) throws(CofferError) -> Int? {
         let file = try Descriptor.open(name, [.read, .nonBlocking])
         return start.withMutableSpan { try? file.read(at: 0, into: &$0) }
     }

@@ -26,8 +26,8 @@ struct FileEnd {
 
     /// Writes the page at `offset`, and before it pages that `zeros` seals from the end of the file to there.
     mutating func write(
-        _ page: Region, at offset: Int64, to file: LowerFile,
-        zeros: (_ number: UInt32, _ page: Region) -> Bool
+        _ page: SharedMemoryRegion, at offset: Int64, to file: UnderlyingFile,
+        zeros: (_ number: UInt32, _ page: SharedMemoryRegion) -> Bool
     ) -> Int32 {
         let size = Int64(page.count)
         if end == nil {
@@ -51,7 +51,9 @@ struct FileEnd {
         return write(page, at: offset, to: file)
     }
 
-    private mutating func write(_ page: Region, at offset: Int64, to file: LowerFile) -> Int32 {
+    private mutating func write(_ page: SharedMemoryRegion, at offset: Int64, to file: UnderlyingFile)
+        -> Int32
+    {
         let result = file.write(page, at: offset)
         if end.map({ offset >= $0 }) != false { isTorn = false }
         end = result == SQLITE_OK ? end.map { max($0, offset + Int64(page.count)) } : nil

@@ -24,6 +24,8 @@ struct FileOpening {
     }
 
     static func token(_ name: UnsafePointer<CChar>) -> String? {
-        unsafe sqlite3_uri_parameter(name, DatabaseLease.tokenParameter).map { unsafe String(cString: $0) }
+        unsafe sqlite3_uri_parameter(name, DatabaseKeyHandle.tokenParameter).map {
+            unsafe String(cString: $0)
+        }
     }
 }

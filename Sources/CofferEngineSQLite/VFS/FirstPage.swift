@@ -23,7 +23,7 @@ enum FirstPage {
     /// Makes it, when the pragma's value asks for it; returns SQLite's code.
     static func make(_ value: String, at path: [UInt8], token: String) -> Int32 {
         guard let mode = mode(value) else { return SQLITE_OK }
-        let query = "vfs=\(ShimVFS.name)&\(DatabaseLease.tokenParameter)=\(token)&\(parameter)=1"
+        let query = "vfs=\(EncryptedVFS.name)&\(DatabaseKeyHandle.tokenParameter)=\(token)&\(parameter)=1"
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI
         let opened = unsafe sqlite3_open_v2(
@@ -35,7 +35,7 @@ enum FirstPage {
     }
 }
 
-extension MainFile {
+extension DatabaseFile {
     /// `PRAGMA auto_vacuum` on this file, before SQLite sees it.
     func prepareAutoVacuum(_ value: String) -> Int32 {
         var level: Int32 = 0
@@ -51,7 +51,7 @@ extension MainFile {
     }
 }
 
-extension MainFile {
+extension DatabaseFile {
     /// What is known of page 1.
     enum FirstPageState {
         case opens

@@ -29,8 +29,8 @@ struct JournalCheck {
         var isOpen: Bool { count == UInt32.max }
     }
 
-    private let lower: LowerFile
-    private let main: MainFile
+    private let lower: UnderlyingFile
+    private let main: DatabaseFile
     private let sector = Scratch(count: JournalSeal.sectorSize)
     private let number = Scratch(count: JournalSeal.numberSize)
     private var record: JournalRecord
@@ -41,7 +41,7 @@ struct JournalCheck {
     /// Whether anything in the journal is authentic.
     private var isProven: Bool { main.isProven }
 
-    init(lower: LowerFile, main: MainFile) {
+    init(lower: UnderlyingFile, main: DatabaseFile) {
         self.lower = lower
         self.main = main
         record = JournalRecord(codec: main.codec)

@@ -4,8 +4,8 @@ import CSQLite
 ///
 /// A record is page number (4), page, checksum (4) over the page as SQLite sees it; on the disk it is over
 /// the ciphertext, as in SQLCipher's journals, so it is shifted by the difference.
-final class JournalFile: ShimFile {
-    private let main: MainFile
+final class JournalFile: EncryptedFile {
+    private let main: DatabaseFile
     private let scratch: Scratch
     private let small = Scratch(count: 8)
 
@@ -38,7 +38,7 @@ final class JournalFile: ShimFile {
     /// Whether everything that was written here was flushed.
     private var isFlushed = true
 
-    init(lower: LowerFile, main: MainFile) {
+    init(lower: UnderlyingFile, main: DatabaseFile) {
         self.main = main
         scratch = Scratch(count: main.codec.pageSize)
         super.init(lower: lower)
@@ -50,7 +50,7 @@ final class JournalFile: ShimFile {
 
     // MARK: Reading
 
-    override func read(_ region: Region, at offset: Int64) -> Int32 {
+    override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         let refusal = look()
         guard refusal == SQLITE_OK else { return refusal }
@@ -108,7 +108,7 @@ final class JournalFile: ShimFile {
     /// Where the part begins that a crash tore.
     private var end: Int64? { if !hasWritten, case .plays(let end) = verdict { end } else { nil } }
 
-    private func readPage(_ region: Region, at offset: Int64) -> Int32 {
+    private func readPage(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard let record = number, record.offset == offset else {
             note("refused read page")
             return SQLITE_IOERR
@@ -122,15 +122,15 @@ final class JournalFile: ShimFile {
             return result
         }
         if let end, offset >= end { return torn(region, after: offset + Int64(page)) }
-        let cipherSum = JournalRecord.samples(region)
+        let cipherSum = JournalRecord.sampledChecksum(region)
         guard codec.open(region, number: record.number) else { return SQLITE_IOERR_DATA_CODE }
-        let shift = cipherSum &- JournalRecord.samples(region)
+        let shift = cipherSum &- JournalRecord.sampledChecksum(region)
         sum = Sum(offset: offset + Int64(page), shift: shift, answer: nil)
         return SQLITE_OK
     }
 
     /// A record that a crash tore: the checksum that SQLite reads next must not fit, and it stops there.
-    private func torn(_ region: Region, after offset: Int64) -> Int32 {
+    private func torn(_ region: SharedMemoryRegion, after offset: Int64) -> Int32 {
         region.zero()
         let start = small.region.part(0, 4)
         guard let header, lower.read(start, at: header + 12) == SQLITE_OK else {
@@ -143,7 +143,7 @@ final class JournalFile: ShimFile {
 
     // MARK: Writing
 
-    override func write(_ region: Region, at offset: Int64) -> Int32 {
+    override func write(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         if !hasWritten { main.end.fill(behind: 0) }
         hasWritten = true
@@ -176,7 +176,7 @@ final class JournalFile: ShimFile {
     }
 
     /// A header goes to the disk with its seal.
-    private func writeHeader(_ region: Region, at offset: Int64) -> Int32 {
+    private func writeHeader(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         if offset == 0, !SystemRandom.fill(ownNumber.region) { return SQLITE_IOERR }
         sector.region.copy(region)
         sectorOffset = offset
@@ -186,7 +186,7 @@ final class JournalFile: ShimFile {
     /// The header's first 12 bytes again, once its records are there: mark and count. With
     /// `synchronous = NORMAL` SQLite leaves it open which of them comes to the disk first; here the records
     /// do, so that a record which is counted and does not fit is damage and no torn end.
-    private func countRecords(_ region: Region, at offset: Int64, areFlushed: Bool) -> Int32 {
+    private func countRecords(_ region: SharedMemoryRegion, at offset: Int64, areFlushed: Bool) -> Int32 {
         guard sectorOffset == offset else { return SQLITE_IOERR }
         if !areFlushed {
             let result = lower.sync(SQLITE_SYNC_NORMAL)
@@ -210,7 +210,7 @@ final class JournalFile: ShimFile {
     }
 
     /// Headers, their parts, zeros over them, and the name of a super-journal.
-    private func isKnown(_ region: Region) -> Bool {
+    private func isKnown(_ region: SharedMemoryRegion) -> Bool {
         switch region.count {
         case 1, 28: region.isZero
         case 8, 12: region.part(0, 8).equals(JournalRecord.magic)
@@ -220,7 +220,7 @@ final class JournalFile: ShimFile {
         }
     }
 
-    private func writePage(_ region: Region, at offset: Int64) -> Int32 {
+    private func writePage(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard let record = number, record.offset == offset else {
             note("refused write page")
             return SQLITE_IOERR
@@ -230,7 +230,8 @@ final class JournalFile: ShimFile {
         guard codec.seal(region, number: record.number, into: scratch.region) else { return SQLITE_IOERR }
         sum = Sum(
             offset: offset + Int64(page),
-            shift: JournalRecord.samples(scratch.region) &- JournalRecord.samples(region), answer: nil)
+            shift: JournalRecord.sampledChecksum(scratch.region) &- JournalRecord.sampledChecksum(region),
+            answer: nil)
         return lower.write(scratch.region, at: offset)
     }
 }

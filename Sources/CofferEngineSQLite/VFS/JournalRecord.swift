@@ -34,10 +34,10 @@ struct JournalRecord {
     var size: Int64 { Int64(bytes.region.count) }
 
     /// The page that was read last; in clear, when it is whole.
-    var page: Region { bytes.region.part(4, codec.pageSize) }
+    var page: SharedMemoryRegion { bytes.region.part(4, codec.pageSize) }
 
     /// The sum over every 200th byte that SQLite's checksum is made of.
-    static func samples(_ page: Region) -> UInt32 {
+    static func sampledChecksum(_ page: SharedMemoryRegion) -> UInt32 {
         var sum: UInt32 = 0
         var index = page.count - sampleStep
         while index > 0 {
@@ -48,13 +48,13 @@ struct JournalRecord {
     }
 
     /// Reads the record at `offset`, whose segment's checksums begin with `start`.
-    mutating func read(_ lower: LowerFile, at offset: Int64, start: UInt32) -> State {
+    mutating func read(_ lower: UnderlyingFile, at offset: Int64, start: UInt32) -> State {
         isAuthentic = false
         let result = lower.read(bytes.region, at: offset)
         guard result != SQLITE_IOERR_SHORT_READ_CODE else { return .torn }
         guard result == SQLITE_OK else { return .unreadable(result) }
         number = bytes.region.bigEndian32(0)
-        let expected = Self.samples(page) &+ start
+        let expected = Self.sampledChecksum(page) &+ start
         let difference = bytes.region.bigEndian32(4 + codec.pageSize) &- expected
         isAuthentic = codec.open(page, number: number)
         if difference == 0 { return isAuthentic ? .whole : .altered }

@@ -26,19 +26,21 @@ struct JournalSeal {
     }
 
     /// Puts number and tag into a sector that begins with a header.
-    func seal(_ sector: Region, at offset: Int64, number: Region) -> Bool {
+    func seal(_ sector: SharedMemoryRegion, at offset: Int64, number: SharedMemoryRegion) -> Bool {
         sector.copy(number, at: Self.numberOffset)
         return authenticate(
             sector, at: offset, number: number, tag: sector.part(Self.tagOffset, Self.tagSize))
     }
 
     /// Whether the sector has the header that the journal of this number has at this place.
-    func isAuthentic(_ sector: Region, at offset: Int64, number: Region) -> Bool {
+    func isAuthentic(_ sector: SharedMemoryRegion, at offset: Int64, number: SharedMemoryRegion) -> Bool {
         authenticate(sector, at: offset, number: number, tag: tag.region)
             && PageMAC.equal(tag.region, sector.part(Self.tagOffset, Self.tagSize))
     }
 
-    private func authenticate(_ sector: Region, at offset: Int64, number: Region, tag: Region) -> Bool {
+    private func authenticate(
+        _ sector: SharedMemoryRegion, at offset: Int64, number: SharedMemoryRegion, tag: SharedMemoryRegion
+    ) -> Bool {
         work.region.setBigEndian32(UInt32(truncatingIfNeeded: offset >> 32), at: 0)
         work.region.setBigEndian32(UInt32(truncatingIfNeeded: offset), at: 4)
         work.region.copy(sector.part(0, Self.headerSize), at: 8)
@@ -48,10 +50,12 @@ struct JournalSeal {
     }
 
     /// Whether there is a seal at all.
-    static func isSealed(_ sector: Region) -> Bool {
+    static func isSealed(_ sector: SharedMemoryRegion) -> Bool {
         !sector.part(numberOffset, numberSize + tagSize).isZero
     }
 
     /// The number that stands in the sector.
-    static func number(in sector: Region) -> Region { sector.part(numberOffset, numberSize) }
+    static func number(in sector: SharedMemoryRegion) -> SharedMemoryRegion {
+        sector.part(numberOffset, numberSize)
+    }
 }

@@ -52,7 +52,7 @@ import Synchronization
             guard let path = unsafe path, let output = unsafe output else { return SQLITE_CANTOPEN }
             let bytes = unsafe CText.bytes(path)
             guard bytes.count < Int(size) else { return SQLITE_CANTOPEN }
-            unsafe Region(UnsafeMutableRawPointer(output), count: Int(size)).copy(bytes + [0])
+            unsafe SharedMemoryRegion(UnsafeMutableRawPointer(output), count: Int(size)).copy(bytes + [0])
             return SQLITE_OK
         }
         unsafe vfs.pointee.xOpen = { vfs, path, file, _, _ in

@@ -64,7 +64,7 @@ import Synchronization
     }
 
     /// Transactions must end, and GRDB leaves its read-only mode.
-    private static let pragmas = [ShimVFS.forgetPragma, "query_only", "temp_store"]
+    private static let pragmas = [EncryptedVFS.forgetPragma, "query_only", "temp_store"]
 
     /// Whether the authorizer may leave an action to the rules of every connection. What begins on the
     /// connection's own file fails there, with SQLite's own words.

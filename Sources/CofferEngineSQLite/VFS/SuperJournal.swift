@@ -36,14 +36,14 @@ enum SuperJournal {
 
     /// What stands at the end of a journal of `size` bytes: a page number that no page has, the name, its
     /// length, the sum of its bytes, and the journal's magic.
-    static func ending(_ size: Int64, _ read: (Region, Int64) -> Int32) -> Ending {
+    static func ending(_ size: Int64, _ read: (SharedMemoryRegion, Int64) -> Int32) -> Ending {
         guard size >= trailerSize else { return .none }
         let trailer = Scratch(count: Int(trailerSize))
         let result = read(trailer.region, size - trailerSize)
         guard result == SQLITE_OK else { return .unreadable(result) }
         let (count, sum) = (Int64(trailer.region.bigEndian32(0)), trailer.region.bigEndian32(4))
         guard trailer.region.part(8, 8).equals(JournalRecord.magic), count > 0,
-            count <= min(ShimVFS.longestPath, size - trailerSize)
+            count <= min(EncryptedVFS.maxPathLength, size - trailerSize)
         else { return .none }
         let text = Scratch(count: Int(count))
         let start = size - trailerSize - count

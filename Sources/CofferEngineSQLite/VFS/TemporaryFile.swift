@@ -1,18 +1,18 @@
 import CSQLite
 
 /// A nameless file: sorter, statement journal, temporary database.
-final class TemporaryFile: ShimFile {
+final class TemporaryFile: EncryptedFile {
     private let cipher: TemporaryCipher
     private var nonces = TemporaryNonces()
     private let scratch = Scratch(count: 8192)
 
-    init?(encrypting lower: LowerFile) {
+    init?(encrypting lower: UnderlyingFile) {
         guard let cipher = TemporaryCipher() else { return nil }
         self.cipher = cipher
         super.init(lower: lower)
     }
 
-    override func read(_ region: Region, at offset: Int64) -> Int32 {
+    override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard offset >= 0 else { return SQLITE_IOERR }
         let result = lower.read(region, at: offset)
         var count = region.count
@@ -39,7 +39,7 @@ final class TemporaryFile: ShimFile {
         return result
     }
 
-    override func write(_ region: Region, at offset: Int64) -> Int32 {
+    override func write(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard offset >= 0, let nonce = cipher.nonce() else { return SQLITE_IOERR }
         var done = 0
         while done < region.count {

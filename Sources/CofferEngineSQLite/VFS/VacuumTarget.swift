@@ -42,7 +42,7 @@ struct VacuumTarget: Sendable {
     /// The file of the database that the connection vacuums; `nil` when it vacuums none.
     static func source(
         of connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
-    ) -> MainFile? {
+    ) -> DatabaseFile? {
         var statement = unsafe sqlite3_next_stmt(connection, nil)
         while let current = unsafe statement {
             if unsafe sqlite3_stmt_busy(current) != 0, let text = unsafe sqlite3_sql(current),
@@ -57,11 +57,11 @@ struct VacuumTarget: Sendable {
 
     private static func file(
         of schema: [UInt8], _ connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
-    ) -> MainFile? {
+    ) -> DatabaseFile? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         let name = (schema + [0]).map { CChar(bitPattern: $0) }
         let result = unsafe sqlite3_file_control(connection, name, SQLITE_FCNTL_FILE_POINTER, &file)
         guard result == SQLITE_OK else { return nil }
-        return unsafe ShimMethods.object(file, methods) as? MainFile
+        return unsafe EncryptedMethods.object(file, methods) as? DatabaseFile
     }
 }

@@ -19,7 +19,7 @@ package struct WALChecksum: Equatable, Sendable {
         guard !swaps, part >= 64, part.nonzeroBitCount == 1 else {
             return unsafe addPairs(bytes.bytes, swaps: swaps)
         }
-        unsafe addFourParts(bytes.bytes, of: part)
+        unsafe updateUnrolled(bytes.bytes, of: part)
     }
 
     private mutating func addPairs(_ words: RawSpan, swaps: Bool) {
@@ -37,7 +37,7 @@ package struct WALChecksum: Equatable, Sendable {
     }
 
     /// The parts are `size` bytes each, a power of two; a lane of the vectors for each of them.
-    private mutating func addFourParts(_ words: RawSpan, of size: Int) {
+    private mutating func updateUnrolled(_ words: RawSpan, of size: Int) {
         func load(_ offset: Int) -> SIMD4<UInt32> {
             unsafe words.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD4<UInt32>.self)
         }

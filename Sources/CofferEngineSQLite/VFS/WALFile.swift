@@ -6,13 +6,13 @@ import CSQLite
 /// SQLite computes its checksum over the page in clear, so this file ignores it and computes another from the
 /// frame that is physically there before. Recovery and the rewriting of checksums read whole frames raw and
 /// continue that chain by themselves.
-final class WALFile: ShimFile {
+final class WALFile: EncryptedFile {
     private static let headerSize = 32
     private static let frameHeader = 24
     /// The first word of a WAL, whose last bit says the order of bytes in its checksums.
     static let magic: UInt32 = 0x377f_0682
 
-    private let main: MainFile
+    private let main: DatabaseFile
     /// A frame: its header, then the page.
     private let frame: Scratch
     private let small = Scratch(count: 32)
@@ -37,7 +37,7 @@ final class WALFile: ShimFile {
     /// Whether the WAL was looked over, or written, here.
     private var isKnown = false
 
-    init(lower: LowerFile, main: MainFile) {
+    init(lower: UnderlyingFile, main: DatabaseFile) {
         self.main = main
         frame = Scratch(count: Self.frameHeader + main.codec.pageSize)
         super.init(lower: lower)
@@ -69,7 +69,7 @@ final class WALFile: ShimFile {
 
     // MARK: Reading
 
-    override func read(_ region: Region, at offset: Int64) -> Int32 {
+    override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         abandonPending()
         rawFrame = nil
@@ -91,7 +91,7 @@ final class WALFile: ShimFile {
         return lower.read(region, at: offset)
     }
 
-    private func readPage(_ region: Region, at offset: Int64) -> Int32 {
+    private func readPage(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         let bodyOffset = offset + Int64(Self.frameHeader)
         if main.isCheckpointing { return lower.read(region, at: bodyOffset) }
         let result = lower.read(frame.region, at: offset)
@@ -107,7 +107,7 @@ final class WALFile: ShimFile {
     }
 
     /// Opens the page of ``frame``, which stays as it is.
-    private func open(into region: Region, _ number: UInt32) -> Bool {
+    private func open(into region: SharedMemoryRegion, _ number: UInt32) -> Bool {
         region.copy(frame.region.part(Self.frameHeader, page))
         guard codec.open(region, number: number) else { return false }
         main.prove()
@@ -133,7 +133,8 @@ final class WALFile: ShimFile {
     }
 
     /// Reads, where a WAL may be shorter than what is read.
-    private func readAvailable(_ region: Region, at offset: Int64) -> (code: Int32, isWhole: Bool) {
+    private func readAvailable(_ region: SharedMemoryRegion, at offset: Int64) -> (code: Int32, isWhole: Bool)
+    {
         let code = lower.read(region, at: offset)
         return code == SQLITE_IOERR_SHORT_READ_CODE ? (SQLITE_OK, false) : (code, code == SQLITE_OK)
     }
@@ -166,7 +167,7 @@ final class WALFile: ShimFile {
 
     // MARK: Writing
 
-    override func write(_ region: Region, at offset: Int64) -> Int32 {
+    override func write(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         guard !main.entry.isReadOnly else { return SQLITE_READONLY }
         let refusal = look()
@@ -204,7 +205,7 @@ final class WALFile: ShimFile {
     }
 
     /// Writes the waiting header and the page after it in one piece.
-    private func append(_ region: Region, at offset: Int64) -> Int32 {
+    private func append(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         pending = nil
         let header = frame.region.part(0, Self.frameHeader)
         let body = frame.region.part(Self.frameHeader, page)
@@ -226,7 +227,7 @@ final class WALFile: ShimFile {
     }
 
     /// Writes a page over one of the same transaction.
-    private func overwrite(_ region: Region, at offset: Int64) -> Int32 {
+    private func overwrite(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         let header = small.region.part(0, Self.frameHeader)
         let result = lower.read(header, at: offset)
         guard result == SQLITE_OK else { return result }
@@ -239,12 +240,14 @@ final class WALFile: ShimFile {
     }
 
     /// Whether a page leaves the room that the codec needs, which the first one says for all.
-    private func accepts(_ page: Region, _ header: Region) -> Bool {
+    private func accepts(_ page: SharedMemoryRegion, _ header: SharedMemoryRegion) -> Bool {
         header.bigEndian32(0) != 1 || codec.accepts(firstPage: page)
     }
 
     /// Puts the checksum into `header` that continues the chain on the disk.
-    private func computeChecksum(_ header: Region, _ body: Region, at offset: Int64) -> Int32 {
+    private func computeChecksum(_ header: SharedMemoryRegion, _ body: SharedMemoryRegion, at offset: Int64)
+        -> Int32
+    {
         let previous = small.region.part(24, 8)
         var sums: WALChecksum
         let salts = header.word64(8)

@@ -8,7 +8,7 @@ import TestSupport
     private let data = [UInt8].counting(5)
 
     private func make(_ algorithm: AEAD.Algorithm, keySize: Int? = nil, from: UInt8 = 0) throws -> AEAD {
-        try AEAD.make(algorithm, key: try key(.counting(keySize ?? algorithm.keySize, from: from)))
+        try AEAD.prepare(algorithm, key: try key(.counting(keySize ?? algorithm.keySize, from: from)))
     }
 
     private func open(_ sealed: [UInt8], _ aead: inout AEAD, data: [UInt8]) throws -> [UInt8] {

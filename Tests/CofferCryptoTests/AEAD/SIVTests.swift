@@ -66,7 +66,7 @@ import TestSupport
             #expect(failure { _ = try make(size) } == .invalidInput)
         }
         var siv = try make()
-        let most = [[UInt8]](repeating: [1], count: SIV.mostStrings)
+        let most = [[UInt8]](repeating: [1], count: SIV.maxStringCount)
         let sealed = try siv.seal(plaintext.span, associatedData: most)
         #expect(try open(sealed, &siv, most) == plaintext)
         #expect(failure { _ = try siv.seal(plaintext.span, associatedData: most + [[1]]) } == .invalidInput)

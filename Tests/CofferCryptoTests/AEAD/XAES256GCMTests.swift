@@ -15,7 +15,7 @@ import TestSupport
     private func seal(
         _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], data: [UInt8] = []
     ) throws -> [UInt8] {
-        var aead = try AEAD.make(.xaes256GCM, key: try CofferCryptoTests.key(key))
+        var aead = try AEAD.prepare(.xaes256GCM, key: try CofferCryptoTests.key(key))
         var sealed = [UInt8](repeating: 0, count: plaintext.count + 16)
         var span = sealed.mutableSpan
         try aead.seal(plaintext.span, choosingNonce: nonce.span, associatedData: data.span, into: &span)
@@ -61,7 +61,7 @@ import TestSupport
     @Test("One prepared key serves nonces whose prefixes change and come back")
     func prefixesComeBack() throws {
         let key = [UInt8].counting(32)
-        var aead = try AEAD.make(.xaes256GCM, key: try CofferCryptoTests.key(key))
+        var aead = try AEAD.prepare(.xaes256GCM, key: try CofferCryptoTests.key(key))
         for prefix in [1, 1, 2, 1, 0, 2] as [UInt8] {
             let nonce = [UInt8](repeating: prefix, count: 12) + .counting(12, from: prefix)
             var sealed = [UInt8](repeating: 0, count: 28)
@@ -83,7 +83,7 @@ import TestSupport
         let key = [UInt8].counting(32)
         var first = try derived(key, .counting(12))
         var second = try derived(key, .counting(12, from: 1))
-        var aead = try AEAD.make(.xaes256GCM, key: try CofferCryptoTests.key(key))
+        var aead = try AEAD.prepare(.xaes256GCM, key: try CofferCryptoTests.key(key))
         for number in 0..<20 as Range<UInt8> {
             let suffix = [UInt8].counting(12, from: number)
             var sealed = [UInt8](repeating: 0, count: 28)

@@ -116,7 +116,7 @@ import TestSupport
 
     @Test func blocksAreCut() throws {
         let block = try HKDF.expand(try key(.counting(32)), info: [1].span, digest: .sha512, count: 140)
-        let first = try block.key(0..<32)
+        let first = try block.subkey(in: 0..<32)
         let whole = block.publicBytes(0..<140)
         let again = try key(Array(whole.prefix(32)))
         let same = first.isEqual(to: again)

@@ -52,7 +52,7 @@ import TestSupport
     @Test func errorsTellNoSecret() throws {
         let secret = Array("hunter2-hunter2".utf8)
         do throws(CofferError) {
-            _ = try AEAD.make(.aes256GCM, key: try SymmetricKey.copying(secret.span))
+            _ = try AEAD.prepare(.aes256GCM, key: try SymmetricKey.copying(secret.span))
         } catch {
             #expect(!"\(error)".contains("hunter2"))
             #expect(!"\(error)".contains(secret.hex))

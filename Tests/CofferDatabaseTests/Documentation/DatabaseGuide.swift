@@ -7,7 +7,7 @@ import SystemPackage
 
 /// The code of `YourFirstEncryptedDatabase.md`, between markers, as it stands there.
 enum DatabaseGuide {
-    static func vault(_ session: Session) async throws -> DatabasePool {
+    static func vault(_ session: Vault) async throws -> DatabasePool {
         // snippet: vault
         let databases = VaultDatabases.of(session)
         let notes = try await databases.pool("notes")
@@ -22,7 +22,7 @@ enum DatabaseGuide {
         return key
     }
 
-    static func raw(_ session: Session) async throws -> DatabaseKey {
+    static func raw(_ session: Vault) async throws -> DatabaseKey {
         // snippet: raw
         let id = try TokenID(service: "hello", account: "database key")
         let secret = try SecretBytes.random(count: 32)

@@ -12,12 +12,12 @@ import Testing
 struct AttachBoundNameTests {
     /// A database with a guarded connection, and another one to attach, beside it.
     private final class World {
-        let scene: DatabaseScene
+        let scene: DatabaseFixture
         let queue: DatabaseQueue
         let other: DatabaseQueue
 
         init(_ format: DatabaseFormat = .gcm1, configuration: Configuration = Configuration()) throws {
-            let scene = try DatabaseScene(format)
+            let scene = try DatabaseFixture(format)
             queue = try EncryptedDatabase.queue(
                 at: scene.path, key: scene.key(), configuration: configuration)
             try queue.write { _ = try fill($0, count: 10) }

@@ -22,7 +22,7 @@ struct AttachRuleTests {
             "VACUUM INTO 'file:PATH?x=\(accent)&vfs=coffer&vfs=unix'",
         ])
     func accents(_ template: String) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 10) }
         let outside = scene.scratch.path.appending("outside.db").string

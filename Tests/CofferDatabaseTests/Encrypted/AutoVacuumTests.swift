@@ -61,7 +61,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         "A new database shrinks, and does so when it is opened again", arguments: writable, Mode.allCases)
     func shrinks(format: DatabaseFormat, mode: Mode) throws {
         for place in Place.allCases {
-            let scene = try DatabaseScene(format)
+            let scene = try DatabaseFixture(format)
             let value = place == .prepared ? mode.rawValue.uppercased() : "\(mode.number)"
             let queue = try EncryptedDatabase.queue(
                 at: scene.path, key: scene.key(),
@@ -89,7 +89,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A pool in WAL mode shrinks too", arguments: writable, Mode.allCases)
     func pools(format: DatabaseFormat, mode: Mode) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let pool = try EncryptedDatabase.pool(
             at: scene.path, key: scene.key(), configuration: configuration(mode.rawValue))
         #expect(try pool.read { try self.mode($0) } == mode.number)
@@ -102,7 +102,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("Conversion keeps it, and SQLCipher reads such a database", arguments: Mode.allCases)
     func converted(mode: Mode) throws {
-        let scene = try DatabaseScene(.gcm1)
+        let scene = try DatabaseFixture(.gcm1)
         let queue = try EncryptedDatabase.queue(
             at: scene.path, key: scene.key(), configuration: configuration(mode.rawValue))
         try expectShrinking(queue, mode)
@@ -121,7 +121,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     @Test("What is not asked for makes no page, and a value that SQLite does not know neither")
     func untouched() throws {
         for value in ["NONE", "0", "banana", "3"] {
-            let scene = try DatabaseScene()
+            let scene = try DatabaseFixture()
             let queue = try EncryptedDatabase.queue(
                 at: scene.path, key: scene.key(), configuration: configuration(value))
             #expect(try queue.inDatabase { try mode($0) } == 0)
@@ -133,7 +133,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A database with tables takes it with the next VACUUM, as SQLite's do", arguments: writable)
     func later(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 50) }
         try queue.inDatabase { db in
@@ -147,7 +147,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("Of several connections that make one database at once, each finds it made")
     func race() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let (path, key, configuration) = (scene.path, scene.keyBytes, configuration("FULL"))
         DispatchQueue.concurrentPerform(iterations: 6) { _ in
             do {

@@ -15,7 +15,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     /// A text that stands nowhere else in this process's files.
     private static func canary() -> String { "CANARY" + UUID().uuidString }
 
-    private func search(_ scene: borrowing DatabaseScene, _ canary: String) throws -> [String] {
+    private func search(_ scene: borrowing DatabaseFixture, _ canary: String) throws -> [String] {
         // The database itself by another process, or SQLite's locks on it would go.
         let run = try CommandRun.run("grep", ["-rlaF", canary, scene.scratch.path.string])
         return run.text.split(separator: "\n").map(String.init)
@@ -38,7 +38,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable, ["delete", "truncate", "persist", "wal"])
     func filesHoldNone(format: DatabaseFormat, journal: String) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let canary = Self.canary()
         let queue = try scene.queue(journal: journal)
         try queue.writeWithoutTransaction { db in
@@ -63,7 +63,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("13: nameless files are encrypted: of sorts, temporary tables and statements", arguments: writable)
     func namelessFilesHoldNone(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let canary = Self.canary()
         let queue = try scene.queue()
         let seen = Mutex((found: 0, files: 0))
@@ -96,7 +96,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test("13: nor is anything in clear while a database is vacuumed") func vacuumLeavesNone() async throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let canary = Self.canary()
         let queue = try scene.queue()
         try await queue.writeWithoutTransaction { db in

@@ -46,7 +46,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable, writable)
     func eachFormatBecomesEach(from: DatabaseFormat, to: DatabaseFormat) throws {
-        let scene = try DatabaseScene(from)
+        let scene = try DatabaseFixture(from)
         try scene.pool().write { try furnish($0) }
         let target = scene.scratch.path.appending("new.db")
         let newKey: [UInt8] = .counting(32, from: 99)
@@ -62,7 +62,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable, [512, 1024, 4096, 8192])
     func plainBecomesEncryptedAndPlainAgain(format: DatabaseFormat, pageSize: Int) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let plain = scene.scratch.path.appending("plain.db")
         let source = try DatabaseQueue(path: plain.string)
         try source.writeWithoutTransaction { db in
@@ -79,7 +79,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test func whatExistsIsNotReplaced() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try scene.queue().write { try furnish($0) }
         let target = scene.scratch.path.appending("new.db")
         try scene.scratch.write("new.db", [1, 2, 3])
@@ -91,7 +91,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test func failuresLeaveNoFile() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try scene.queue().write { try furnish($0) }
         let wrong: [UInt8] = .counting(32, from: 1)
         let target = scene.scratch.path.appending("new.db")
@@ -108,7 +108,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("What somebody's death left goes with the next copy; what is in use, or no directory, stays")
     func remains() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try scene.queue().write { try furnish($0) }
         let folder = scene.scratch.path
         let prefix = ".coffer-unfinished-"
@@ -129,7 +129,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("An empty file is no database to convert or to encrypt")
     func emptySource() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try scene.write([])
         let target = scene.scratch.path.appending("new.db")
         #expect(
@@ -143,7 +143,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable)
     func rekeyReplacesTheKey(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let pool = try scene.pool()
         try pool.write { try furnish($0) }
         try pool.close()
@@ -160,7 +160,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test func rekeyWaitsForNobodyAndHarmsNobody() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let pool = try scene.pool()
         try pool.write { try furnish($0) }
         var configuration = Configuration()
@@ -176,7 +176,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test func backupCopiesBetweenEncryptedDatabases() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let source = try scene.pool()
         try source.write { try furnish($0) }
         let other: [UInt8] = .counting(32, from: 3)
@@ -189,7 +189,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     /// Rule 22 and section 3: pages without room for their authentication never get into an encrypted file.
     @Test(arguments: writable)
     func backupOfAPlainDatabaseIsRefused(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 20) }
         let plain = try DatabaseQueue()
@@ -201,7 +201,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("Every copy is its owner's alone, one in clear too")
     func modes() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try scene.queue().write { _ = try fill($0, count: 5) }
         let folder = scene.scratch.path
         try EncryptedDatabase.exportPlain(scene.path, key: scene.key(), to: folder.appending("plain.db"))

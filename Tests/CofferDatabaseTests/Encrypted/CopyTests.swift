@@ -23,7 +23,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         }
     }
 
-    private func expectSealed(_ scene: borrowing DatabaseScene, _ name: FilePath) throws {
+    private func expectSealed(_ scene: borrowing DatabaseFixture, _ name: FilePath) throws {
         let bytes = try scene.scratch.read(name)
         #expect(bytes.count > 4096 && !bytes.contains(text: "plain text canary"))
         #expect(!bytes.starts(with: "SQLite format".utf8))
@@ -33,8 +33,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("vacuum(into:) makes a copy under the same key, its owner's alone", arguments: writable)
     func vacuum(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
-        let other = try DatabaseScene(format, keyBytes: scene.keyBytes)
+        let scene = try DatabaseFixture(format)
+        let other = try DatabaseFixture(format, keyBytes: scene.keyBytes)
         let writers: [(any DatabaseWriter, FilePath)] = [
             (try scene.queue(), "one.db"), (try other.pool(), "two.db"),
         ]
@@ -54,7 +54,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("vacuum(into:) under a passphrase, and under a key with its salt", arguments: writable)
     func otherKeys(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let salt = [UInt8].counting(format == .gcm1 ? 6 : 16, from: 3)
         let keys: [() throws -> DatabaseKey] = [
             { try .passphrase(SecretBytes.copying("correct horse"), format: format) },
@@ -73,7 +73,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("However it is written, it makes nothing in clear", arguments: writable)
     func spellings(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 20) }
         let folder = scene.scratch.path
@@ -98,7 +98,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("What is there is not replaced")
     func existing() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 20) }
         try scene.scratch.write("there.db", [1, 2, 3])
@@ -125,7 +125,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A copy that was refused changes nothing of what the vault keeps of its database")
     func refusedOfAVault() async throws {
-        let scene = try DatabaseScene(keyBytes: .counting(32, from: 99))
+        let scene = try DatabaseFixture(keyBytes: .counting(32, from: 99))
         try await scene.queue().write { _ = try fill($0, count: 5) }
         let other = scene.pathText
         try await TemporaryVault.with(passcode: "2468") { vault in
@@ -142,8 +142,9 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     /// An attached database of another key beside the scene's.
-    private func attached(_ scene: borrowing DatabaseScene, _ name: String) throws -> (DatabaseQueue, [UInt8])
-    {
+    private func attached(_ scene: borrowing DatabaseFixture, _ name: String) throws -> (
+        DatabaseQueue, [UInt8]
+    ) {
         let bytes: [UInt8] = .counting(32, from: 50)
         let path = scene.scratch.path.appending(name)
         let queue = try EncryptedDatabase.queue(at: path, key: .raw(SecretBytes.copying(bytes.span)))
@@ -155,7 +156,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         "A copy of an attached database is under that one's key",
         arguments: ["aux", "\"AUX\"", "[aux]", "`aux`"])
     func attachedSchema(schema: String) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 20) }
         let (other, bytes) = try attached(scene, "other.db")
@@ -172,7 +173,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A copy that never begins leaves no key for the file that is opened next")
     func neverBegun() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 20) }
         let (other, _) = try attached(scene, "other.db")
@@ -203,7 +204,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("Nor for a statement that was compiled before")
     func neverBegunAndCompiled() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 20) }
         let (other, _) = try attached(scene, "other.db")
@@ -234,7 +235,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A copy into a file that has a key of its own is that file's: its salt, its cost")
     func intoAnOpened() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let least = try EncryptedDatabase.queue(
             at: scene.path, key: .passphrase(SecretBytes.copying("one"), cost: .floor))
         try least.write { _ = try fill($0, count: 20) }
@@ -251,7 +252,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("backup(to:) an encrypted database under the same key and another", arguments: writable)
     func backup(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let source = try scene.queue()
         try source.write { _ = try fill($0, count: 100) }
         let other: [UInt8] = .counting(32, from: 77)
@@ -268,8 +269,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     @Test(
         "A plain database, or another format's, is not backed up into an encrypted one", arguments: writable)
     func refusedBackup(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
-        let other = try DatabaseScene(format == .gcm1 ? .sqlcipher4 : .gcm1)
+        let scene = try DatabaseFixture(format)
+        let other = try DatabaseFixture(format == .gcm1 ? .sqlcipher4 : .gcm1)
         let sources = [try DatabaseQueue(), try other.queue()]
         for source in sources { try source.write { _ = try fill($0, count: 30) } }
         // With a journal, then with a WAL.
@@ -292,7 +293,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A backup into a database that the program opened in clear is in clear", arguments: writable)
     func plainBackup(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let source = try scene.queue()
         try source.write { _ = try fill($0, count: 20) }
         let memory = try DatabaseQueue()

@@ -13,7 +13,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     @Test(
         "Who opened a database before another made it finds its rows", arguments: writable, ["wal", "delete"])
     func overtaken(format: DatabaseFormat, journal: String) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let early = try scene.queue()
         let queue = try scene.queue(journal: journal)
         try queue.write { _ = try fill($0, count: 50) }
@@ -27,7 +27,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     func together(format: DatabaseFormat) throws {
         let script = "for number in 1 2 3 4 5; do \"$@\" & done; wait"
         for _ in 0..<5 {
-            let scene = try DatabaseScene(format)
+            let scene = try DatabaseFixture(format)
             let run = try CommandRun.run(
                 "sh",
                 [
@@ -42,7 +42,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         "A header that somebody lays there is not kept when no page opens under it",
         arguments: ["", "-wal", "-journal"])
     func laidHeader(beside suffix: String) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         func key(_ cost: Argon2id.Cost?) throws -> DatabaseKey {
             try .passphrase(SecretBytes.copying("correct horse"), cost: cost)
         }
@@ -54,7 +54,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         try overwrite(scene, cheap + [UInt8](repeating: 0, count: 4064))
         if suffix != "" {
             // A log or a journal of another database.
-            let other = try DatabaseScene()
+            let other = try DatabaseFixture()
             let writer = try other.queue(journal: suffix == "-wal" ? "wal" : "persist")
             for _ in 0..<2 { try writer.write { _ = try fill($0, count: 50) } }
             try scene.write(other.bytes(suffix), suffix)
@@ -78,19 +78,19 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         "Who opened a database before another made it, and was killed, takes back what that left",
         arguments: writable, ["wal", "delete", "persist"])
     func overtakenByCrash(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
+        let hot = try HotFixture(format, journal)
         // The same key, on a file that is empty yet, with a salt of its own.
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let early = try scene.queue()
         try scene.write(hot.log, hot.suffix)
         try overwrite(scene, hot.main)
         let rows = try early.read { try String.fetchAll($0, sql: "SELECT body FROM t ORDER BY id") }
-        #expect(rows == HotScene.right)
+        #expect(rows == HotFixture.right)
         #expect(try early.read { try integrity($0) } == "ok")
     }
 
     /// Puts other bytes into the file, which stays the same one; by another process, or the locks would go.
-    private func overwrite(_ scene: borrowing DatabaseScene, _ bytes: [UInt8]) throws {
+    private func overwrite(_ scene: borrowing DatabaseFixture, _ bytes: [UInt8]) throws {
         let source = scene.pathText + ".new"
         try Data(bytes).write(to: URL(filePath: source))
         #expect(try CommandRun.run("cp", [source, scene.pathText]).code == 0)

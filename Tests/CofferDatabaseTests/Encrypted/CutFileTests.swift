@@ -14,8 +14,8 @@ struct CutFileTests {
     private static let pageSize = 4096
 
     /// A database whose last page is one of a value's overflow pages.
-    private func filled(_ format: DatabaseFormat) throws -> DatabaseScene {
-        let scene = try DatabaseScene(format)
+    private func filled(_ format: DatabaseFormat) throws -> DatabaseFixture {
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue(journal: "delete")
         try queue.write { db in
             try db.execute(
@@ -75,13 +75,13 @@ struct CutFileTests {
         "A hot journal beside a file that was cut: the rows are right, or nothing is touched",
         arguments: writable)
     func hotJournal(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         var refused = 0
         for pages in 1..<(hot.main.count / Self.pageSize) {
             let main = Array(hot.main.dropLast(pages * Self.pageSize))
             try hot.restore(main: main)
             guard let code = hot.failureCode() else {
-                #expect(try hot.read() == HotScene.right, "\(pages)")
+                #expect(try hot.read() == HotFixture.right, "\(pages)")
                 continue
             }
             refused += 1
@@ -90,14 +90,14 @@ struct CutFileTests {
         }
         #expect(refused > 0)
         try hot.restore()
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
     }
 
     @Test(
         "A new database whose first transaction was interrupted is a new database again", arguments: writable,
         ["delete", "truncate", "persist"])
     func firstTransaction(format: DatabaseFormat, journal: String) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let writer = try scene.queue()
         var (main, log) = ([UInt8](), [UInt8]())
         try writer.writeWithoutTransaction { db in
@@ -171,7 +171,7 @@ struct CutFileTests {
 
     @Test("Under a wrong key no file is removed that has the name of a journal", arguments: writable)
     func journalName(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         let files: [[UInt8]] = [
             Array("Dear diary".utf8), Array(hot.log.prefix(511)),
             [0x80, 0, 0, 0, 0, 0, 0, 0] + hot.log.dropFirst(8),
@@ -188,7 +188,7 @@ struct CutFileTests {
 
     @Test("A pipe, a device or a directory is no database", arguments: [DatabaseFormat.gcm1, .sqlcipher3])
     func noFile(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         #expect(try CommandRun.run("mkfifo", [scene.pathText], seconds: 20).code == 0)
         #expect(code { _ = try scene.queue() } == .inputOutput)
         try FileManager.default.removeItem(atPath: scene.pathText)

@@ -13,7 +13,7 @@ private let journals = ["delete", "persist", "truncate"]
 @Suite struct EmptiedFileTests {
     @Test("Cut to nothing under a hot journal: an error; the journal stays", arguments: writable, journals)
     func emptied(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
+        let hot = try HotFixture(format, journal)
         try hot.restore(main: [])
         #expect(hot.failureCode() == .corrupt)
         #expect(throws: CofferError.self) {
@@ -28,18 +28,18 @@ private let journals = ["delete", "persist", "truncate"]
         #expect(try hot.isUntouched(main: []))
         // With the file back, the rows are there; without the journal, a new database begins.
         try hot.restore()
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
         try hot.restore(main: [], log: [])
         #expect(try hot.read() == [])
     }
 
     @Test("Cut to nothing under a connection that has read: an error; the journal stays", arguments: writable)
     func emptiedInUse(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
-        #expect(try hot.read() == HotScene.right)
+        let hot = try HotFixture(format, "delete")
+        #expect(try hot.read() == HotFixture.right)
         let rows = "SELECT count(*) FROM t"
         let queue = try hot.scene.queue()
-        #expect(try queue.read { try Int.fetchOne($0, sql: rows) } == HotScene.rows)
+        #expect(try queue.read { try Int.fetchOne($0, sql: rows) } == HotFixture.rows)
         try hot.scene.write(hot.log, "-journal")
         // By another process: closing the file here would drop SQLite's locks on it.
         #expect(try CommandRun.run("truncate", ["-s", "0", hot.scene.pathText]).code == 0)
@@ -48,19 +48,19 @@ private let journals = ["delete", "persist", "truncate"]
         try queue.close()
         #expect(try hot.isUntouched(main: []))
         try hot.restore()
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
     }
 
     @Test("Cut to nothing beside a WAL: a new database, as SQLite has it", arguments: writable)
     func emptiedBesideWAL(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "wal")
+        let hot = try HotFixture(format, "wal")
         try hot.restore(main: [])
         #expect(try hot.read() == [])
     }
 
     @Test("A new database whose first transaction was interrupted opens", arguments: writable, journals)
     func interrupted(format: DatabaseFormat, journal: String) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue(journal: journal)
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "BEGIN; CREATE TABLE t (x); INSERT INTO t VALUES ('lost')")
@@ -80,7 +80,7 @@ private let journals = ["delete", "persist", "truncate"]
 
     @Test("The journal of a transaction that ended is no reason to refuse", arguments: writable)
     func finished(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue(journal: "persist")
         // The second transaction's journal holds pages.
         for _ in 0..<2 { try queue.write { _ = try fill($0, count: 50) } }

@@ -31,7 +31,7 @@ import Testing
 
     @Test(arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func migrationsRunOnceAndRecordsArePersisted(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try migrator().migrate(try scene.pool())
         let pool = try scene.pool()
         try migrator().migrate(pool)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func failedTransactionsAndSavepointsRollBack() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue(journal: "delete")
         try migrator().migrate(queue)
         try queue.write { db in
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func fullTextSearchFinds() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue()
         try queue.write { db in
             try db.create(virtualTable: "page", using: FTS5()) { table in
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func observationSeesChanges() async throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let pool = try scene.pool()
         try migrator().migrate(pool)
         let observation = ValueObservation.tracking { try Note.fetchCount($0) }
@@ -108,7 +108,7 @@ import Testing
 
     @Test(arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func poolServesReadersWhileOneWrites(format: DatabaseFormat) async throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let pool = try scene.pool()
         try await pool.write { db in
             try db.execute(sql: "CREATE TABLE pair (a INTEGER, b INTEGER, c BLOB)")
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test func snapshotsStayAsTheyWere() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let pool = try scene.pool()
         try pool.write { _ = try fill($0, count: 10) }
         let snapshot = try pool.makeSnapshot()
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test func vacuumAndReindexWork() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let pool = try scene.pool()
         try pool.write { _ = try fill($0, count: 500) }
         try pool.write { try $0.execute(sql: "DELETE FROM t WHERE id % 2 = 0") }

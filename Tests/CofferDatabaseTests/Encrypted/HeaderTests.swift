@@ -26,7 +26,7 @@ private let hasReader =
     }
 
     /// A closed database under the passphrase "correct horse", with one row.
-    private func make(_ scene: borrowing DatabaseScene, cost: Argon2id.Cost = Self.least) throws {
+    private func make(_ scene: borrowing DatabaseFixture, cost: Argon2id.Cost = Self.least) throws {
         let queue = try EncryptedDatabase.queue(at: scene.path, key: key("correct horse", cost: cost))
         try queue.write { db in
             try db.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('there')")
@@ -34,7 +34,7 @@ private let hasReader =
         try queue.close()
     }
 
-    private func row(_ scene: borrowing DatabaseScene, _ key: borrowing DatabaseKey) throws -> String? {
+    private func row(_ scene: borrowing DatabaseFixture, _ key: borrowing DatabaseKey) throws -> String? {
         let queue = try EncryptedDatabase.queue(at: scene.path, key: key)
         defer { try? queue.close() }
         return try queue.read { try String.fetchOne($0, sql: "SELECT x FROM t") }
@@ -42,8 +42,8 @@ private let hasReader =
 
     @Test("A new database says in its header what its passphrase costs, with a salt of 16 bytes")
     func newHeader() throws {
-        let scene = try DatabaseScene()
-        let other = try DatabaseScene()
+        let scene = try DatabaseFixture()
+        let other = try DatabaseFixture()
         try make(scene)
         try make(other)
         let first = try scene.bytes().prefix(32)
@@ -53,7 +53,7 @@ private let hasReader =
         #expect(failure { _ = try row(scene, key("wrong horse")) } == .notAuthentic)
         #expect(failure { _ = try row(scene, scene.key()) } == .notAuthentic)
         // Under a key, nothing is derived, and nothing can be from a passphrase.
-        let raw = try DatabaseScene()
+        let raw = try DatabaseFixture()
         let queue = try raw.queue()
         try queue.write { _ = try fill($0, count: 5) }
         try queue.close()
@@ -64,7 +64,7 @@ private let hasReader =
 
     @Test("A database that an earlier release made is read and written on as it is")
     func firstVersion() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let fixture = URL(filePath: PackageRoot.path + "Tests/Independent/gcm1-version1.db")
         let before = [UInt8](try Data(contentsOf: fixture))
         try scene.write(before)
@@ -92,7 +92,7 @@ private let hasReader =
 
     @Test("A salt of 6 bytes is one of the first version: the key opens what it made before")
     func firstSalt() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         func key(_ salt: [UInt8]) throws -> DatabaseKey {
             try .raw(SecretBytes.copying(scene.keyBytes.span), salt: salt)
         }
@@ -112,7 +112,7 @@ private let hasReader =
 
     @Test("A changed bit of the clear bytes: an error, nothing is touched, and the right bytes open it")
     func changedBits() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try make(scene)
         let whole = try scene.bytes()
         for place in 0..<32 {
@@ -140,7 +140,7 @@ private let hasReader =
         "Another salt or cost, or another passphrase, on a hot journal or WAL: it stays, and helps later",
         arguments: ["delete", "persist", "wal"])
     func hotJournal(journal: String) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let suffix = journal == "wal" ? "-wal" : "-journal"
         let queue = try EncryptedDatabase.queue(
             at: scene.path, key: key("correct horse", cost: Self.least))
@@ -190,7 +190,7 @@ private let hasReader =
 
     // MARK: Cost
 
-    private func setCost(_ scene: borrowing DatabaseScene, passes: UInt8, lanes: UInt8 = 1, memoryKiB: Int)
+    private func setCost(_ scene: borrowing DatabaseFixture, passes: UInt8, lanes: UInt8 = 1, memoryKiB: Int)
         throws
     {
         var bytes = try scene.bytes()
@@ -202,7 +202,7 @@ private let hasReader =
 
     @Test("What a foreign file asks for is bounded before it is derived, and granted to who allows it")
     func boundedCost() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try make(scene)
         func message(expensive: Bool = false) -> CofferError? {
             do {
@@ -236,7 +236,7 @@ private let hasReader =
 
     @Test("A cost of one's own above the bounds needs no consent; for others it does")
     func ownCost() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let cost = try Argon2id.Cost(memoryKiB: 8192, passes: 17)
         try make(scene, cost: cost)
         #expect(try row(scene, key("correct horse", cost: cost)) == "there")
@@ -251,7 +251,7 @@ private let hasReader =
     @Test("Nothing is derived for a file whose cost is refused")
     func refusedCost() throws {
         let floor = DerivationCost(memoryKiB: Self.least.memoryKiB, passes: Self.least.passes)
-        let lease = try DatabaseLease.register(
+        let lease = try DatabaseKeyHandle.register(
             .gcm1, secret: GuardedBytes.copying(Array("correct horse".utf8).span),
             costs: DerivationCosts(own: floor, floor: floor, granted: floor, ceiling: floor))
         let salt = [UInt8].counting(16)
@@ -271,7 +271,7 @@ private let hasReader =
 
     @Test("Stock SQLite takes it for no database, whatever page size it reads in the salt")
     func stockSQLite() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         // Where SQLite looks for the page size: 4096.
         let salt = [0x10, 0x00, 1, 1, 48, 64, 32, 32] + [UInt8].counting(8)
         let key = try DatabaseKey.raw(SecretBytes.copying(scene.keyBytes.span), salt: salt)
@@ -289,10 +289,10 @@ private let hasReader =
 
     @Test("A first page that uses the bytes which SQLite reserves is refused, not cut")
     func reservedBytes() throws {
-        let scene = try DatabaseScene()
-        let lease = try DatabaseLease.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let scene = try DatabaseFixture()
+        let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
         let sql = "CREATE TABLE t (x)"
-        let probe = try #require(ShapeProbe.open(lease.uri(for: scene.path), .main, after: sql))
+        let probe = try #require(FileAccessProbe.open(lease.uri(for: scene.path), .main, after: sql))
         var page = probe.read(4096, at: 0).bytes
         #expect(page[72..<92].allSatisfy { $0 == 0 } && page.starts(with: Array("SQLite format 3".utf8)))
         #expect(probe.write(page, at: 0) == 0)
@@ -314,7 +314,7 @@ private let hasReader =
         .enabled(if: hasReader, "python3 with its module cryptography is missing"),
         arguments: ["first", "passphrase", "key", "wide"])
     func independentReader(kind: String) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let passphrase = try key("correct horse", cost: Self.least)
         switch kind {
         case "first":
@@ -325,7 +325,7 @@ private let hasReader =
         case "key": try scene.queue().write { _ = try fill($0, count: 90) }
         default:
             // From SQLCipher's format, whose pages keep more room.
-            let source = try DatabaseScene(.sqlcipher4)
+            let source = try DatabaseFixture(.sqlcipher4)
             try source.queue().write { _ = try fill($0, count: 90) }
             try EncryptedDatabase.convert(source.path, key: source.key(), to: scene.path, newKey: passphrase)
         }

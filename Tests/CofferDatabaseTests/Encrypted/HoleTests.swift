@@ -15,10 +15,10 @@ import Testing
 
     @Test("They are sealed like any other", arguments: [CodecFormat.gcm1, .sqlcipher4])
     func sealed(format: CodecFormat) throws {
-        let scene = try DatabaseScene()
-        let lease = try DatabaseLease.register(format, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let scene = try DatabaseFixture()
+        let lease = try DatabaseKeyHandle.register(format, secret: GuardedBytes.copying(scene.keyBytes.span))
         let sql = "CREATE TABLE t (x)"
-        let probe = try #require(ShapeProbe.open(lease.uri(for: scene.path), .main, after: sql))
+        let probe = try #require(FileAccessProbe.open(lease.uri(for: scene.path), .main, after: sql))
         let bytes = [UInt8](repeating: 7, count: Self.page - 80)
         let page = bytes + [UInt8](repeating: 0, count: Self.page - bytes.count)
         #expect(probe.write(page, at: Int64(8 * Self.page)) == 0)
@@ -36,7 +36,7 @@ import Testing
 
     @Test("Savepoints of a database that vacuums itself, for a long time", arguments: ["off", "full"])
     func savepoints(synchronous: String) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue(journal: "delete")
         var source = SystemRandomNumberGenerator()
         try queue.writeWithoutTransaction { db in
@@ -89,8 +89,8 @@ import Testing
 
     @Test("A file that something cut gets no pages of zeros in place of what is missing")
     func cut() throws {
-        let scene = try DatabaseScene()
-        let lease = try DatabaseLease.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let scene = try DatabaseFixture()
+        let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
         try scene.queue(journal: "wal").write { _ = try fill($0, count: 400) }
         let whole = try scene.bytes()
         // SQLite itself notices when much more is missing.
@@ -106,7 +106,7 @@ import Testing
         _ = try again.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try again.close()
         #expect(try scene.bytes().count == whole.count)
-        let probe = try #require(ShapeProbe.open(lease.uri(for: scene.path), .main, after: "SELECT 1"))
+        let probe = try #require(FileAccessProbe.open(lease.uri(for: scene.path), .main, after: "SELECT 1"))
         for place in stride(from: cut, to: last, by: Self.page) {
             #expect(probe.read(Self.page, at: Int64(place)).code != 0)
         }

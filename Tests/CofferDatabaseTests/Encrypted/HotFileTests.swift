@@ -15,26 +15,26 @@ private let all = ["delete", "persist", "truncate", "wal"]
 @Suite struct HotFileTests {
     @Test("Whole: the rows are right", arguments: writable, all)
     func whole(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
-        #expect(try hot.read() == HotScene.right)
+        let hot = try HotFixture(format, journal)
+        #expect(try hot.read() == HotFixture.right)
     }
 
     @Test("A journal torn in what was never flushed: the rows are right", arguments: writable, journals)
     func tornJournal(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
+        let hot = try HotFixture(format, journal)
         let end = hot.syncedEnd
         #expect(end > 4096 && end < hot.log.count)
         var garbled = hot.log
         for index in max(end, garbled.count - 3000)..<garbled.count { garbled[index] ^= 0x5a }
         for torn in [garbled, Array(hot.log[..<max(end, hot.log.count - 3000)]), Array(hot.log[..<end])] {
             try hot.restore(log: torn)
-            #expect(try hot.read() == HotScene.right)
+            #expect(try hot.read() == HotFixture.right)
         }
     }
 
     @Test("A WAL torn at its end: what it does not hold is not there", arguments: writable)
     func tornWAL(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "wal")
+        let hot = try HotFixture(format, "wal")
         for count in [0, 20, 32, 40, 5000, hot.log.count - 1] {
             try hot.restore(log: Array(hot.log[..<count]))
             #expect(try hot.read() == [])
@@ -43,7 +43,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
 
     @Test("A journal that is cut in what was flushed: an error", arguments: writable, journals)
     func cutJournal(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
+        let hot = try HotFixture(format, journal)
         for count in [4000, 600 + 4104, hot.syncedEnd - 4000] {
             let cut = Array(hot.log[..<count])
             try hot.restore(log: cut)
@@ -53,7 +53,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
     }
 
     /// The first header of a hot journal and its records, after `garble` has gone over them.
-    private func firstSegment(_ hot: HotScene, _ garble: (inout [UInt8]) -> Void) -> [UInt8] {
+    private func firstSegment(_ hot: HotFixture, _ garble: (inout [UInt8]) -> Void) -> [UInt8] {
         let count = Int(number(hot.log[8..<12]))
         var log = Array(hot.log[..<(512 + count * (4096 + 8))])
         garble(&log)
@@ -70,8 +70,8 @@ private let all = ["delete", "persist", "truncate", "wal"]
         arguments: writable,
         ["delete", "persist"])
     func garbledHeader(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
-        #expect(try hot.read() == HotScene.right)
+        let hot = try HotFixture(format, journal)
+        #expect(try hot.read() == HotFixture.right)
         let main = try hot.scene.bytes()
         let logs = [
             firstSegment(hot) { garbage(0..<512, &$0) },
@@ -88,13 +88,13 @@ private let all = ["delete", "persist", "truncate", "wal"]
         ]
         for log in logs {
             try hot.restore(main: main, log: log)
-            #expect(try hot.read() == HotScene.right)
+            #expect(try hot.read() == HotFixture.right)
         }
     }
 
     @Test("A garbled header of a journal that the database needs: an error", arguments: writable)
     func garbledHeaderOfNeeded(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         var whole = hot.log
         garbage(0..<512, &whole)
         let one = firstSegment(hot) { garbage(0..<512, &$0) }
@@ -117,7 +117,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
 
     @Test("Another key: an error, and the right one finds the rows", arguments: writable, all)
     func otherKey(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
+        let hot = try HotFixture(format, journal)
         let other = [UInt8].counting(32, from: 99)
         let salt = [UInt8].counting(16)
         let keys: [() throws -> DatabaseKey] = [
@@ -129,27 +129,27 @@ private let all = ["delete", "persist", "truncate", "wal"]
             #expect(hot.failureCode(key) == .notAuthentic)
             #expect(try hot.isUntouched())
         }
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
     }
 
     @Test("Another format: an error, and the right one finds the rows", arguments: writable, all)
     func otherFormat(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
+        let hot = try HotFixture(format, journal)
         let others: [DatabaseFormat] = [.gcm1, .sqlcipher4, .sqlcipher3]
         for other in others where other != format {
             let code = try #require(hot.failureCode { try hot.scene.key(other) })
             #expect([.foreign, .notAuthentic, .readOnly].contains(code), "\(other): \(code)")
             #expect(try hot.isUntouched())
         }
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
     }
 
     @Test("Another database's journal or WAL: an error", arguments: writable, all)
     func foreign(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
+        let hot = try HotFixture(format, journal)
         let others = [
-            try HotScene(format, journal, keyBytes: .counting(32, from: 40)).log,
-            try HotScene(format == .gcm1 ? .sqlcipher4 : .gcm1, journal).log,
+            try HotFixture(format, journal, keyBytes: .counting(32, from: 40)).log,
+            try HotFixture(format == .gcm1 ? .sqlcipher4 : .gcm1, journal).log,
         ]
         _ = try hot.read()
         let main = try hot.scene.bytes()
@@ -159,12 +159,12 @@ private let all = ["delete", "persist", "truncate", "wal"]
             #expect(try hot.isUntouched(main: main, log: log))
         }
         try hot.restore(main: main, log: [])
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
     }
 
     @Test("One flipped bit in a journal: right rows or an error", arguments: writable, journals)
     func flippedJournal(format: DatabaseFormat, journal: String) throws {
-        let hot = try HotScene(format, journal)
+        let hot = try HotFixture(format, journal)
         var source = SystemRandomNumberGenerator()
         var refused = 0
         // Some bits of the first header, then some anywhere. Tests/Faults/database_flips.py does more.
@@ -177,7 +177,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
             flipped[place] ^= 1 << bit
             try hot.restore(log: flipped)
             do throws(CofferError) {
-                #expect(try hot.read() == HotScene.right, "byte \(place), bit \(bit)")
+                #expect(try hot.read() == HotFixture.right, "byte \(place), bit \(bit)")
             } catch {
                 refused += 1
                 #expect(error.code == .corrupt, "byte \(place), bit \(bit): \(error)")
@@ -191,10 +191,10 @@ private let all = ["delete", "persist", "truncate", "wal"]
         "One flipped bit in a journal without seals, as SQLCipher and earlier releases write them",
         arguments: writable)
     func flippedWithoutSeal(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete", isFirstVersion: format == .gcm1)
+        let hot = try HotFixture(format, "delete", isFirstVersion: format == .gcm1)
         let log = hot.unsealed
         try hot.restore(log: log)
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
         var source = SystemRandomNumberGenerator()
         // The former size of the database, 16 to 19, stands nowhere else.
         let fields = (Array(0..<16) + Array(20..<28)).flatMap { place in (0..<8).map { (place, UInt8($0)) } }
@@ -207,7 +207,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
             flipped[place] ^= 1 << bit
             try hot.restore(log: flipped)
             if let rows = try? hot.read() {
-                #expect(rows == HotScene.right, "byte \(place), bit \(bit)")
+                #expect(rows == HotFixture.right, "byte \(place), bit \(bit)")
             } else {
                 #expect(try hot.isUntouched(log: flipped), "byte \(place), bit \(bit)")
             }
@@ -216,7 +216,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
 
     @Test("A journal without seals beside a database that has always had them: an error", arguments: journals)
     func missingSeals(journal: String) throws {
-        let hot = try HotScene(.gcm1, journal)
+        let hot = try HotFixture(.gcm1, journal)
         let log = hot.unsealed
         // One header, and all of them.
         var first = hot.log
@@ -227,19 +227,19 @@ private let all = ["delete", "persist", "truncate", "wal"]
             #expect(try hot.isUntouched(log: changed))
         }
         try hot.restore()
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
     }
 
     @Test(
         "With a super-journal: played back while that is there, else the transaction is committed",
         arguments: writable)
     func superJournals(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         let name = hot.scene.pathText + "-mj0A1B2C9D3"
         let log = hot.log(naming: name)
         try hot.restore(log: log)
         try Data((hot.scene.pathText + "-journal").utf8 + [0]).write(to: URL(filePath: name))
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
         try hot.restore(log: log)
         _ = try? hot.read()
         #expect(try hot.scene.bytes() == hot.main)
@@ -248,7 +248,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
 
     @Test("One flipped bit in a WAL: what SQLite makes of it, or an error", arguments: writable)
     func flippedWAL(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "wal")
+        let hot = try HotFixture(format, "wal")
         var source = SystemRandomNumberGenerator()
         for _ in 0..<60 {
             var flipped = hot.log
@@ -259,7 +259,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
                 continue
             }
             // One transaction: it is there, or SQLite's checksum ended before it.
-            #expect(rows == HotScene.right || rows == [])
+            #expect(rows == HotFixture.right || rows == [])
         }
     }
 }

@@ -30,7 +30,7 @@ import Testing
         "Schema changes are found, and erased for where that is asked for",
         arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func schemaChanges(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue()
         let first = migrator("a TEXT")
         try first.migrate(queue)
@@ -46,7 +46,7 @@ import Testing
 
     @Test("Any other plain database is refused under such a configuration")
     func otherPlainDatabase() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let configuration = try scene.queue().configuration
         let path = scene.scratch.path.appending("plain.db").string
         #expect(throws: (any Error).self) { try DatabaseQueue(path: path, configuration: configuration) }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct NonceTests {
     @Test("A forked process seals pages under other nonces", arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func fork(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let run = try CommandRun.run(
             DatabaseAgent.path, ["fork", format.rawValue, scene.keyBytes.hex, scene.pathText, "delete"],
             seconds: 60)

@@ -20,7 +20,7 @@ import Testing
 
     @Test("A program's own error in prepareDatabase comes back as itself")
     func ownErrors() async throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let configuration = failing(with: AppError(number: 7))
         #expect(throws: AppError(number: 7)) {
             try EncryptedDatabase.queue(at: scene.path, key: scene.key(), configuration: configuration)
@@ -44,7 +44,7 @@ import Testing
 
     @Test("SQLite's errors there, and this package's, are typed")
     func typedErrors() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         var configuration = Configuration()
         configuration.prepareDatabase { try $0.execute(sql: "SELECT nonsense") }
         #expect(
@@ -62,7 +62,7 @@ import Testing
 
     @Test("The path of a queue, a pool and a snapshot is the file's, whatever is in it")
     func paths() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         for name in ["notes.db", "a b?c#d%e&f=g.db", "ü\u{308}.db", "it's %00.db"] {
             let path = scene.scratch.path.appending(name)
             let pool = try EncryptedDatabase.pool(at: path, key: scene.key())

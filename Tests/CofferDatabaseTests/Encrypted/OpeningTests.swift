@@ -13,7 +13,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 @Suite struct OpeningTests {
     @Test(arguments: writable, ["delete", "truncate", "persist", "wal", "memory"])
     func whatIsWrittenIsRead(format: DatabaseFormat, journal: String) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let sum = try scene.queue(journal: journal).write { try fill($0, count: 500) }
         let queue = try scene.queue()
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT sum(length(body)) FROM t") } == sum)
@@ -22,7 +22,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable)
     func newFilesAreForTheirOwnerAlone(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let pool = try scene.pool()
         try pool.write { _ = try fill($0, count: 10) }
         for suffix in ["", "-wal", "-shm"] {
@@ -33,7 +33,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable)
     func poolReadsWhileItWrites(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let pool = try scene.pool()
         let sum = try pool.write { try fill($0, count: 300) }
         for _ in 0..<5 {
@@ -45,7 +45,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable)
     func wrongKeyIsNotAuthentic(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 50) }
         let wrong: [UInt8] = .counting(32, from: 8)
         let before = try scene.bytes()
@@ -64,7 +64,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: DatabaseFormat.allCases)
     func plainDatabaseIsRefused(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try DatabaseQueue(path: scene.pathText).write { _ = try fill($0, count: 50) }
         let before = try scene.bytes()
         #expect(failure { _ = try scene.queue() } == .refused)
@@ -74,18 +74,18 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable)
     func encryptedOpenedAsPlainIsNoDatabase(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 50) }
         #expect(throws: DatabaseError.self) { try DatabaseQueue(path: scene.pathText) }
     }
 
     @Test func anotherFormatIsForeign() throws {
-        let scene = try DatabaseScene(.gcm1)
+        let scene = try DatabaseFixture(.gcm1)
         try scene.queue().write { _ = try fill($0, count: 50) }
         #expect(
             failure { _ = try EncryptedDatabase.queue(at: scene.path, key: scene.key(.sqlcipher4)) }
                 == .foreign)
-        let other = try DatabaseScene(.sqlcipher4)
+        let other = try DatabaseFixture(.sqlcipher4)
         try other.queue().write { _ = try fill($0, count: 50) }
         #expect(
             failure { _ = try EncryptedDatabase.queue(at: other.path, key: other.key(.gcm1)) } == .foreign)
@@ -93,7 +93,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable)
     func damagedFirstPageIsCorrupt(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 50) }
         var bytes = try scene.bytes()
         bytes[100] ^= 1
@@ -102,7 +102,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test func laterVersionIsToldFromDamage() throws {
-        let scene = try DatabaseScene(.gcm1)
+        let scene = try DatabaseFixture(.gcm1)
         try scene.queue().write { _ = try fill($0, count: 50) }
         var bytes = try scene.bytes()
         bytes[8] = 3
@@ -111,7 +111,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test func absentDatabaseToReadOnlyIsAbsent() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         var configuration = Configuration()
         configuration.readonly = true
         #expect(
@@ -123,7 +123,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test func configurationIsPassedThrough() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
         configuration.label = "notes"
@@ -136,7 +136,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test func relativeAndOddPathsWork() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         for name in ["a b?c#d%e&f=g.db", "ü.db", "it's.db"] {
             let path = scene.scratch.path.appending(name)
             try EncryptedDatabase.queue(at: path, key: scene.key()).write { _ = try fill($0, count: 5) }
@@ -151,7 +151,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A path that is no UTF-8 is the file of those bytes, also for a copy and a new key")
     func pathsOfBytes() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         func path(_ bytes: [UInt8]) throws -> FilePath {
             scene.scratch.path.appending(try #require(FileNameBytes.component(bytes)))
         }
@@ -185,7 +185,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test(arguments: writable)
     func passphraseOpensOnlyItsDatabase(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         func open(_ text: String) throws -> DatabaseQueue {
             try EncryptedDatabase.queue(
                 at: scene.path, key: .passphrase(SecretBytes.copying(text), format: format))
@@ -209,7 +209,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("SQLCipher's spelled keys are keys in its formats, and passphrases in ours")
     func spelledKeys() throws {
-        let scene = try DatabaseScene(.sqlcipher4)
+        let scene = try DatabaseFixture(.sqlcipher4)
         try scene.queue().write { _ = try fill($0, count: 5) }
         let salt = try Array(scene.bytes().prefix(16))
         func rows(_ text: String, _ format: DatabaseFormat = .sqlcipher4) throws -> Int? {
@@ -234,7 +234,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A database in memory is refused, and no file of that name made")
     func memory() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         #expect(
             failure { _ = try EncryptedDatabase.queue(at: ":memory:", key: scene.key()) } == .invalidInput)
         #expect(failure { _ = try EncryptedDatabase.pool(at: ":memory:", key: scene.key()) } == .invalidInput)

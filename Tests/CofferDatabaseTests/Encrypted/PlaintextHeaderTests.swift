@@ -16,17 +16,17 @@ struct PlaintextHeaderTests {
     private static let rows = "SELECT count(*) FROM t WHERE body LIKE 'row%'"
 
     private func key(
-        _ scene: borrowing DatabaseScene, salt: [UInt8] = salt, header: Int = 32
+        _ scene: borrowing DatabaseFixture, salt: [UInt8] = salt, header: Int = 32
     ) throws -> DatabaseKey {
         try .sqlcipher4(SecretBytes.copying(scene.keyBytes.span), salt: salt, plaintextHeader: header)
     }
 
-    private func open(_ scene: borrowing DatabaseScene) throws -> DatabaseQueue {
+    private func open(_ scene: borrowing DatabaseFixture) throws -> DatabaseQueue {
         try EncryptedDatabase.queue(at: scene.path, key: key(scene))
     }
 
-    private func made() throws -> DatabaseScene {
-        let scene = try DatabaseScene(.sqlcipher4)
+    private func made() throws -> DatabaseFixture {
+        let scene = try DatabaseFixture(.sqlcipher4)
         #expect(try SQLCipherPeer.run("make-header", scene.pathText, scene.keyBytes).isEmpty)
         #expect(try scene.bytes().starts(with: "SQLite format 3\0".utf8))
         return scene
@@ -73,7 +73,7 @@ struct PlaintextHeaderTests {
 
     @Test("What a crash left is recovered", arguments: ["delete", "persist", "wal"])
     func hot(journal: String) throws {
-        let scene = try DatabaseScene(.sqlcipher4)
+        let scene = try DatabaseFixture(.sqlcipher4)
         var arguments = SQLCipherPeer.hot(scene.pathText, scene.keyBytes, journal)
         arguments[2] = "hot-header"
         let peer = try #require(Helper(arguments))
@@ -89,10 +89,10 @@ struct PlaintextHeaderTests {
         let scene = try made()
         let target = scene.scratch.path.appending("gcm1.db")
         try EncryptedDatabase.convert(scene.path, key: key(scene), to: target, newKey: scene.key(.gcm1))
-        let back = try DatabaseScene(.sqlcipher4, keyBytes: scene.keyBytes)
+        let back = try DatabaseFixture(.sqlcipher4, keyBytes: scene.keyBytes)
         try EncryptedDatabase.convert(target, key: scene.key(.gcm1), to: back.path, newKey: key(scene))
         #expect(try SQLCipherPeer.run("read-header", back.pathText, scene.keyBytes)["rows"] == "300")
-        let new = try DatabaseScene(.sqlcipher4)
+        let new = try DatabaseFixture(.sqlcipher4)
         try open(new).write { _ = try fill($0, count: 30) }
         #expect(try SQLCipherPeer.run("read-header", new.pathText, new.keyBytes)["rows"] == "30")
     }
@@ -119,7 +119,7 @@ struct PlaintextHeaderTests {
         }
         try scene.write(before)
         #expect(try open(scene).read { try Int.fetchOne($0, sql: Self.rows) } == 300)
-        let plain = try DatabaseScene()
+        let plain = try DatabaseFixture()
         try DatabaseQueue(path: plain.pathText).write { _ = try fill($0, count: 5) }
         #expect(failure { _ = try open(plain) } == .refused)
         #expect(failure { _ = try key(scene, salt: [1]) } == .invalidInput)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    private func makeHot(_ scene: borrowing DatabaseScene, _ journal: String) throws {
+    private func makeHot(_ scene: borrowing DatabaseFixture, _ journal: String) throws {
         let run = try CommandRun.run(
             "python3",
             [
@@ -36,7 +36,7 @@ import Testing
         .enabled(if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here"),
         arguments: ["delete", "persist", "truncate"])
     func sqlcipher3(journal: String) throws {
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         try makeHot(scene, journal)
         let (main, log) = (try scene.bytes(), try scene.bytes("-journal"))
         #expect(log.count > 4096)
@@ -60,7 +60,7 @@ import Testing
         "SQLCipher 3's WAL after a crash is read",
         .enabled(if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here"))
     func sqlcipher3WAL() throws {
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         try makeHot(scene, "wal")
         #expect(try scene.bytes("-wal").count > 4096)
         let target = scene.scratch.path.appending("new.db")
@@ -72,7 +72,7 @@ import Testing
         "A wrong key, and a flipped bit in the journal: an error, and no copy stays",
         .enabled(if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here"))
     func refused() throws {
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         try makeHot(scene, "delete")
         let (main, log) = (try scene.bytes(), try scene.bytes("-journal"))
         let target = scene.scratch.path.appending("new.db")
@@ -101,7 +101,7 @@ import Testing
         .enabled(if: getuid() != 0, "root may write everything"),
         arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func unwritable(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         let folder = hot.scene.scratch.path.string
         for name in try hot.scene.scratch.names() {
             try FileManager.default.setAttributes(
@@ -114,7 +114,7 @@ import Testing
         "A reader of a database with a hot journal is told what to do",
         arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func readers(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         var configuration = Configuration()
         configuration.readonly = true
         #expect(
@@ -126,17 +126,17 @@ import Testing
         try expectConverted(hot)
     }
 
-    private func expectConverted(_ hot: HotScene) throws {
+    private func expectConverted(_ hot: HotFixture) throws {
         let target = hot.scene.scratch.path.appending("new.db")
         try EncryptedDatabase.convert(
             hot.scene.path, key: hot.scene.key(), to: target, newKey: hot.scene.key())
-        #expect(try count(target, hot.scene.key()) == HotScene.rows)
+        #expect(try count(target, hot.scene.key()) == HotFixture.rows)
     }
 
     @Test("What somebody's death left goes with the next copy; what is in use stays")
     func remains() throws {
         guard SQLCipher3.isAvailable else { return }
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         try makeHot(scene, "delete")
         let folder = scene.scratch.path
         for name in [".coffer-recovery-dead", ".coffer-recovery-used"] {
@@ -158,7 +158,7 @@ import Testing
     @Test("Remains that are somebody else's, or cannot be removed, stay and end no conversion")
     func foreignRemains() throws {
         guard SQLCipher3.isAvailable else { return }
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         try makeHot(scene, "delete")
         let other = scene.scratch.path.appending(".coffer-recovery-other").string
         try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)

@@ -24,7 +24,7 @@ struct RetirementTests {
             let queue = try EncryptedDatabase.queue(at: path, lease: lease, configuration: Configuration())
             try queue.write { try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE t (x)") }
             #expect(try OwnMemory.count(complementsOf: [complement]) > 0)
-            EncryptedDatabase.retire(queue, lease)
+            EncryptedDatabase.invalidate(queue, lease)
             let halves = [Array(complement.prefix(16)), Array(complement.suffix(16))]
             #expect(try OwnMemory.count(complementsOf: halves) == 0)
             #expect(throws: DatabaseError.self) { try queue.read { try $0.tableExists("t") } }

@@ -22,13 +22,13 @@ struct SQLCipherTests {
 
     @Test(arguments: ["delete", "wal"])
     func sqlcipherReadsOurs(journal: String) throws {
-        let scene = try DatabaseScene(.sqlcipher4)
+        let scene = try DatabaseFixture(.sqlcipher4)
         try scene.queue(journal: journal).write { _ = try fill($0, count: 300) }
         expectWhole(try SQLCipherPeer.run("read", scene.pathText, scene.keyBytes), rows: 300)
     }
 
     @Test func weReadSQLCiphers() throws {
-        let scene = try DatabaseScene(.sqlcipher4)
+        let scene = try DatabaseFixture(.sqlcipher4)
         #expect(try SQLCipherPeer.run("make", scene.pathText, scene.keyBytes).isEmpty)
         let queue = try scene.queue()
         #expect(try queue.read { try integrity($0) } == "ok")
@@ -40,7 +40,7 @@ struct SQLCipherTests {
     }
 
     @Test func passphrasesMakeTheSameKey() throws {
-        let scene = try DatabaseScene(.sqlcipher4)
+        let scene = try DatabaseFixture(.sqlcipher4)
         #expect(try SQLCipherPeer.run("passphrase", scene.pathText, scene.keyBytes).isEmpty)
         let queue = try EncryptedDatabase.queue(
             at: scene.path, key: .passphrase(SecretBytes.copying(scene.keyBytes.hex), format: .sqlcipher4))
@@ -49,7 +49,7 @@ struct SQLCipherTests {
 
     @Test(arguments: ["delete", "persist", "wal"])
     func sqlcipherRecoversOurHotFiles(journal: String) throws {
-        let scene = try DatabaseScene(.sqlcipher4)
+        let scene = try DatabaseFixture(.sqlcipher4)
         let agent = try #require(
             Helper([
                 DatabaseAgent.path, "hot", "sqlcipher4", scene.keyBytes.hex, scene.pathText, journal, "300",
@@ -62,7 +62,7 @@ struct SQLCipherTests {
 
     @Test(arguments: ["delete", "persist", "wal"])
     func weRecoverSQLCiphersHotFiles(journal: String) throws {
-        let scene = try DatabaseScene(.sqlcipher4)
+        let scene = try DatabaseFixture(.sqlcipher4)
         let peer = try #require(Helper(SQLCipherPeer.hot(scene.pathText, scene.keyBytes, journal)))
         peer.kill()
         let suffix = journal == "wal" ? "-wal" : "-journal"
@@ -80,7 +80,7 @@ struct SQLCipherTests {
     .enabled(
         if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here: Scripts/setup-packages --tests"))
 struct SQLCipher3Tests {
-    private func make(_ scene: borrowing DatabaseScene, key: String) throws {
+    private func make(_ scene: borrowing DatabaseFixture, key: String) throws {
         let statements = """
             PRAGMA key = \(key);
             CREATE TABLE t (id INTEGER PRIMARY KEY, body TEXT);
@@ -92,7 +92,7 @@ struct SQLCipher3Tests {
     }
 
     @Test func areReadWithARawKey() throws {
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         try make(scene, key: "\"x'\(scene.keyBytes.hex)'\"")
         let queue = try scene.queue()
         #expect(try queue.read { try integrity($0) } == "ok")
@@ -101,7 +101,7 @@ struct SQLCipher3Tests {
     }
 
     @Test func areReadWithAPassphrase() throws {
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         try make(scene, key: "'correct horse'")
         let key = try DatabaseKey.passphrase(SecretBytes.copying("correct horse"), format: .sqlcipher3)
         let count = try EncryptedDatabase.queue(at: scene.path, key: key).read {
@@ -112,7 +112,7 @@ struct SQLCipher3Tests {
 
     @Test(arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func areConverted(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         try make(scene, key: "\"x'\(scene.keyBytes.hex)'\"")
         let target = scene.scratch.path.appending("new.db")
         try EncryptedDatabase.convert(scene.path, key: scene.key(), to: target, newKey: scene.key(format))
@@ -128,7 +128,7 @@ struct SQLCipher3Tests {
     }
 
     @Test func areNoTarget() throws {
-        let scene = try DatabaseScene(.gcm1)
+        let scene = try DatabaseFixture(.gcm1)
         try scene.queue().write { _ = try fill($0, count: 5) }
         let target = scene.scratch.path.appending("new.db")
         #expect(

@@ -59,7 +59,7 @@ import Testing
 
     @Test("After ROLLBACK TO, a crash loses no commit", arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func encrypted(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let key = scene.keyBytes
         let lost = try losses(scene.queue(journal: "wal"), scene.path) {
             try EncryptedDatabase.queue(

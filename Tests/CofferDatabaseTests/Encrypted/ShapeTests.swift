@@ -23,11 +23,11 @@ import Testing
 
     @Test(arguments: [CodecFormat.gcm1, .sqlcipher4])
     func everyShapeIsKnown(format: CodecFormat) throws {
-        let trace = ShapeTrace()
+        let trace = AccessTrace()
         for journal in ["delete", "truncate", "persist", "memory", "off", "wal"] {
-            let scene = try DatabaseScene()
+            let scene = try DatabaseFixture()
             let key = try GuardedBytes.copying(scene.keyBytes.span)
-            let lease = try DatabaseLease.register(format, secret: key, trace: trace)
+            let lease = try DatabaseKeyHandle.register(format, secret: key, trace: trace)
             try work(journal) { try DatabaseQueue(path: lease.uri(for: scene.pathText)) }
         }
         #expect(trace.seen.subtracting(Self.known) == [])
@@ -36,13 +36,13 @@ import Testing
 
     @Test("Any part of any page reads as that part of it", arguments: [CodecFormat.gcm1, .sqlcipher4])
     func partsOfPages(format: CodecFormat) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let key = try GuardedBytes.copying(scene.keyBytes.span)
-        let lease = try DatabaseLease.register(format, secret: key)
+        let lease = try DatabaseKeyHandle.register(format, secret: key)
         let uri = lease.uri(for: scene.pathText)
         let queue = try DatabaseQueue(path: uri)
         try queue.write { _ = try fill($0, count: 300) }
-        let file = try #require(ShapeProbe.open(uri, .main, after: "SELECT count(*) FROM t"))
+        let file = try #require(FileAccessProbe.open(uri, .main, after: "SELECT count(*) FROM t"))
         let count = try queue.read { try Int.fetchOne($0, sql: "PRAGMA page_count") } ?? 0
         #expect(count > 8)
         let image = (0..<count).flatMap { file.read(Self.pageSize, at: Int64($0 * Self.pageSize)).bytes }
@@ -70,13 +70,13 @@ import Testing
 
     @Test("Part of a page is read as it is now", arguments: [CodecFormat.gcm1, .sqlcipher4])
     func partsOfChangedPages(format: CodecFormat) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let key = try GuardedBytes.copying(scene.keyBytes.span)
-        let lease = try DatabaseLease.register(format, secret: key)
+        let lease = try DatabaseKeyHandle.register(format, secret: key)
         let uri = lease.uri(for: scene.pathText)
         let queue = try DatabaseQueue(path: uri)
         try queue.write { _ = try fill($0, count: 20) }
-        let file = try #require(ShapeProbe.open(uri, .main, after: "SELECT count(*) FROM t"))
+        let file = try #require(FileAccessProbe.open(uri, .main, after: "SELECT count(*) FROM t"))
         var counters: Set<[UInt8]> = []
         for _ in 0..<5 {
             try queue.write { try $0.execute(sql: "UPDATE t SET body = body || 'more'") }
@@ -91,9 +91,9 @@ import Testing
     @Test("Values on overflow pages read as they were written", arguments: ["delete", "wal"])
     func overflowPages(journal: String) throws {
         for format in [CodecFormat.gcm1, .sqlcipher4] {
-            let scene = try DatabaseScene()
+            let scene = try DatabaseFixture()
             let key = try GuardedBytes.copying(scene.keyBytes.span)
-            let lease = try DatabaseLease.register(format, secret: key)
+            let lease = try DatabaseKeyHandle.register(format, secret: key)
             let queue = try DatabaseQueue(path: lease.uri(for: scene.pathText))
             let values = [1, 4000, 4049, 9000, 300_000].map { size in
                 Data((0..<size).map { _ in UInt8.random(in: 0...255) })

@@ -20,11 +20,12 @@ private enum SQLiteCode {
 /// known not to be detected.
 @Suite struct ShimLimitTests {
     private func probe(
-        _ scene: borrowing DatabaseScene, _ file: ShapeProbe.File, _ format: CodecFormat, after sql: String
-    ) throws -> (ShapeProbe, DatabaseLease) {
+        _ scene: borrowing DatabaseFixture, _ file: FileAccessProbe.File, _ format: CodecFormat,
+        after sql: String
+    ) throws -> (FileAccessProbe, DatabaseKeyHandle) {
         let key = try GuardedBytes.copying(scene.keyBytes.span)
-        let lease = try DatabaseLease.register(format, secret: key)
-        return (try #require(ShapeProbe.open(lease.uri(for: scene.pathText), file, after: sql)), lease)
+        let lease = try DatabaseKeyHandle.register(format, secret: key)
+        return (try #require(FileAccessProbe.open(lease.uri(for: scene.pathText), file, after: sql)), lease)
     }
 
     private static let tables = "CREATE TABLE t (x); INSERT INTO t VALUES (hex(randomblob(9000)))"
@@ -33,7 +34,7 @@ private enum SQLiteCode {
         "10: a part of a page reads as that part of it, anything else of the database file is an error",
         arguments: [CodecFormat.gcm1, .sqlcipher4])
     func mainShapes(format: CodecFormat) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let (file, lease) = try probe(scene, .main, format, after: Self.tables)
         let page = file.read(pageSize, at: Int64(pageSize))
         #expect(page.code == SQLiteCode.ok)
@@ -55,7 +56,7 @@ private enum SQLiteCode {
     @Test(
         "10: a WAL and a journal take nothing of a shape that they do not know", arguments: ["wal", "delete"])
     func journalShapes(journal: String) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let sql = "PRAGMA journal_mode = \(journal); \(Self.tables); BEGIN; UPDATE t SET x = 'other'"
         let (file, lease) = try probe(
             scene, .journal, .gcm1, after: sql + (journal == "wal" ? "; COMMIT" : ""))
@@ -74,7 +75,7 @@ private enum SQLiteCode {
         "A frame's header whose page does not come is dropped; a page goes behind its own header only",
         arguments: [CodecFormat.gcm1, .sqlcipher4])
     func headerWithoutPage(format: CodecFormat) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let (file, lease) = try probe(
             scene, .journal, format, after: "PRAGMA journal_mode = WAL; " + Self.tables)
         let log = try scene.bytes("-wal")
@@ -82,7 +83,7 @@ private enum SQLiteCode {
         // Page 2, of a transaction that is not complete; SQLite leaves the checksum for later.
         let header: [UInt8] = [0, 0, 0, 2, 0, 0, 0, 0] + log[16..<24] + [UInt8](repeating: 0, count: 8)
         let page = [UInt8](repeating: 0, count: pageSize)
-        let accesses: [(ShapeProbe) -> Int32] = [
+        let accesses: [(FileAccessProbe) -> Int32] = [
             { $0.read(32, at: 0).code }, { $0.write(header, at: end + 24 + Int64(pageSize)) },
             { $0.write(header, at: end) },
         ]
@@ -99,7 +100,7 @@ private enum SQLiteCode {
 
     @Test("11 and 12: sectors of 512 bytes, powersafe overwrite and no more, no memory mapping")
     func characteristics() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let (file, lease) = try probe(scene, .main, .gcm1, after: Self.tables)
         #expect(file.sectorSize == 512)
         #expect(file.characteristics == SQLiteCode.onlyPowersafeOverwrite)
@@ -128,7 +129,7 @@ private enum SQLiteCode {
     }
 
     /// Another process tries to write-lock the byte that a writer of a rollback database holds.
-    private func isLocked(_ scene: borrowing DatabaseScene) throws -> Bool {
+    private func isLocked(_ scene: borrowing DatabaseFixture) throws -> Bool {
         let script = """
             import fcntl, sys
             with open(sys.argv[1], "r+b") as file:
@@ -142,7 +143,7 @@ private enum SQLiteCode {
 
     @Test("18: nothing that this package does with a database lets go of the locks that SQLite has on it")
     func locksStay() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue(journal: "delete")
         try queue.write { _ = try fill($0, count: 20) }
         #expect(try !isLocked(scene))
@@ -169,7 +170,7 @@ private enum SQLiteCode {
 
     @Test("21: connections of several threads each have their own ciphers")
     func ciphersOfManyThreads() async throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let pool = try scene.pool()
         let sum = try await pool.write { try fill($0, count: 300) }
         try await withThrowingTaskGroup(of: Int?.self) { group in
@@ -196,7 +197,7 @@ private enum SQLiteCode {
 
     @Test("23: an old version of a page put back opens: this is known, and SECURITY.md says so")
     func oldPage() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try scene.queue(journal: "delete").write { db in
             try db.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('old')")
         }
@@ -213,7 +214,7 @@ private enum SQLiteCode {
 
     @Test("A torn tail of a WAL loses the transactions that it holds and none before", arguments: [10, 3000])
     func tornWAL(back: Int) throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let arguments = [scene.format.rawValue, scene.keyBytes.hex, scene.pathText, "wal", "100"]
         let agent = try #require(Helper([DatabaseAgent.path, "hot"] + arguments))
         agent.kill()

@@ -15,7 +15,7 @@ private let pageSize = 4096
 /// The rules that the VFS keeps, each found by breaking a prototype or from another's bug.
 @Suite struct ShimRuleTests {
     /// A database and its hot journal as a crash leaves them, before any page of the database was changed.
-    private func unsyncedJournal(_ scene: borrowing DatabaseScene) throws {
+    private func unsyncedJournal(_ scene: borrowing DatabaseFixture) throws {
         let queue = try scene.queue(journal: "delete")
         try queue.write { _ = try fill($0, count: 200) }
         try queue.writeWithoutTransaction { db in
@@ -30,13 +30,13 @@ private let pageSize = 4096
         }
     }
 
-    private func openCrashed(_ scene: borrowing DatabaseScene) throws -> DatabaseQueue {
+    private func openCrashed(_ scene: borrowing DatabaseFixture) throws -> DatabaseQueue {
         try EncryptedDatabase.queue(at: FilePath(scene.pathText + ".crash"), key: scene.key())
     }
 
     @Test("5: a hot journal is played back", arguments: writable)
     func hotJournal(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try unsyncedJournal(scene)
         let journal = try scene.bytes(".crash-journal")
         // 11: sectors of 512 bytes.
@@ -52,7 +52,7 @@ private let pageSize = 4096
         "6: a journal torn at its end is played back as far as it goes", arguments: writable,
         [1, 100, 2000, 4099])
     func tornJournal(format: DatabaseFormat, back: Int) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try unsyncedJournal(scene)
         var journal = try scene.bytes(".crash-journal")
         for index in max(512, journal.count - back - 8)..<journal.count { journal[index] ^= 0x5a }
@@ -66,7 +66,7 @@ private let pageSize = 4096
 
     @Test("6: a damaged journal stops the rollback of this process's own changes", arguments: writable)
     func damagedJournalInUse(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue(journal: "delete")
         try queue.write { _ = try fill($0, count: 700) }
         #expect(throws: DatabaseError.self) {
@@ -84,7 +84,7 @@ private let pageSize = 4096
         "7, 8: a torn first page is recovered from a hot journal or WAL, with the salt of the key",
         arguments: writable, ["delete", "wal"])
     func tornFirstPage(format: DatabaseFormat, journal: String) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let arguments = [format.rawValue, scene.keyBytes.hex, scene.pathText, journal, "300"]
         let agent = try #require(Helper([DatabaseAgent.path, "hot"] + arguments))
         agent.kill()
@@ -102,7 +102,7 @@ private let pageSize = 4096
 
     @Test("A lost WAL leaves the last checkpoint, whole", arguments: writable)
     func lostWAL(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try scene.queue(journal: "wal").write { _ = try fill($0, count: 50) }
         let arguments = [format.rawValue, scene.keyBytes.hex, scene.pathText, "wal", "100"]
         let agent = try #require(Helper([DatabaseAgent.path, "hot"] + arguments))
@@ -116,7 +116,7 @@ private let pageSize = 4096
 
     @Test("9: another connection's changes are seen", arguments: writable)
     func changeCounter(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let (first, second) = (try scene.queue(journal: "delete"), try scene.queue(journal: "delete"))
         try first.write { _ = try fill($0, count: 5) }
         for number in 1...10 {
@@ -127,7 +127,7 @@ private let pageSize = 4096
 
     @Test("10: a copy of pages of another size is refused, and nothing is lost", arguments: writable)
     func otherPageSize(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 50) }
         let plain = try DatabaseQueue()
@@ -142,7 +142,7 @@ private let pageSize = 4096
 
     @Test("12 and section 3: the page size and memory mapping stay as they are", arguments: writable)
     func pragmas(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue()
         try queue.write { _ = try fill($0, count: 200) }
         try queue.writeWithoutTransaction { db in
@@ -155,7 +155,7 @@ private let pageSize = 4096
 
     @Test("Whatever the VFS answers itself can be fetched as a row", arguments: writable)
     func fetchedPragmas(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try scene.queue().writeWithoutTransaction { db in
             for (pragma, answer) in [
                 ("mmap_size", "0"), ("mmap_size = 1000", "0"), ("page_size = 1024", "4096"),
@@ -171,7 +171,7 @@ private let pageSize = 4096
 
     @Test("15 and 16: a page that is cut or zero is an error and not a row", arguments: writable)
     func cutAndZeroPages(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 200) }
         let main = try scene.bytes()
         for damage in [
@@ -190,8 +190,8 @@ private let pageSize = 4096
 
     @Test("17: each journal follows its own database", arguments: ["delete", "wal"])
     func severalDatabases(journal: String) throws {
-        let first = try DatabaseScene(.gcm1)
-        let second = try DatabaseScene(.sqlcipher4, keyBytes: .counting(32, from: 90))
+        let first = try DatabaseFixture(.gcm1)
+        let second = try DatabaseFixture(.sqlcipher4, keyBytes: .counting(32, from: 90))
         let queues = (try first.queue(journal: journal), try second.queue(journal: journal))
         for _ in 0..<5 {
             try queues.0.write { _ = try fill($0, count: 20) }
@@ -204,7 +204,7 @@ private let pageSize = 4096
 
     @Test("19: an unknown token opens nothing and makes nothing")
     func unknownToken() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         try scene.queue().write { _ = try fill($0, count: 5) }
         for query in ["vfs=coffer&kref=00", "vfs=coffer", "vfs=coffer&kref="] {
             #expect(throws: DatabaseError.self) { try DatabaseQueue(path: "file:\(scene.pathText)?\(query)") }
@@ -217,9 +217,9 @@ private let pageSize = 4096
 
     @Test("19: a key that was taken back opens nothing more, and fails what is open")
     func revokedKey() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let key = try GuardedBytes.copying(scene.keyBytes.span)
-        let lease = try DatabaseLease.register(.gcm1, secret: key)
+        let lease = try DatabaseKeyHandle.register(.gcm1, secret: key)
         let uri = lease.uri(for: scene.pathText)
         let queue = try DatabaseQueue(path: uri)
         try queue.write { _ = try fill($0, count: 2000) }
@@ -231,7 +231,7 @@ private let pageSize = 4096
 
     @Test("20: a damaged page is an error of its own and does not spoil the connection", arguments: writable)
     func damagedPage(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let root = try scene.queue().write { db in
             try fill(db, count: 100)
             try db.execute(sql: "CREATE TABLE other (x); INSERT INTO other VALUES ('fine')")
@@ -254,7 +254,7 @@ private let pageSize = 4096
 
     @Test("22: nothing leads out of the encryption")
     func guarded() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         let queue = try scene.queue()
         let outside = scene.scratch.path.appending("outside.db").string
         for statement in [
@@ -279,9 +279,9 @@ private let pageSize = 4096
 
     @Test("Any bit that changes is found or does no harm", arguments: writable)
     func flippedBytes(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 60) }
-        func rows(_ scene: borrowing DatabaseScene) throws -> [String] {
+        func rows(_ scene: borrowing DatabaseFixture) throws -> [String] {
             try scene.queue().read { try String.fetchAll($0, sql: "SELECT body FROM t ORDER BY id") }
         }
         let right = try rows(scene)
@@ -302,7 +302,7 @@ private let pageSize = 4096
 
     @Test("Pages that change places do not open", arguments: writable)
     func swappedPages(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 200) }
         var main = try scene.bytes()
         let (left, right) = (2 * pageSize..<3 * pageSize, 3 * pageSize..<4 * pageSize)

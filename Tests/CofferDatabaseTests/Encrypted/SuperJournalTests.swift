@@ -20,14 +20,14 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     /// Opening fails so, and leaves database and journal as they are.
-    private func expect(_ code: CofferError.Code, _ hot: HotScene, _ log: [UInt8], _ what: String) throws {
+    private func expect(_ code: CofferError.Code, _ hot: HotFixture, _ log: [UInt8], _ what: String) throws {
         #expect(hot.failureCode() == code, "\(what)")
         #expect(try hot.isUntouched(log: log), "\(what)")
     }
 
     @Test("The name of any other file: an error, and nothing is deleted", arguments: writable)
     func strangers(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         let names = [
             "thesis.txt", "test.db", "thésis.txt", "x-mj0a1b2c9d3", "x-mj0A1B2C8D3", "x-mj0A1B2C9D",
             "x-journal", "x-mj0A1B2C9D3.txt", "x-mj0A1B2G9D3", "thesis.txt\0-mj0A1B2C9D3",
@@ -37,7 +37,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
             let file = URL(filePath: String(decoding: path.utf8.prefix { $0 != 0 }, as: UTF8.self))
             // The second has no whole header, the third a garbled one.
             let garbled = [UInt8](repeating: 0xd9, count: 512)
-            let ending = HotScene.ending(naming: path)
+            let ending = HotFixture.ending(naming: path)
             for log in [hot.log(naming: path), [0xd9] + ending, garbled + ending] {
                 try hot.restore(log: log)
                 if name != "test.db" { try Data("all my work".utf8).write(to: file) }
@@ -52,12 +52,12 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
             try expect(.corrupt, hot, log, name)
         }
         try hot.restore()
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
     }
 
     @Test("Any other file's name under a wrong key: an error, and nothing is deleted", arguments: writable)
     func wrongKey(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         let name = hot.scene.scratch.path.string + "/thesis.txt"
         let log = hot.log(naming: name)
         try hot.restore(log: log)
@@ -73,7 +73,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         "What is no regular file is not opened, whatever its name", .timeLimit(.minutes(1)),
         arguments: writable, ["mkfifo", "mkdir", "ln -s /dev/zero"])
     func pipes(format: DatabaseFormat, command: String) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         let name = hot.scene.scratch.path.string + "/" + Self.form
         let log = hot.log(naming: name)
         try hot.restore(log: log)
@@ -84,7 +84,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     @Test("A pipe in the place of the journal or the WAL: an error", .timeLimit(.minutes(1)))
     func pipeBeside() throws {
         for suffix in ["-journal", "-wal"] {
-            let scene = try DatabaseScene()
+            let scene = try DatabaseFixture()
             try scene.queue().write { _ = try fill($0, count: 5) }
             try make("mkfifo", scene.pathText + suffix)
             #expect(throws: (any Error).self) { try scene.queue().read { try integrity($0) } }
@@ -95,7 +95,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("A super-journal of which nobody can say whether it is there: an error", arguments: writable)
     func hidden(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         let loop = hot.scene.scratch.path.string + "/loop"
         let log = hot.log(naming: loop + "/" + Self.form)
         try hot.restore(log: log)
@@ -105,17 +105,17 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
     @Test("SQLite's own name is believed, in any directory", arguments: writable)
     func own(format: DatabaseFormat) throws {
-        let hot = try HotScene(format, "delete")
+        let hot = try HotFixture(format, "delete")
         let name = hot.scene.scratch.path.string + "/é " + Self.form
         try hot.restore(log: hot.log(naming: name))
         try Data((hot.scene.pathText + "-journal").utf8 + [0]).write(to: URL(filePath: name))
-        #expect(try hot.read() == HotScene.right)
+        #expect(try hot.read() == HotFixture.right)
         #expect(!FileManager.default.fileExists(atPath: name))
     }
 
     @Test("A super-journal that lists a pipe: the rows are right, and nobody waits", .timeLimit(.minutes(1)))
     func listedPipe() throws {
-        let hot = try HotScene(.gcm1, "delete")
+        let hot = try HotFixture(.gcm1, "delete")
         let folder = hot.scene.scratch.path.string
         let name = folder + "/" + Self.form
         for listed in ["pipe-journal", "pipe"] {
@@ -123,30 +123,30 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
             try make("mkfifo", folder + "/" + listed)
             try Data((folder + "/" + listed).utf8 + [0]).write(to: URL(filePath: name))
             #expect(hot.failureCode() == .inputOutput)
-            #expect(try hot.read() == HotScene.right)
+            #expect(try hot.read() == HotFixture.right)
         }
     }
 
     @Test("The VFS deletes journals, and opens super-journals and what they list, and nothing else")
     func names() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         _ = try scene.queue()
         let folder = scene.scratch.path.string + "/"
         for name in ["thesis.txt", "test.db", "x-journal.txt", "x-mj0a1b2c9d3", "x-mj0A1B2C8D3", "-shm"] {
             try Data([1]).write(to: URL(filePath: folder + name))
-            #expect(ShapeProbe.delete(folder + name) != 0, "\(name)")
-            #expect(ShapeProbe.openSuperJournal(folder + name, isNew: false) != 0, "\(name)")
-            #expect(ShapeProbe.openSuperJournal(folder + "new " + name, isNew: true) != 0, "\(name)")
+            #expect(FileAccessProbe.delete(folder + name) != 0, "\(name)")
+            #expect(FileAccessProbe.openSuperJournal(folder + name, isNew: false) != 0, "\(name)")
+            #expect(FileAccessProbe.openSuperJournal(folder + "new " + name, isNew: true) != 0, "\(name)")
             #expect(FileManager.default.fileExists(atPath: folder + name), "\(name)")
             #expect(!FileManager.default.fileExists(atPath: folder + "new " + name), "\(name)")
         }
         for name in ["x-journal", "x-wal", Self.form] {
             try Data([1]).write(to: URL(filePath: folder + name))
             let isWAL = name.utf8.elementsEqual("x-wal".utf8)
-            #expect((ShapeProbe.openSuperJournal(folder + name, isNew: false) == 0) == !isWAL, "\(name)")
-            #expect(ShapeProbe.delete(folder + name) == 0, "\(name)")
+            #expect((FileAccessProbe.openSuperJournal(folder + name, isNew: false) == 0) == !isWAL, "\(name)")
+            #expect(FileAccessProbe.delete(folder + name) == 0, "\(name)")
             #expect(!FileManager.default.fileExists(atPath: folder + name), "\(name)")
-            let isMade = ShapeProbe.openSuperJournal(folder + name, isNew: true) == 0
+            let isMade = FileAccessProbe.openSuperJournal(folder + name, isNew: true) == 0
             #expect(isMade == name.utf8.elementsEqual(Self.form.utf8), "\(name)")
         }
     }
@@ -154,7 +154,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     // MARK: Copies
 
     /// A database that is to read only, with a journal that ends in this name; its journal.
-    private func makeReadOnly(_ scene: borrowing DatabaseScene, naming name: String) throws -> [UInt8] {
+    private func makeReadOnly(_ scene: borrowing DatabaseFixture, naming name: String) throws -> [UInt8] {
         let run = try CommandRun.run(
             "python3",
             [
@@ -162,12 +162,12 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
                 scene.keyBytes.hex, "delete",
             ])
         #expect(run.code == 0, "\(run.errorText)")
-        let log = try scene.bytes("-journal") + HotScene.ending(naming: name)
+        let log = try scene.bytes("-journal") + HotFixture.ending(naming: name)
         try scene.write(log, "-journal")
         return log
     }
 
-    private func convert(_ scene: borrowing DatabaseScene) throws {
+    private func convert(_ scene: borrowing DatabaseFixture) throws {
         let target = scene.scratch.path.appending("new.db")
         try EncryptedDatabase.convert(scene.path, key: scene.key(), to: target, newKey: scene.key(.gcm1))
     }
@@ -176,7 +176,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         "Converting from a copy leaves the super-journal to its databases",
         .enabled(if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here"))
     func copied() throws {
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         let name = scene.scratch.path.string + "/" + Self.form
         let log = try makeReadOnly(scene, naming: name)
         let main = try scene.bytes()
@@ -209,7 +209,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         .enabled(if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here"), .timeLimit(.minutes(1)),
         arguments: [("thesis.txt", "touch"), (Self.form, "mkfifo"), ("pipe", "mkfifo")])
     func copiedStrangers(file: String, command: String) throws {
-        let scene = try DatabaseScene(.sqlcipher3)
+        let scene = try DatabaseFixture(.sqlcipher3)
         let name = scene.scratch.path.string + "/" + file
         let log = try makeReadOnly(scene, naming: name)
         let main = try scene.bytes()

@@ -14,7 +14,7 @@ import Testing
     /// Ten pairs of versions of one page: three of a process, one each of it and its child after a fork.
     @Test("A rewritten page of a nameless file, also after a fork, has a key stream of its own")
     func keyStreams() throws {
-        let scene = try DatabaseScene()
+        let scene = try DatabaseFixture()
         func pairs(_ mode: String) throws -> String {
             let run = try CommandRun.run(
                 DatabaseAgent.path, [mode, "gcm1", scene.keyBytes.hex, scene.pathText, "delete"], seconds: 60)
@@ -34,13 +34,13 @@ import Testing
 
     @Test("A nameless file reads as it was written, in pieces of any size and place", arguments: 1...8)
     func anyPieces(seed: Int) throws {
-        let scene = try DatabaseScene()
-        let lease = try DatabaseLease.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let scene = try DatabaseFixture()
+        let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
         let sql = """
             PRAGMA temp_store = FILE; CREATE TEMP TABLE t (x); PRAGMA temp.cache_size = 1;
             INSERT INTO t VALUES (randomblob(50000))
             """
-        let probe = try #require(ShapeProbe.open(lease.uri(for: scene.pathText), .temporary, after: sql))
+        let probe = try #require(FileAccessProbe.open(lease.uri(for: scene.pathText), .temporary, after: sql))
         #expect(probe.truncate(to: 0) == 0)
         var source = SystemRandomNumberGenerator()
         var model: [UInt8] = []
@@ -166,7 +166,7 @@ import Testing
         "No nameless file holds plaintext, in works where plain SQLite's do",
         arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func namelessFilesHoldNone(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let plain = try looks(DatabaseQueue(path: scene.scratch.path.appending("plain.db").string))
         let encrypted = try looks(scene.queue(journal: "delete"))
         for (name, _) in Self.works {
@@ -179,9 +179,9 @@ import Testing
 
     @Test("A super-journal takes the names of journals: two databases change together")
     func superJournal() throws {
-        let first = try DatabaseScene()
-        let second = try DatabaseScene()
-        let lease = try DatabaseLease.register(.gcm1, secret: GuardedBytes.copying(second.keyBytes.span))
+        let first = try DatabaseFixture()
+        let second = try DatabaseFixture()
+        let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(second.keyBytes.span))
         let queue = try first.queue(journal: "delete")
         try second.queue(journal: "delete").write { _ = try fill($0, count: 50) }
         try queue.writeWithoutTransaction { db in

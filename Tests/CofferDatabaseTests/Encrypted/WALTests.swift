@@ -45,7 +45,7 @@ private let pageSize = 4096
         "1 to 3: the WAL's checksums are a chain over the ciphertext, also over frames written twice",
         arguments: writable)
     func walChain(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue(journal: "wal")
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA cache_size = 10; PRAGMA wal_autocheckpoint = 0")
@@ -71,7 +71,7 @@ private let pageSize = 4096
         "1 to 3: the chain goes on when connections take turns, roll back, and begin the WAL again",
         arguments: writable)
     func walTurns(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queues = [try scene.queue(journal: "wal"), try scene.queue(journal: "wal")]
         for queue in queues {
             try queue.inDatabase {
@@ -104,8 +104,8 @@ private let pageSize = 4096
 
     /// How many rows a recovery finds that has nothing but the two files. The locks that a copy lets go of
     /// guard against other processes, and there are none.
-    private func recovered(_ scene: borrowing DatabaseScene) throws -> Int? {
-        let copy = try DatabaseScene(scene.format)
+    private func recovered(_ scene: borrowing DatabaseFixture) throws -> Int? {
+        let copy = try DatabaseFixture(scene.format)
         for suffix in ["", "-wal"] { try copy.write(scene.bytes(suffix), suffix) }
         return try copy.queue().read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
     }
@@ -114,7 +114,7 @@ private let pageSize = 4096
         "1 to 3: frames of another connection that end where this one's ended are not taken for them",
         arguments: writable, [true, false])
     func walTwins(format: DatabaseFormat, startsAgain: Bool) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let (one, other) = (try scene.queue(journal: "wal"), try scene.queue(journal: "wal"))
         try one.inDatabase { try $0.execute(sql: "PRAGMA cache_size = 10; PRAGMA wal_autocheckpoint = 0") }
         try other.inDatabase { try $0.execute(sql: "PRAGMA wal_autocheckpoint = 0") }
@@ -173,7 +173,7 @@ private let pageSize = 4096
 
     @Test("4: a checkpoint copies the ciphertext as it is", arguments: writable)
     func checkpointCopies(format: DatabaseFormat) throws {
-        let scene = try DatabaseScene(format)
+        let scene = try DatabaseFixture(format)
         let queue = try scene.queue(journal: "wal")
         try queue.write { _ = try fill($0, count: 700) }
         let wal = try scene.bytes("-wal")

@@ -14,7 +14,7 @@ struct RevocationTests {
     enum End: CaseIterable {
         case lock, close, wipe
 
-        func of(_ session: Session) async throws {
+        func of(_ session: Vault) async throws {
             switch self {
             case .lock: session.lock()
             case .close: session.close()
@@ -145,7 +145,7 @@ struct RevocationTests {
     @Test("A pool alone keeps its session, and another session's wipe reaches it")
     func poolAlone() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            weak var session: Session?
+            weak var session: Vault?
             func pool() async throws -> DatabasePool {
                 let own = try await vault.openAnother()
                 try await own.unlock(with: Passcode(copying: "2468"))

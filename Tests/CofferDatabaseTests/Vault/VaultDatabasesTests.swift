@@ -54,7 +54,7 @@ struct VaultDatabasesTests {
     enum End: CaseIterable {
         case lock, close, closeAll, remove, closingTheSession, wipe
 
-        func of(_ name: String, _ databases: VaultDatabases, _ session: Session) async throws {
+        func of(_ name: String, _ databases: VaultDatabases, _ session: Vault) async throws {
             switch self {
             case .lock: session.lock()
             case .close: await databases.close(name)
@@ -205,13 +205,13 @@ struct VaultDatabasesTests {
     }
 
     @Test("A database that needs a passcode is counted and destroyed with it, open or not")
-    func needsPasscode() async throws {
+    func requiresPasscode() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let databases = VaultDatabases.of(vault.session)
             let bound = try await databases.pool("bound", class: .whenPasscodeSetThisDeviceOnly)
             try await fill(bound)
             try await fill(await databases.pool("other"))
-            let doomed = try await vault.session.passcodeBoundItems()
+            let doomed = try await vault.session.passcodeDependentItems()
             #expect(doomed.databases == 1 && doomed.tokens == 0 && doomed.files == 0)
             let destroyed = try await vault.session.changePasscode(
                 to: nil, current: Passcode(copying: "2468"))

@@ -50,7 +50,7 @@ import TestSupport
     }
 
     @Test func theLongestLine() throws {
-        let longest = [UInt8](repeating: 0x61, count: SecretInput.longestLine)
+        let longest = [UInt8](repeating: 0x61, count: SecretInput.maxLineLength)
         #expect(try line(longest) == longest)
         #expect(try line(longest + [0x0a, 0x62]) == longest)
         #expect(failure { _ = try line(longest + [0x61]) } == .invalidInput)

@@ -6,16 +6,16 @@ import Testing
 /// The code of the Getting Started article and of the README: what stands between the markers is printed
 /// there word for word, and is run here.
 enum GettingStarted {
-    static func location() throws -> HomeLocation {
+    static func location() throws -> VaultLocation {
         // snippet: location
-        let location = try HomeLocation.default(for: "hello")
+        let location = try VaultLocation.default(for: "hello")
         // snippet end
         return location
     }
 
-    static func options() -> HomeOptions {
+    static func options() -> VaultOptions {
         // snippet: options
-        var options = HomeOptions()
+        var options = VaultOptions()
         options.policy = .alphanumeric
         options.inactivity = .seconds(300)
         // snippet end
@@ -23,25 +23,25 @@ enum GettingStarted {
     }
 
     static func create(
-        at location: HomeLocation, options: HomeOptions, passcode: Passcode
-    ) async throws -> Session {
+        at location: VaultLocation, options: VaultOptions, passcode: Passcode
+    ) async throws -> Vault {
         // snippet: create
-        let session = try await Session.create(at: location, options: options, passcode: passcode)
+        let session = try await Vault.create(at: location, options: options, passcode: passcode)
         // snippet end
         return session
     }
 
     /// Needs a terminal: compiled, not run.
-    static func unlockFromTerminal(at location: HomeLocation) async throws -> Session {
+    static func unlockFromTerminal(at location: VaultLocation) async throws -> Vault {
         // snippet: open
-        let session = try await Session.open(at: location)
+        let session = try await Vault.open(at: location)
         try await session.unlock(with: .readFromTerminal())
         // snippet end
         return session
     }
 
     // snippet: unlock
-    static func unlock(_ session: Session, with passcode: Passcode) async throws -> String {
+    static func unlock(_ session: Vault, with passcode: Passcode) async throws -> String {
         do throws(CofferError) {
             try await session.unlock(with: passcode)
             return "open"
@@ -60,7 +60,7 @@ enum GettingStarted {
     }
     // snippet end
 
-    static func putToken(in session: Session) async throws -> UInt64 {
+    static func putToken(in session: Vault) async throws -> UInt64 {
         // snippet: put
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
         let version = try await session.tokens.put(
@@ -69,7 +69,7 @@ enum GettingStarted {
         return version
     }
 
-    static func useToken(_ id: TokenID, in session: Session) async throws -> Int? {
+    static func useToken(_ id: TokenID, in session: Vault) async throws -> Int? {
         // snippet: use
         let length = try await session.tokens.withToken(for: id) { token, info in
             token.exposing { bytes in bytes.count }
@@ -78,7 +78,7 @@ enum GettingStarted {
         return length
     }
 
-    static func replaceToken(_ id: TokenID, version: UInt64, in session: Session) async throws -> UInt64 {
+    static func replaceToken(_ id: TokenID, version: UInt64, in session: Vault) async throws -> UInt64 {
         // snippet: replace
         let next = try await session.tokens.put(
             Token(copying: "the token after it"), for: id, ifVersion: version)
@@ -86,7 +86,7 @@ enum GettingStarted {
         return next
     }
 
-    static func addFile(_ path: FilePath, to session: Session) async throws -> FileID {
+    static func addFile(_ path: FilePath, to session: Vault) async throws -> FileID {
         // snippet: add
         let file = try await session.files.add(contentsOf: path) { progress in
             assert(progress.completed <= progress.total)
@@ -95,7 +95,7 @@ enum GettingStarted {
         return file
     }
 
-    static func firstBytes(of file: FileID, in session: Session) async throws -> [UInt8] {
+    static func firstBytes(of file: FileID, in session: Vault) async throws -> [UInt8] {
         // snippet: read
         let start = try await session.files.withDecryptedBytes(of: file, range: 0..<4) { bytes in
             bytes.indices.map { bytes[$0] }
@@ -104,7 +104,7 @@ enum GettingStarted {
         return start
     }
 
-    static func view(_ file: FileID, in session: Session) async throws -> FilePath {
+    static func view(_ file: FileID, in session: Vault) async throws -> FilePath {
         // snippet: view
         let seen = try await session.files.withViewCopy(of: file) { path in
             // Hand the path to a viewer and wait for its end.
@@ -114,13 +114,13 @@ enum GettingStarted {
         return seen
     }
 
-    static func lock(_ session: Session) {
+    static func lock(_ session: Vault) {
         // snippet: lock
         session.lock()
         // snippet end
     }
 
-    static func wipe(_ session: Session) async throws -> WipeReceipt {
+    static func wipe(_ session: Vault) async throws -> WipeReceipt {
         // snippet: wipe
         let receipt = try await session.wipe(reason: "logged out")
         // snippet end
@@ -139,8 +139,8 @@ enum GettingStarted {
     }
 
     // snippet: readme
-    static func keepAndUse(_ secret: String, at location: HomeLocation, passcode: Passcode) async throws {
-        let session = try await Session.open(at: location)
+    static func keepAndUse(_ secret: String, at location: VaultLocation, passcode: Passcode) async throws {
+        let session = try await Vault.open(at: location)
         try await session.unlock(with: passcode)
         defer { session.lock() }
 

@@ -11,7 +11,7 @@ struct GettingStartedTests {
     @Test("The tutorial, from the first vault to the wipe")
     func tutorial() async throws {
         let scratch = try ScratchDirectory.make()
-        let location = HomeLocation(path: scratch.path.appending("home"))
+        let location = VaultLocation(path: scratch.path.appending("home"))
         let passcode = try Passcode(copying: "correct horse 7")
         var options = GettingStarted.options()
         options.cost = .floor
@@ -50,7 +50,7 @@ struct GettingStartedTests {
         let receipt = try await GettingStarted.wipe(session)
         #expect(receipt.reason == "logged out" && receipt.removed["keys"] == 4)
         #expect(try await GettingStarted.unlock(session, with: passcode) == "erased; make a new vault")
-        #expect(try await Session.status(at: location).state == .wiped)
+        #expect(try await Vault.status(at: location).state == .wiped)
     }
 
     @Test("A consumer's test with a vault and a clock of its own")

@@ -14,7 +14,7 @@ struct TestingGuide {
             try await vault.session.tokens.put(Token(copying: "old"), for: id)
 
             // The answer to the next change gets lost: it was made all the same.
-            vault.faults.fail(.changed, with: CofferError(.interrupted, "The keyring went away."))
+            vault.faults.fail(.afterCommit, with: CofferError(.interrupted, "The keyring went away."))
             await #expect(throws: CofferError.self) {
                 try await vault.session.tokens.put(Token(copying: "new"), for: id)
             }
@@ -47,7 +47,7 @@ struct TestingGuide {
 
                 // The service dies while it reads, and comes back.
                 try await service.lock(false)
-                try await service.upset(.getSecret, .before, .dies)
+                try await service.injectFault(.getSecret, .before, .crashes)
                 let dead = await #expect(throws: CofferError.self) {
                     _ = try await vault.session.tokens.withToken(for: id) { token, _ in token.count }
                 }

@@ -51,8 +51,8 @@ import Testing
         return damaged
     }
 
-    @Test(arguments: OuterSuite.allCases)
-    func neverAWrongPlaintext(suite: OuterSuite) async throws {
+    @Test(arguments: ContainerCipherSuite.allCases)
+    func neverAWrongPlaintext(suite: ContainerCipherSuite) async throws {
         let fixture = try await ContainerFixture()
         let seed = UInt64.random(in: 0 ... .max)
         var draw = Draw(state: seed)

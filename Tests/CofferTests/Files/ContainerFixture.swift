@@ -9,9 +9,9 @@ import TestSupport
 /// Containers of chosen chunk sizes, made and read without a store.
 final class ContainerFixture: Sendable {
     let home: TestHome
-    let session: Session
+    let session: Vault
     let classKey: ClassKey
-    var device: DeviceRecord { session.core.device }
+    var device: DeviceKey { session.core.device }
 
     init() async throws {
         home = try TestHome()
@@ -29,7 +29,8 @@ final class ContainerFixture: Sendable {
     }
 
     func seal(
-        _ plaintext: [UInt8], id: FileID? = nil, log: UInt8 = 4, suite: OuterSuite = .chaCha20Poly1305,
+        _ plaintext: [UInt8], id: FileID? = nil, log: UInt8 = 4,
+        suite: ContainerCipherSuite = .chaCha20Poly1305,
         name: [UInt8] = Array("name".utf8), context: [UInt8] = []
     ) throws -> [UInt8] {
         try home.scratch.write("source", plaintext)
@@ -45,7 +46,7 @@ final class ContainerFixture: Sendable {
     }
 
     func reader(
-        _ bytes: [UInt8], id: FileID? = nil, context: [UInt8] = [], device: DeviceRecord? = nil,
+        _ bytes: [UInt8], id: FileID? = nil, context: [UInt8] = [], device: DeviceKey? = nil,
         key: ClassKey? = nil
     ) throws -> ContainerReader {
         try home.scratch.write("opened", bytes)
@@ -57,14 +58,14 @@ final class ContainerFixture: Sendable {
 
     /// The whole plaintext.
     func open(
-        _ bytes: [UInt8], id: FileID? = nil, context: [UInt8] = [], device: DeviceRecord? = nil,
+        _ bytes: [UInt8], id: FileID? = nil, context: [UInt8] = [], device: DeviceKey? = nil,
         key: ClassKey? = nil
     ) throws -> [UInt8] {
         try read(reader(bytes, id: id, context: context, device: device, key: key))
     }
 
     func read(_ reader: ContainerReader) throws -> [UInt8] {
-        let result = Collected()
+        let result = CollectedEvents()
         try reader.forEachRun(in: 0..<reader.layout.chunkCount, threads: 1) {
             (plaintext, _) throws(CofferError) in
             result.append(plaintext.copied())

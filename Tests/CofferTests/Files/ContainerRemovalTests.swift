@@ -11,7 +11,7 @@ import Testing
 struct ContainerRemovalTests {
     private let plaintext = Array("some content".utf8)
 
-    private func add(_ session: Session, _ home: TestHome, _ name: String = "file") async throws -> FileID {
+    private func add(_ session: Vault, _ home: TestHome, _ name: String = "file") async throws -> FileID {
         try home.scratch.write(FilePath(name), plaintext)
         return try await session.files.add(contentsOf: home.scratch.path.appending(name))
     }
@@ -39,7 +39,7 @@ struct ContainerRemovalTests {
         }
 
         /// Whether any 16 bytes of a key, tag or ciphertext are still there.
-        func holdsKeys() throws -> Bool {
+        func hasKeys() throws -> Bool {
             let now = try Self.header(path)
             return stride(from: 0, to: header.count - 16, by: 8).contains { start in
                 let piece = Array(header[start..<start + 16])
@@ -54,15 +54,15 @@ struct ContainerRemovalTests {
         let session = try await home.create()
         let removed = try await add(session, home)
         let link = try Link(home, container(removed))
-        #expect(try link.holdsKeys())
+        #expect(try link.hasKeys())
         #expect(try await session.files.remove(removed))
-        #expect(try !link.holdsKeys())
+        #expect(try !link.hasKeys())
 
         let killed = try await add(session, home)
         let other = try Link(home, container(killed))
         try move(home, container(killed), to: "files/" + killed.temporaryName.string)
         _ = try await add(try await home.unlocked(), home)
-        #expect(try !other.holdsKeys())
+        #expect(try !other.hasKeys())
         #expect(try !home.everything().keys.contains { $0.contains(".tmp-") })
         #expect(try await session.files.verifyAll().isClean)
     }
@@ -76,7 +76,7 @@ struct ContainerRemovalTests {
         let header = try Link(home, container(id))
         try move(home, container(id), to: "files/" + id.temporaryName.string)
         #expect(try await session.files.verifyAll().isClean)
-        #expect(try !header.holdsKeys())
+        #expect(try !header.hasKeys())
 
         // The index cannot be written: the sealed container is given up.
         let index = try home.read("fileindex")
@@ -97,7 +97,7 @@ struct ContainerRemovalTests {
         _ = try await session.files.withEditableCopy(of: id) { copy in
             try Data(edited).write(to: URL(filePath: copy.path.string))
         }
-        #expect(try !link.holdsKeys())
+        #expect(try !link.hasKeys())
         let new = try home.read(container(id))
         #expect(new != old)
 
@@ -111,7 +111,7 @@ struct ContainerRemovalTests {
             _ = try await add(session, home)
             #expect(try home.read(container(id)) == new)
             #expect(try !home.everything().keys.contains { $0.contains(".tmp-") })
-            #expect(try !oldLink.holdsKeys())
+            #expect(try !oldLink.hasKeys())
             #expect(try await session.files.withDecryptedBytes(of: id) { $0.copied() } == edited)
         }
     }

@@ -11,18 +11,18 @@ import Testing
 
     /// The slot of `bytes` with what `change` makes of it, authentic again.
     private func slot(
-        _ bytes: [UInt8], _ fixture: ContainerFixture, _ change: (inout OuterSlot) -> Void
+        _ bytes: [UInt8], _ fixture: ContainerFixture, _ change: (inout ContainerHeaderSlot) -> Void
     ) throws -> [UInt8] {
-        let old = Array(bytes.prefix(OuterSlot.size))
-        let decoded = try OuterSlot.decode(old)
+        let old = Array(bytes.prefix(ContainerHeaderSlot.size))
+        let decoded = try ContainerHeaderSlot.decode(old)
         var slot = try #require(decoded)
-        let derived = try FileKeys().outer(slot.kekID, device: fixture.device)
+        let derived = try FileKeyset().outer(slot.kekID, device: fixture.device)
         let kek = try #require(derived)
         guard let keys = try slot.keys(old, kek: kek) else { throw CofferError.notAuthentic }
-        let header = try OuterSlot.openInnerHeader(old, keys: keys)
+        let header = try ContainerHeaderSlot.openInnerHeader(old, keys: keys)
         let fileKey = try kek.unwrap(slot.wrappedKey)
         change(&slot)
-        let changed = try LayerKeys.derive(
+        let changed = try LayerKeySchedule.derive(
             fileKey, layer: .outer, suite: slot.suite, log: slot.log, id: slot.id, salt: slot.salt,
             context: [])
         slot.commitment = changed.commitment
@@ -33,12 +33,12 @@ import Testing
         a + b + bytes.dropFirst(4096)
     }
 
-    private let none = [UInt8](repeating: 0, count: OuterSlot.size)
+    private let none = [UInt8](repeating: 0, count: ContainerHeaderSlot.size)
 
     @Test func theNewerSlotIsPreferredAndEitherIsEnough() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(plaintext)
-        let first = Array(bytes.prefix(OuterSlot.size))
+        let first = Array(bytes.prefix(ContainerHeaderSlot.size))
         let second = try slot(bytes, fixture) {
             $0.generation = 2
             $0.protection = .afterFirstUnlockThisDeviceOnly
@@ -65,9 +65,9 @@ import Testing
     @Test func slotsThatDisagreeInImmutableFieldsAreRefused() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(plaintext)
-        let first = Array(bytes.prefix(OuterSlot.size))
+        let first = Array(bytes.prefix(ContainerHeaderSlot.size))
         let otherID = try FileID.random()
-        let changes: [(inout OuterSlot) -> Void] = [
+        let changes: [(inout ContainerHeaderSlot) -> Void] = [
             { $0.suite = .aes256GCM }, { $0.log = 5 }, { $0.id = otherID }, { $0.salt[0] ^= 1 },
         ]
         for (number, change) in changes.enumerated() {
@@ -88,7 +88,7 @@ import Testing
     @Test func aSlotOfAnotherContainerIsRefused() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(plaintext)
-        let other = Array(try fixture.seal(plaintext).prefix(OuterSlot.size))
+        let other = Array(try fixture.seal(plaintext).prefix(ContainerHeaderSlot.size))
         #expect(failure { _ = try fixture.open(join(Array(bytes.prefix(2048)), other, bytes)) } == .corrupt)
     }
 }

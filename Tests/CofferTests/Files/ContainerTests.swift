@@ -8,8 +8,9 @@ import TestSupport
 import Testing
 
 @Suite struct ContainerTests {
-    @Test(arguments: OuterSuite.allCases, [(4, 16), (6, 64), (16, 65536)])
-    func sizesAroundChunksRoundTrip(suite: OuterSuite, chunk: (log: UInt8, size: Int)) async throws {
+    @Test(arguments: ContainerCipherSuite.allCases, [(4, 16), (6, 64), (16, 65536)])
+    func sizesAroundChunksRoundTrip(suite: ContainerCipherSuite, chunk: (log: UInt8, size: Int)) async throws
+    {
         let fixture = try await ContainerFixture()
         let size = chunk.size
         for count in [0, 1, size - 1, size, size + 1, 2 * size, 3 * size, 3 * size + 1] {

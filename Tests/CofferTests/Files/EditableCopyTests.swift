@@ -7,23 +7,25 @@ import TestSupport
 import Testing
 
 @Suite(
-    .enabled(if: ViewRoots.hasRuntimeDirectory || ViewRoots.hasSharedMemory, "there is no memory file system")
+    .enabled(
+        if: ViewCopyDirectory.hasRuntimeDirectory || ViewCopyDirectory.hasSharedMemory,
+        "there is no memory file system")
 )
 struct EditableCopyTests {
     private struct Unhappy: Error {}
 
     private func home(
-        context: [UInt8] = [], suite: OuterSuite = .chaCha20Poly1305
-    ) async throws -> (TestHome, Session, FileID) {
+        context: [UInt8] = [], suite: ContainerCipherSuite = .chaCha20Poly1305
+    ) async throws -> (TestHome, Vault, FileID) {
         let home = try TestHome()
         let session = try await home.create()
         try home.scratch.write("letter.txt", Array("first".utf8))
         let id = try await session.files.add(
-            contentsOf: home.scratch.path.appending("letter.txt"), outerSuite: suite, context: context)
+            contentsOf: home.scratch.path.appending("letter.txt"), outerCipher: suite, context: context)
         return (home, session, id)
     }
 
-    private func text(_ session: Session, _ id: FileID, context: [UInt8] = []) async throws -> String {
+    private func text(_ session: Vault, _ id: FileID, context: [UInt8] = []) async throws -> String {
         try await session.files.withDecryptedBytes(of: id, context: context) {
             String(decoding: $0.copied(), as: UTF8.self)
         }

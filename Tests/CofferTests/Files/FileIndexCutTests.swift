@@ -12,12 +12,12 @@ struct FileIndexCutTests {
     private let plaintext = Array("some content".utf8)
     private let framesStart = FileIndexContents.framesStart
 
-    private func add(_ session: Session, _ home: TestHome, _ name: String) async throws -> FileID {
+    private func add(_ session: Vault, _ home: TestHome, _ name: String) async throws -> FileID {
         try home.scratch.write(FilePath(name), plaintext)
         return try await session.files.add(contentsOf: home.scratch.path.appending(name))
     }
 
-    private func read(_ session: Session, _ id: FileID) async throws -> [UInt8] {
+    private func read(_ session: Vault, _ id: FileID) async throws -> [UInt8] {
         try await session.files.withDecryptedBytes(of: id) { $0.copied() }
     }
 
@@ -116,7 +116,7 @@ struct FileIndexCutTests {
     }
 
     /// The index as an earlier release wrote it.
-    private func older(_ version: UInt16, _ home: TestHome, _ session: Session) throws -> [UInt8] {
+    private func older(_ version: UInt16, _ home: TestHome, _ session: Vault) throws -> [UInt8] {
         let frames = Array(try home.read("fileindex")[framesStart...])
         var index = try FileIndexContents.file(
             frames: frames, lastTag: Array(frames.suffix(32)), device: session.core.device, version: 2)
@@ -162,19 +162,19 @@ struct FileIndexCutTests {
     @Test("Records of file keys of earlier releases are read, those of newer ones refused")
     func flags() throws {
         for flags in UInt8(0)...7 {
-            let keys = try FileKeys.decode([0, 0, 0, flags, 0, 0])
+            let keys = try FileKeyset.decode([0, 0, 0, flags, 0, 0])
             #expect(keys.hasIndex == (flags & 1 != 0) && keys.isRotating == (flags & 2 != 0))
             #expect(keys.hasIndexCommits == (flags & 4 != 0) && keys.encoded == [0, 0, 0, flags, 0, 0])
         }
-        #expect(failure { _ = try FileKeys.decode([0, 0, 0, 8, 0, 0]) } == .unsupportedVersion)
+        #expect(failure { _ = try FileKeyset.decode([0, 0, 0, 8, 0, 0]) } == .unsupportedVersion)
     }
 }
 
-extension Session {
+extension Vault {
     /// Makes the record of file keys what another release left.
-    func changeFileKeys(_ change: (inout FileKeys) -> Void) throws {
-        let record = FileKeysRecord(device: core.device)
-        try core.home.changingVault { (vault) throws(CofferError) in
+    func changeFileKeys(_ change: (inout FileKeyset) -> Void) throws {
+        let record = FileKeysetRecord(device: core.device)
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
             var contents = try record.read(in: vault)
             change(&contents.keys)
             try record.write(contents, in: vault)

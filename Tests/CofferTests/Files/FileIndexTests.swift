@@ -11,7 +11,7 @@ import Testing
     private let framesStart = FileIndexContents.framesStart
 
     private func add(
-        _ session: Session, _ home: TestHome, _ name: String = "file",
+        _ session: Vault, _ home: TestHome, _ name: String = "file",
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> FileID {
         try home.scratch.write(FilePath(name), plaintext)
@@ -19,13 +19,13 @@ import Testing
             contentsOf: home.scratch.path.appending(name), class: protection)
     }
 
-    private func read(_ session: Session, _ id: FileID) async throws -> [UInt8] {
+    private func read(_ session: Vault, _ id: FileID) async throws -> [UInt8] {
         try await session.files.withDecryptedBytes(of: id) { $0.copied() }
     }
 
     private func container(_ id: FileID) -> String { "files/\(id).coffer" }
 
-    private func snapshot(_ session: Session) throws -> FileIndexContents {
+    private func snapshot(_ session: Vault) throws -> FileIndexContents {
         let vault = try session.core.home.openVault()
         return try FileIndex(device: session.core.device).snapshot(in: vault)
     }

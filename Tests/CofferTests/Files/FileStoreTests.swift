@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct FileStoreTests {
     private func add(
-        _ bytes: [UInt8], as name: String = "file.txt", to session: Session, _ home: TestHome,
+        _ bytes: [UInt8], as name: String = "file.txt", to session: Vault, _ home: TestHome,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> FileID {
         try home.scratch.write(FilePath(name), bytes)
@@ -16,8 +16,7 @@ import Testing
             contentsOf: home.scratch.path.appending(name), class: protection)
     }
 
-    private func read(_ session: Session, _ id: FileID, _ range: Range<Int64>? = nil) async throws -> [UInt8]
-    {
+    private func read(_ session: Vault, _ id: FileID, _ range: Range<Int64>? = nil) async throws -> [UInt8] {
         try await session.files.withDecryptedBytes(of: id, range: range) { $0.copied() }
     }
 
@@ -33,7 +32,7 @@ import Testing
             let id = try await add(plaintext, to: session, home)
             let other = try await home.unlocked()
             #expect(try await read(other, id) == plaintext)
-            let pieces = Collected()
+            let pieces = CollectedEvents()
             try await other.files.readChunks(of: id) { (bytes) throws(CofferError) in
                 pieces.append(bytes.copied())
             }
@@ -57,7 +56,7 @@ import Testing
             for upper in borders where upper >= lower {
                 let expected = Array(plaintext[Int(lower)..<Int(upper)])
                 #expect(try await read(session, id, lower..<upper) == expected, "\(lower)..<\(upper)")
-                let pieces = Collected()
+                let pieces = CollectedEvents()
                 try await session.files.readChunks(of: id, range: lower..<upper) {
                     (bytes) throws(CofferError) in
                     pieces.append(bytes.copied())

@@ -11,7 +11,7 @@ import Testing
 struct ForeignEntryTests {
     private static let name = ".tmp-30bb65d4a70f4d4484ab494a97ef2249"
 
-    private func add(_ session: Session, _ home: TestHome) async throws -> FileID {
+    private func add(_ session: Vault, _ home: TestHome) async throws -> FileID {
         try home.scratch.write("file", [1, 2, 3])
         return try await session.files.add(contentsOf: home.scratch.path.appending("file"))
     }
@@ -35,9 +35,9 @@ struct ForeignEntryTests {
             let second = try await add(session, home)
             #expect(try await session.files.verifyAll().isClean)
             #expect(try await session.files.list().count == 2)
-            #expect(try await session.files.rewrap().destroyedKeys > 0)
+            #expect(try await session.files.rotateKeys().destroyedKeys > 0)
             #expect(try await session.status().unfinishedFiles == 0)
-            let found = try await session.protections().first { $0.name == "foreign-entries" }
+            let found = try await session.securityChecks().first { $0.name == "foreign-entries" }
             #expect(found?.message.contains(Self.name) == true)
             #expect(try await session.files.remove(second))
         }
@@ -57,6 +57,6 @@ struct ForeignEntryTests {
         _ = try await add(session, home)
         #expect(try await session.files.verifyAll().isClean)
         #expect(!FileManager.default.fileExists(atPath: home.path("files/" + Self.name).string))
-        #expect(try await session.protections().allSatisfy { $0.name != "foreign-entries" })
+        #expect(try await session.securityChecks().allSatisfy { $0.name != "foreign-entries" })
     }
 }

@@ -17,13 +17,13 @@ import Testing
     private static let refusals: Set<CofferError.Code> = [.corrupt, .foreign, .unsupportedVersion]
 
     /// A home as it is before each flip.
-    private struct Scene {
+    private struct Fixture {
         let home: TestHome
         let files: [String: [UInt8]]
         let infos: [FileInfo]
         let contents: [[UInt8]]
 
-        static func make() async throws -> Scene {
+        static func make() async throws -> Fixture {
             let home = try TestHome()
             _ = try await home.create()
             let session = try await home.unlocked()
@@ -39,9 +39,9 @@ import Testing
                 if name == "b" { try await session.files.remove(id) } else { contents.append(content) }
             }
             let infos = try await session.files.list()
-            let rewrapped = try await session.files.rewrap()
+            let rewrapped = try await session.files.rotateKeys()
             try #require(rewrapped.unreadable.isEmpty)
-            return Scene(home: home, files: try home.everything(), infos: infos, contents: contents)
+            return Fixture(home: home, files: try home.everything(), infos: infos, contents: contents)
         }
 
         /// Writes `changed` and every other file as it was.
@@ -77,7 +77,7 @@ import Testing
 
     @Test("Listing, reading and verifying are right or refused with a type", .timeLimit(.minutes(60)))
     func everyFile() async throws {
-        let scene = try await Scene.make()
+        let scene = try await Fixture.make()
         var outcomes: [String: Int] = [:]
         for (name, offset) in Self.places(scene.files) {
             var bytes = try #require(scene.files[name])
@@ -99,7 +99,7 @@ import Testing
     }
 
     /// Whether the damage changed nothing, or was said.
-    private func judge(_ scene: Scene, _ place: String) async throws -> String {
+    private func judge(_ scene: Fixture, _ place: String) async throws -> String {
         let files: FileStore
         do {
             files = try await scene.home.unlocked().files
@@ -128,7 +128,7 @@ import Testing
     }
 
     /// Each file is listed as it is, or named, or the list is refused.
-    private func list(_ files: FileStore, _ scene: Scene, _ place: String) async throws -> Bool {
+    private func list(_ files: FileStore, _ scene: Fixture, _ place: String) async throws -> Bool {
         await attempt(place) {
             let listing = try await files.listing()
             let isDamaged = listing.isIndexDamaged || listing.isIndexBehind

@@ -15,8 +15,8 @@ struct IndependentReaderTests {
         (4, 0), (4, 16), (4, 49), (12, 5000), (16, 0), (16, 65535), (16, 65536), (16, 200_000),
     ]
 
-    @Test(arguments: OuterSuite.allCases, sizes)
-    func pythonReadsWhatSwiftWrote(suite: OuterSuite, shape: (log: Int, count: Int)) async throws {
+    @Test(arguments: ContainerCipherSuite.allCases, sizes)
+    func pythonReadsWhatSwiftWrote(suite: ContainerCipherSuite, shape: (log: Int, count: Int)) async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(shape.count)
         let name = Array("report\n".utf8) + [0xff]
@@ -32,8 +32,8 @@ struct IndependentReaderTests {
         #expect(info.output.contains(#""name": "report\n\\xff""#), "\(info.output)")
     }
 
-    @Test(arguments: OuterSuite.allCases, sizes)
-    func swiftReadsWhatPythonWrote(suite: OuterSuite, shape: (log: Int, count: Int)) async throws {
+    @Test(arguments: ContainerCipherSuite.allCases, sizes)
+    func swiftReadsWhatPythonWrote(suite: ContainerCipherSuite, shape: (log: Int, count: Int)) async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(shape.count)
         try IndependentReader.writeKeys(fixture)
@@ -74,7 +74,7 @@ struct IndependentReaderTests {
                 fixture, "read_container.py '$DIR/swift' --keys-fd 3 > '$DIR/plain'")
             #expect(read.code == 0, "\(read.output)")
             #expect(try fixture.home.scratch.read("plain") == plaintext)
-            _ = try await session.files.rewrap()
+            _ = try await session.files.rotateKeys()
         }
     }
 

@@ -11,7 +11,7 @@ import Testing
     private let plaintext = Array("some content".utf8)
 
     private func add(
-        _ session: Session, _ home: TestHome, _ name: String = "file",
+        _ session: Vault, _ home: TestHome, _ name: String = "file",
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> FileID {
         try home.scratch.write(FilePath(name), plaintext)
@@ -19,14 +19,14 @@ import Testing
             contentsOf: home.scratch.path.appending(name), class: protection)
     }
 
-    private func read(_ session: Session, _ id: FileID) async throws {
+    private func read(_ session: Vault, _ id: FileID) async throws {
         #expect(try await session.files.withDecryptedBytes(of: id) { $0.copied() } == plaintext)
     }
 
     private func container(_ id: FileID) -> String { "files/\(id).coffer" }
 
-    private func protection(_ name: String, _ session: Session) async throws -> Protection? {
-        try await session.protections().first { $0.name == name }
+    private func protection(_ name: String, _ session: Vault) async throws -> SecurityCheck? {
+        try await session.securityChecks().first { $0.name == name }
     }
 
     @Test(

@@ -10,7 +10,7 @@ import Testing
     private let plaintext = ContainerFixture.plaintext(70_000)
 
     private func add(
-        _ session: Session, _ home: TestHome, _ name: String = "file", context: [UInt8] = [],
+        _ session: Vault, _ home: TestHome, _ name: String = "file", context: [UInt8] = [],
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> FileID {
         try home.scratch.write(FilePath(name), plaintext)
@@ -18,16 +18,16 @@ import Testing
             contentsOf: home.scratch.path.appending(name), class: protection, context: context)
     }
 
-    private func read(_ session: Session, _ id: FileID, context: [UInt8] = []) async throws -> [UInt8] {
+    private func read(_ session: Vault, _ id: FileID, context: [UInt8] = []) async throws -> [UInt8] {
         try await session.files.withDecryptedBytes(of: id, context: context) { $0.copied() }
     }
 
     private func container(_ id: FileID) -> String { "files/\(id).coffer" }
 
-    private func slot(_ home: TestHome, _ id: FileID) throws -> OuterSlot {
+    private func slot(_ home: TestHome, _ id: FileID) throws -> ContainerHeaderSlot {
         let bytes = try home.read(container(id))
         #expect(bytes[..<2048] == bytes[2048..<4096])
-        let slot = try OuterSlot.decode(Array(bytes[..<2048]))
+        let slot = try ContainerHeaderSlot.decode(Array(bytes[..<2048]))
         return try #require(slot)
     }
 
@@ -56,7 +56,7 @@ import Testing
         let aside = try home.read(container(kept))
         let removedAside = try home.read(container(removed))
         #expect(try await session.files.remove(removed))
-        let report = try await session.files.rewrap()
+        let report = try await session.files.rotateKeys()
         #expect(report.rewrapped == 1 && report.destroyedKeys == 2 && report.unreadable.isEmpty)
         #expect(try await read(session, kept) == plaintext)
         let now = try home.read(container(kept))
@@ -81,12 +81,12 @@ import Testing
         var damaged = whole
         damaged[500] ^= 1
         try home.write(container(bad), damaged)
-        let report = try await session.files.rewrap()
+        let report = try await session.files.rotateKeys()
         #expect(report.unreadable == [bad] && report.rewrapped == 1 && report.destroyedKeys == 0)
         try home.write(container(bad), whole)
         #expect(try await read(session, bad) == plaintext)
         // The same rotation goes on: no third key.
-        let next = try await session.files.rewrap()
+        let next = try await session.files.rotateKeys()
         #expect(next.unreadable.isEmpty && next.rewrapped == 1 && next.destroyedKeys == 2)
         #expect(try await read(session, good) == plaintext)
         #expect(try await read(session, bad) == plaintext)
@@ -100,12 +100,12 @@ import Testing
         let low = try await add(session, home, class: .afterFirstUnlockThisDeviceOnly)
         let before = try home.everything()
         session.lock()
-        #expect(await refusal { _ = try await session.files.rewrap() }?.code == .locked)
+        #expect(await refusal { _ = try await session.files.rotateKeys() }?.code == .locked)
         #expect(await refusal { try await session.files.rewrap(high) }?.code == .locked)
         #expect(try home.everything() == before)
         try await session.files.rewrap(low)
         try await session.unlock(with: Passcode(copying: "correct horse"))
-        #expect(try await session.files.rewrap().destroyedKeys == 3)
+        #expect(try await session.files.rotateKeys().destroyedKeys == 3)
         for id in [high, low] { #expect(try await read(session, id) == plaintext) }
     }
 
@@ -127,7 +127,7 @@ import Testing
         #expect(try await read(session, id) == plaintext)
         let new = try await add(session, home, "new")
         #expect(try await read(session, id) == plaintext)
-        let report = try await session.files.rewrap()
+        let report = try await session.files.rotateKeys()
         #expect(report.rewrapped == 2 && report.destroyedKeys == 2)
         for id in [id, new] { #expect(try await read(try await home.unlocked(), id) == plaintext) }
         #expect(try slot(home, id).kekID != session.vaultID.bytes)
@@ -142,7 +142,7 @@ import Testing
         let aside = try home.read(container(id))
         #expect(await refusal { _ = try await read(session, id) }?.code == .corrupt)
         // The outer layer alone: of its old key nothing is left, and the inner one's stays for this file.
-        #expect(try await session.files.rewrap().destroyedKeys == 1)
+        #expect(try await session.files.rotateKeys().destroyedKeys == 1)
         #expect(try await read(session, id, context: context) == plaintext)
         #expect(await refusal { _ = try await read(session, id, context: [1]) }?.code == .corrupt)
         let now = try home.read(container(id))
@@ -151,7 +151,7 @@ import Testing
         try home.write(container(id), now)
         try await session.files.rewrap(id, context: context)
         // Every rotation begins anew, and the inner key goes with the first that finds it unused.
-        #expect(try await session.files.rewrap().destroyedKeys == 2)
+        #expect(try await session.files.rotateKeys().destroyedKeys == 2)
         #expect(try await read(session, id, context: context) == plaintext)
         #expect(try await read(session, other) == plaintext)
     }
@@ -181,7 +181,7 @@ import Testing
         }
         while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
         let rewrap = Task {
-            try await session.files.rewrap { if $0.completed == $0.total { released.increment() } }
+            try await session.files.rotateKeys { if $0.completed == $0.total { released.increment() } }
         }
         let report = try await rewrap.value
         let id = try await slow.value
@@ -205,7 +205,7 @@ import Testing
         for offset in [100, 8292] { damaged[offset] ^= 1 }
         try home.write("filekeys", damaged)
         #expect(await refusal { _ = try await read(session, id) }?.code == .corrupt)
-        #expect(await refusal { _ = try await session.files.rewrap() }?.code == .corrupt)
+        #expect(await refusal { _ = try await session.files.rotateKeys() }?.code == .corrupt)
         // Never replaced because it cannot be read.
         #expect(await refusal { _ = try await add(session, home, "new") }?.code == .corrupt)
         #expect(try home.read("filekeys") == damaged)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct StoredFileReaderTests {
-    private func make(_ plaintext: [UInt8]) async throws -> (TestHome, Session, FileID) {
+    private func make(_ plaintext: [UInt8]) async throws -> (TestHome, Vault, FileID) {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         try home.scratch.write("file", plaintext)

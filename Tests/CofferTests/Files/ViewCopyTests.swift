@@ -7,14 +7,16 @@ import TestSupport
 import Testing
 
 @Suite(
-    .enabled(if: ViewRoots.hasRuntimeDirectory || ViewRoots.hasSharedMemory, "there is no memory file system")
+    .enabled(
+        if: ViewCopyDirectory.hasRuntimeDirectory || ViewCopyDirectory.hasSharedMemory,
+        "there is no memory file system")
 )
 struct ViewCopyTests {
     private struct Unhappy: Error {}
 
     /// A home without a passcode with one file.
     private func home(_ bytes: [UInt8] = Array("shown content".utf8)) async throws -> (
-        TestHome, Session, FileID
+        TestHome, Vault, FileID
     ) {
         let home = try TestHome()
         let session = try await home.create()
@@ -184,7 +186,7 @@ struct ViewCopyTests {
         #expect(Set(paths).count == 3)
         agents[1].kill()
         #expect(paths.allSatisfy { exists($0) })
-        #expect(try await Session.reapViewCopies(at: home.location) == 1)
+        #expect(try await Vault.removeStaleViewCopies(at: home.location) == 1)
         #expect(exists(paths[0]) && !exists(paths[1]) && exists(paths[2]))
         #expect(!exists(paths[1].removingLastComponent().removingLastComponent()))
         agents[0].kill()
@@ -193,7 +195,7 @@ struct ViewCopyTests {
         agents[2].send("end")
         #expect(agents[2].line() == "ended")
         #expect(!exists(paths[2]))
-        #expect(try await Session.reapViewCopies(at: home.location) == 0)
+        #expect(try await Vault.removeStaleViewCopies(at: home.location) == 0)
         _ = try await session.wipe()
     }
 
@@ -226,7 +228,7 @@ struct ViewCopyTests {
 }
 
 /// The runtime directory is the process's environment: each case is a process of its own.
-@Suite(.enabled(if: ViewRoots.hasSharedMemory, "there is no memory file system"))
+@Suite(.enabled(if: ViewCopyDirectory.hasSharedMemory, "there is no memory file system"))
 struct RuntimeDirectoryTests {
     private let manager = FileManager.default
 

@@ -68,7 +68,7 @@ import Testing
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
         #expect(await refusal { _ = try await made.tokens.list() }?.code == .wiped)
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
-        #expect(try await Session.status(at: home.location).state == .wiped)
+        #expect(try await Vault.status(at: home.location).state == .wiped)
     }
 
     @Test func beforeTheLastAttemptTheMessageSaysWhatTheNextDoes() async throws {

@@ -52,15 +52,15 @@ import Testing
         try FileManager.default.createDirectory(
             atPath: home.location.path.string, withIntermediateDirectories: false)
         #expect(await refusal { _ = try await home.open() }?.code == .notInitialised)
-        let status = try await Session.status(at: home.location)
+        let status = try await Vault.status(at: home.location)
         #expect(status.state == .uninitialised)
     }
 
     @Test func missingParentsAreMade() async throws {
         let scratch = try ScratchDirectory.make()
-        let location = HomeLocation(path: scratch.path.appending("a/b/c"))
-        _ = try await Session.create(at: location, options: TestHome.options(), passcode: nil)
-        _ = try await Session.open(at: location)
+        let location = VaultLocation(path: scratch.path.appending("a/b/c"))
+        _ = try await Vault.create(at: location, options: TestHome.options(), passcode: nil)
+        _ = try await Vault.open(at: location)
     }
 
     @Test func aFileInTheHomesPlaceIsRefused() async throws {
@@ -92,23 +92,23 @@ import Testing
         let home = try TestHome()
         _ = try await home.create()
         let inside = try home.location.namespace(of: "ada")
-        let session = try await Session.create(at: inside, options: TestHome.options(), passcode: nil)
+        let session = try await Vault.create(at: inside, options: TestHome.options(), passcode: nil)
         let id = try TokenID(service: "s", account: "a")
         try await session.tokens.put(Token(copying: "value"), for: id)
         // As if somebody had put the namespace back after the wipe.
         let aside = home.scratch.path(of: "aside")
         try FileManager.default.copyItem(atPath: inside.path.string, toPath: aside)
-        _ = try await Session.wipe(at: home.location)
+        _ = try await Vault.wipe(at: home.location)
         try FileManager.default.removeItem(atPath: inside.path.string)
         #expect(
             await refusal {
-                _ = try await Session.create(at: inside, options: TestHome.options(), passcode: nil)
+                _ = try await Vault.create(at: inside, options: TestHome.options(), passcode: nil)
             }?.code == .wiped)
         try FileManager.default.copyItem(atPath: aside, toPath: inside.path.string)
         let before = try home.everything()
         #expect(await refusal { _ = try await home.create() }?.code == .alreadyExists)
         #expect(try home.everything() == before)
-        _ = try await Session.wipe(at: inside)
+        _ = try await Vault.wipe(at: inside)
         _ = try await home.create()
     }
 

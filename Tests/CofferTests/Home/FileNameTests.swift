@@ -87,7 +87,7 @@ struct FileNameTests {
     /// A name of ours is written back as the same bytes, or it is none of ours.
     private func checkOwn(_ name: FilePath, _ bytes: [UInt8]) throws {
         if let id = FileID(fileName: name) { #expect(FileNameBytes.of(id.fileName) == bytes) }
-        guard let entry = TokenInbox.Entry(name) else { return }
+        guard let entry = PendingTokenQueue.Entry(name) else { return }
         #expect(bytes.allSatisfy { $0 < 0x80 }, "\(bytes)")
         #expect((entry.state == .damaged) == bytes.starts(with: Array("damaged-".utf8)))
     }

@@ -12,17 +12,17 @@ import Testing
 
     /// A slot as a program with the device key would write it.
     private func slot(
-        _ payload: [UInt8], device: DeviceRecord, version: UInt16 = 1, generation: UInt64 = 9
+        _ payload: [UInt8], device: DeviceKey, version: UInt16 = 1, generation: UInt64 = 9
     ) throws -> [UInt8] {
-        var writer = ByteWriter()
-        writer.append(Array(Magic.keybag.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.keybag.utf8))
         writer.append(version)
         writer.pad(to: 16)
         writer.append(generation)
         writer.append(device.vaultID.bytes)
-        writer.appendCounted(payload)
+        writer.appendLengthPrefixed(payload)
         writer.pad(to: Self.slotSize - 32)
-        let key = try device.key(Label.keybagMAC)
+        let key = try device.key(KDFLabel.keybagMAC)
         return writer.bytes + (try HMAC.authenticate(writer.bytes.span, key: key))
     }
 
@@ -33,7 +33,7 @@ import Testing
         let good = try home.read("keybag")
         let vault = try session.core.home.openVault()
         func read() throws(CofferError) -> Keybag {
-            try SessionCore.readKeybag(device: session.core.device, in: vault)
+            try VaultCore.readKeybag(device: session.core.device, in: vault)
         }
         for offset in 0..<Self.slotSize {
             var damaged = good

@@ -67,10 +67,10 @@ import Testing
 
     @Test func whatIsGuessedFirstInAnyScript() throws {
         for text in ["ööö", "e\u{301}e\u{301}", "👨‍👩‍👧👨‍👩‍👧", "абвг", "гвба", "٣٤٥٦", "é"] {
-            #expect(try !isTaken(text, by: .denyingCommon), "\(text)")
+            #expect(try !isTaken(text, by: .rejectingCommon), "\(text)")
         }
         for text in ["öäö", "éü", "авбг"] {
-            #expect(try isTaken(text, by: .denyingCommon), "\(text)")
+            #expect(try isTaken(text, by: .rejectingCommon), "\(text)")
         }
     }
 
@@ -80,23 +80,23 @@ import Testing
             "password",
             "PassWord1", "Qwerty123", "zzzzzz", "x",
         ]
-        for text in bad { #expect(try !isTaken(text, by: .denyingCommon), "\(text)") }
+        for text in bad { #expect(try !isTaken(text, by: .rejectingCommon), "\(text)") }
         for text in ["2468", "1243", "8317", "correct horse", "passwords are weak"] {
-            #expect(try isTaken(text, by: .denyingCommon), "\(text)")
+            #expect(try isTaken(text, by: .rejectingCommon), "\(text)")
         }
     }
 
     @Test func denied() throws {
-        let policy = try PasscodePolicy.denying(["Coffee", "2468", ""])
+        let policy = try PasscodePolicy.withDenylist(["Coffee", "2468", ""])
         for text in ["Coffee", "coffee", "COFFEE", "2468"] { #expect(try !isTaken(text, by: policy)) }
         for text in ["coffees", "24680", "coffe"] { #expect(try isTaken(text, by: policy)) }
-        #expect(try PasscodePolicy.denying((0..<256).map { "\($0)" }).denied.count == 256)
-        #expect(failure { _ = try PasscodePolicy.denying((0..<257).map { "\($0)" }) } == .invalidInput)
+        #expect(try PasscodePolicy.withDenylist((0..<256).map { "\($0)" }).denylist.count == 256)
+        #expect(failure { _ = try PasscodePolicy.withDenylist((0..<257).map { "\($0)" }) } == .invalidInput)
     }
 
     @Test func ofSeveralTheStrictest() throws {
         let policy = try PasscodePolicy.strictest(of: [
-            .digits, .minimumLength(6), .denyingCommon, .denying(["246813"]), .none,
+            .digits, .minimumLength(6), .rejectingCommon, .withDenylist(["246813"]), .none,
         ])
         #expect(policy.characters == .digits && policy.minimumLength == 6 && policy.maximumLength == 8)
         #expect(try isTaken("837165", by: policy))
@@ -114,7 +114,7 @@ import Testing
         let half = (0..<200).map { "\($0)" }
         let other = (200..<400).map { "\($0)" }
         #expect(
-            failure { _ = try PasscodePolicy.strictest(of: [.denying(half), .denying(other)]) }
+            failure { _ = try PasscodePolicy.strictest(of: [.withDenylist(half), .withDenylist(other)]) }
                 == .invalidInput)
     }
 
@@ -122,8 +122,8 @@ import Testing
     @Test func theHomeKeepsIt() async throws {
         let home = try TestHome()
         let policy = try PasscodePolicy.strictest(of: [
-            .alphanumeric, .minimumLength(7), .denyingCommon,
-            .denying((0..<255).map { "denied number \($0)" }),
+            .alphanumeric, .minimumLength(7), .rejectingCommon,
+            .withDenylist((0..<255).map { "denied number \($0)" }),
         ])
         _ = try await home.create("first 1", options: TestHome.options { $0.policy = policy })
         let session = try await home.unlocked("first 1")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct PasscodeTests {
     /// The wrapped class keys as they lie in the keybag.
-    private func wrappedKeys(_ session: Session) throws -> [[UInt8]] {
+    private func wrappedKeys(_ session: Vault) throws -> [[UInt8]] {
         try session.core.readKeybag().keys.values.map { Array($0.encoded.suffix(72)) }
     }
 

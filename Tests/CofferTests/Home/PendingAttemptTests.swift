@@ -9,23 +9,23 @@ import Testing
 /// can be recorded.
 @Suite struct PendingAttemptTests {
     /// Writes a counter as a process with the device key would leave it.
-    private func leave(_ attempts: Attempts, in session: Session) throws {
+    private func leave(_ attempts: AttemptRecord, in session: Vault) throws {
         let core = session.core
-        let key = try core.device.key(Label.attemptsMAC)
+        let key = try core.device.key(KDFLabel.attemptsMAC)
         let vault = try core.home.openVault()
-        let contents = try Attempts.record.read(vaultID: core.device.vaultID, key: key, in: vault)
-        try Attempts.record.update(
+        let contents = try AttemptRecord.record.read(vaultID: core.device.vaultID, key: key, in: vault)
+        try AttemptRecord.record.update(
             contents, to: attempts.encoded, vaultID: core.device.vaultID, key: key, in: vault)
     }
 
-    private func derived(_ passcode: String, _ session: Session) throws -> DerivedPasscode {
+    private func derived(_ passcode: String, _ session: Vault) throws -> DerivedPasscode {
         let parameters = try #require(try session.core.readKeybag().passcode)
         return try DerivedPasscode(Passcode(copying: passcode), parameters, device: session.core.device)
     }
 
     /// As a kill between the count and its record leaves it.
-    private func leavePending(_ passcode: String, failures: Int, in session: Session) throws {
-        var attempts = Attempts()
+    private func leavePending(_ passcode: String, failures: Int, in session: Vault) throws {
+        var attempts = AttemptRecord()
         attempts.failures = failures - 1
         try leave(attempts.counting(derived(passcode, session).tag), in: session)
     }
@@ -33,7 +33,7 @@ import Testing
     @Test func aFullCountErasesWhateverIsTriedNext() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
-        var counted = Attempts()
+        var counted = AttemptRecord()
         counted.failures = 10
         try leave(counted, in: session)
         #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
@@ -97,7 +97,7 @@ import Testing
         let passcode = try derived("correct horse", session)
         keybag.passcodeTag = nil
         keybag.keys = [:]
-        let counter = AttemptCounter(device: session.core.device, time: .system, delays: false)
+        let counter = AttemptLimiter(device: session.core.device, time: .system, delays: false)
         let vault = try session.core.home.openVault()
         for _ in 0..<12 {
             let code = failure { _ = try counter.mustErase(after: passcode, keybag: keybag, in: vault) }

@@ -11,7 +11,7 @@ import Testing
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func value(_ account: String, in session: Session) async throws -> String? {
+    private func value(_ account: String, in session: Vault) async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
@@ -53,8 +53,8 @@ import Testing
         var events = session.events.makeAsyncIterator()
         clock.reboot(running: .seconds(6000))
         #expect(await refusal { _ = try await value("ada", in: session) }?.code == .locked)
-        #expect(!session.holdsKeys)
-        #expect(await events.next() == SessionEvent(.closed, .reboot))
+        #expect(!session.hasKeys)
+        #expect(await events.next() == VaultEvent(.closed, .reboot))
     }
 
     // MARK: The class that needs a passcode
@@ -79,7 +79,7 @@ import Testing
             try await session.tokens.put(
                 Token(copying: "value"), for: id("b"), class: .whenPasscodeSetThisDeviceOnly)
             let destroyed = try await session.changePasscode(to: nil, current: Passcode(copying: "first one"))
-            #expect(destroyed == PasscodeBoundItems(tokens: 1, files: 0, databases: 0))
+            #expect(destroyed == PasscodeDependentItems(tokens: 1, files: 0, databases: 0))
         }
         #expect(try await session.tokens.count() == 0)
         #expect(try await session.files.count() == 0)
@@ -95,8 +95,8 @@ import Testing
                 Token(copying: "value"), for: id(protection.name), class: protection)
             _ = try await session.files.add(contentsOf: path, class: protection)
         }
-        let doomed = PasscodeBoundItems(tokens: 1, files: 1, databases: 0)
-        #expect(try await session.passcodeBoundItems() == doomed)
+        let doomed = PasscodeDependentItems(tokens: 1, files: 1, databases: 0)
+        #expect(try await session.passcodeDependentItems() == doomed)
         // Changing it destroys nothing; a wrong one neither.
         try await session.changePasscode(
             to: Passcode(copying: "second one"), current: Passcode(copying: "first one"))
@@ -104,7 +104,7 @@ import Testing
             try await session.changePasscode(to: nil, current: Passcode(copying: "first one"))
         }
         #expect(wrong?.code == .wrongPasscode)
-        #expect(try await session.passcodeBoundItems() == doomed)
+        #expect(try await session.passcodeDependentItems() == doomed)
         #expect(try await session.tokens.count() == 5)
 
         let key = try #require(session.core.readKeybag().keys[.whenPasscodeSetThisDeviceOnly])

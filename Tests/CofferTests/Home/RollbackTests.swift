@@ -11,22 +11,22 @@
     struct RollbackTests {
         private let service: PrivateKeyring
         private let home: TestHome
-        private let location: HomeLocation
+        private let location: VaultLocation
 
         init() throws {
             service = try #require(try PrivateKeyring())
             home = try TestHome()
-            location = HomeLocation(path: home.location.path, sessionBus: service.address)
+            location = VaultLocation(path: home.location.path, sessionBus: service.address)
         }
 
-        private func create() async throws -> Session {
-            try await Session.create(
+        private func create() async throws -> Vault {
+            try await Vault.create(
                 at: location, options: TestHome.options { $0.keyring = .secretService },
                 passcode: Passcode(copying: "correct horse"))
         }
 
         private func attempt(_ passcode: String) async throws -> CofferError? {
-            let session = try await Session.open(at: location)
+            let session = try await Vault.open(at: location)
             return await refusal(of: passcode, by: session)
         }
 
@@ -81,10 +81,10 @@
             let session = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
             let core = session.core
-            let key = try core.device.key(Label.attemptsMAC)
+            let key = try core.device.key(KDFLabel.attemptsMAC)
             let vault = try core.home.openVault()
-            let contents = try Attempts.record.read(vaultID: core.device.vaultID, key: key, in: vault)
-            try Attempts.record.update(
+            let contents = try AttemptRecord.record.read(vaultID: core.device.vaultID, key: key, in: vault)
+            try AttemptRecord.record.update(
                 contents, to: contents.payload, vaultID: core.device.vaultID, key: key, in: vault)
             #expect(try await attempt("wrong 2")?.attemptsLeft == 8)
         }
@@ -93,7 +93,7 @@
         @Test func filesAloneForget() async throws {
             let session = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
-            _ = try await session.moveKeyring(to: .file, passcode: Passcode(copying: "correct horse"))
+            _ = try await session.migrateStorage(to: .file, passcode: Passcode(copying: "correct horse"))
             #expect(try service.items(["application": "coffer"]).isEmpty)
             let old = try home.read("attempts")
             #expect(try await attempt("wrong 2")?.attemptsLeft == 9)
@@ -105,26 +105,28 @@
         @Test func movingToFilesTakesThePasscode() async throws {
             let session = try await create()
             #expect(session.isUnlocked)
-            #expect(await refusal { _ = try await session.moveKeyring(to: .file) }?.code == .locked)
+            #expect(await refusal { _ = try await session.migrateStorage(to: .file) }?.code == .locked)
             let wrong = await refusal {
-                _ = try await session.moveKeyring(to: .file, passcode: Passcode(copying: "wrong"))
+                _ = try await session.migrateStorage(to: .file, passcode: Passcode(copying: "wrong"))
             }
             #expect(wrong?.code == .wrongPasscode && wrong?.attemptsLeft == 9)
             #expect(try await session.status().keyring == .secretService)
             session.lock()
             let passcode = try Passcode(copying: "correct horse")
-            #expect(try await session.moveKeyring(to: .file, passcode: passcode).to == .file)
+            #expect(try await session.migrateStorage(to: .file, passcode: passcode).to == .file)
             #expect(!session.isUnlocked)
             // Back to the stronger place it needs none.
-            #expect(try await session.moveKeyring(to: .secretService).to == .secretService)
+            #expect(try await session.migrateStorage(to: .secretService).to == .secretService)
         }
 
         @Test func protectionsSayWhichItIs() async throws {
             let session = try await create()
-            let service = try await session.protections().first { $0.name == "attempts" }
+            let service = try await session.securityChecks().first { $0.name == "attempts" }
             #expect(service?.status == .ok)
             let file = try TestHome()
-            let other = try await file.create("correct horse").protections().first { $0.name == "attempts" }
+            let other = try await file.create("correct horse").securityChecks().first {
+                $0.name == "attempts"
+            }
             #expect(other?.status == .advisory)
         }
     }

@@ -53,12 +53,12 @@ struct MemoryTests {
     }
 
     @Test(
-        .enabled(if: Desktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"),
+        .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"),
         arguments: ["sleep", "screenSaver", "screenLock"])
     func afterASignalNoClassKeyIsLeft(_ reason: String) async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let agent = try #require(
             Agent.start([
                 "follow", home.location.path.string, desktop.sources.systemBus ?? "",
@@ -67,11 +67,11 @@ struct MemoryTests {
         agent.send(Self.passcode)
         #expect(agent.line() == "unlocked -")
         var needles: Needles = []
-        for (protection, key) in session.core.keys.all where protection.dropsOnLock {
+        for (protection, key) in session.core.keys.all where protection.isEvictedOnLock {
             needles += try classKey(protection.name, key)
         }
         let before = try scan(needles, agent)
-        for protection in ProtectionClass.allCases where protection.dropsOnLock {
+        for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
             #expect(before["\(protection.name) key", default: 0] > 0, "the search is blind")
         }
         #expect(desktop.send(reason))
@@ -105,7 +105,7 @@ struct MemoryTests {
     }
 
     /// What Argon2id makes of the passcode.
-    private func derivedKey(_ session: Session) throws -> [UInt8] {
+    private func derivedKey(_ session: Vault) throws -> [UInt8] {
         let keybag = try session.core.readKeybag()
         let parameters = try #require(keybag.passcode)
         let passcode = try Passcode(copying: Self.passcode)

@@ -26,8 +26,8 @@ struct HeldKeyForgeryTests {
         try KernelKeyring.store(GuardedBytes.copying(bytes.span), description: name, timeout: 600)
     }
 
-    private func names(_ session: Session) -> [String] {
-        ProtectionClass.allCases.map { HeldKeys.name($0, vaultID: session.vaultID) }
+    private func names(_ session: Vault) -> [String] {
+        ProtectionClass.allCases.map { KernelKeyCache.name($0, vaultID: session.vaultID) }
     }
 
     @Test("A planted key unlocks nothing, nothing is sealed under it, and it stays where it is")
@@ -38,17 +38,17 @@ struct HeldKeyForgeryTests {
         made.lock()
         made.close()
         let id = try TokenID(service: "s", account: "a")
-        let boot = TimeSource.system.bootIdentifier()
+        let boot = VaultClock.system.bootIdentifier()
         for name in names(made) {
-            try KernelHeldKey.store(
+            try KernelCachedKey.store(
                 SymmetricKey.random(), name: name, timeout: 600, isRenewable: true, boot: boot,
-                now: TimeSource.system.sinceBoot())
+                now: VaultClock.system.bootTime())
         }
         let before = try names(made).map(content)
         let session = try await home.open()
-        #expect(try await Session.status(at: home.location).state == .locked)
-        #expect(try await !session.adoptHeldKeys())
-        #expect(!session.holdsKeys)
+        #expect(try await Vault.status(at: home.location).state == .locked)
+        #expect(try await !session.restoreCachedKeys())
+        #expect(!session.hasKeys)
         #expect(try await session.tokens.put(Token(copying: "value"), for: id) == 0)
         #expect(failure { _ = try session.core.keys.key(.afterFirstUnlock) } == .locked)
         #expect(try names(made).map(content) == before)
@@ -62,19 +62,19 @@ struct HeldKeyForgeryTests {
         let home = try TestHome()
         let made = try await home.create(Self.passcode)
         defer { made.close() }
-        try await made.holdKeys()
-        let name = HeldKeys.name(.whenUnlocked, vaultID: made.vaultID)
-        try KernelHeldKey.store(
+        try await made.cacheKeysInKernel()
+        let name = KernelKeyCache.name(.whenUnlocked, vaultID: made.vaultID)
+        try KernelCachedKey.store(
             SymmetricKey.random(), name: name, timeout: 600, isRenewable: true,
-            boot: TimeSource.system.bootIdentifier(), now: TimeSource.system.sinceBoot())
+            boot: VaultClock.system.bootIdentifier(), now: VaultClock.system.bootTime())
         let session = try await home.open()
-        #expect(try await session.adoptHeldKeys())
+        #expect(try await session.restoreCachedKeys())
         #expect(Set(session.core.keys.all.keys) == Set(ProtectionClass.allCases).subtracting([.whenUnlocked]))
         let error = failure { _ = try session.core.keys.key(.whenUnlocked) }
         #expect(error == .locked)
         // The session that put the keys there sees that one of them is gone, and only that one.
-        #expect(made.core.heldKeys.lapsed.classes == [.whenUnlocked])
-        #expect(!made.core.heldKeys.lapsed.isEverything)
+        #expect(made.core.cachedKeys.expired.classes == [.whenUnlocked])
+        #expect(!made.core.cachedKeys.expired.isEverything)
     }
 
     @Test("Not one changed byte passes, and no other name")
@@ -82,12 +82,12 @@ struct HeldKeyForgeryTests {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
         defer { session.close() }
-        try await session.holdKeys(for: .seconds(500))
-        let name = HeldKeys.name(.whenUnlockedThisDeviceOnly, vaultID: session.vaultID)
+        try await session.cacheKeysInKernel(for: .seconds(500))
+        let name = KernelKeyCache.name(.whenUnlockedThisDeviceOnly, vaultID: session.vaultID)
         let whole = try #require(try content(name))
-        let (boot, now) = (TimeSource.system.bootIdentifier(), TimeSource.system.sinceBoot())
+        let (boot, now) = (VaultClock.system.bootIdentifier(), VaultClock.system.bootTime())
         func isRead(_ name: String) throws -> Bool {
-            try KernelHeldKey.read(name: name, boot: boot, now: now) != nil
+            try KernelCachedKey.read(name: name, boot: boot, now: now) != nil
         }
         for position in whole.indices {
             var bytes = whole
@@ -103,7 +103,7 @@ struct HeldKeyForgeryTests {
         #expect(try !isRead(name))
         try plant(whole, name)
         #expect(try isRead(name))
-        let other = HeldKeys.name(.whenUnlocked, vaultID: session.vaultID)
+        let other = KernelKeyCache.name(.whenUnlocked, vaultID: session.vaultID)
         try plant(whole, other)
         #expect(try !isRead(other))
     }
@@ -114,14 +114,14 @@ struct HeldKeyForgeryTests {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
         defer { session.close() }
-        try await session.holdKeys()
+        try await session.cacheKeysInKernel()
         for name in names(session) {
             let marks: [UInt8] = [1] + UInt64.max.bigEndianBytes
             let key = try #require(try content(name)).prefix(32)
-            try plant(key + marks + Array(TimeSource.system.bootIdentifier().utf8), name)
+            try plant(key + marks + Array(VaultClock.system.bootIdentifier().utf8), name)
         }
         let other = try await home.open()
-        #expect(try await !other.adoptHeldKeys() && !other.holdsKeys)
+        #expect(try await !other.restoreCachedKeys() && !other.hasKeys)
     }
 
     @Test("Without public keys in the keybag nothing is taken; an unlock completes it")
@@ -129,14 +129,14 @@ struct HeldKeyForgeryTests {
         let home = try TestHome()
         let made = try await home.create(Self.passcode)
         defer { made.close() }
-        try await made.holdKeys()
+        try await made.cacheKeysInKernel()
         let vault = try made.core.home.openVault()
         try made.core.updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.publicKeys = [:] }
         let session = try await home.open()
-        #expect(try await !session.adoptHeldKeys() && !session.holdsKeys)
+        #expect(try await !session.restoreCachedKeys() && !session.hasKeys)
         #expect(try await session.status().state == .locked)
         try await session.unlock(with: Passcode(copying: Self.passcode))
-        #expect(try await home.open().adoptHeldKeys())
+        #expect(try await home.open().restoreCachedKeys())
     }
 
     @Test("An older envelope in the ring of volatile tokens is not there")
@@ -144,7 +144,7 @@ struct HeldKeyForgeryTests {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
         defer { session.close() }
-        session.shareVolatileTokens()
+        session.shareEphemeralTokens()
         let id = try TokenID(service: "s", account: "a")
         let name = try id.keyedHash(session.core.device.nameKey().key)
         let text = String(decoding: try Encoding.hexText(name), as: UTF8.self)
@@ -156,18 +156,18 @@ struct HeldKeyForgeryTests {
                 token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
             }
         }
-        let ring = try KernelRing.make(KernelTokenRing.name(session.vaultID))
+        let ring = try KernelSubkeyring.make(KernelKeyringStorage.name(session.vaultID))
         for planted in [older, older + [UInt8](repeating: 0, count: 32), [1], []] {
             let bytes = planted.isEmpty ? [UInt8](repeating: 7, count: 33) : planted
             try ring.store(GuardedBytes.copying(bytes.span), description: text)
             #expect(try await value() == "newest")
-            #expect(try await session.tokens.list().map(\.isVolatile) == [false])
-            #expect(try session.core.volatileTokens.count() == 0)
+            #expect(try await session.tokens.list().map(\.isEphemeral) == [false])
+            #expect(try session.core.ephemeralTokens.count() == 0)
         }
         try ring.remove(text)
         // A sealed entry of one name is none under another.
         let other = try TokenID(service: "s", account: "b")
-        try await session.tokens.put(Token(copying: "volatile"), for: other, isVolatile: true)
+        try await session.tokens.put(Token(copying: "volatile"), for: other, isEphemeral: true)
         let otherName = try other.keyedHash(session.core.device.nameKey().key)
         let otherText = String(decoding: try Encoding.hexText(otherName), as: UTF8.self)
         let entry = try ring.read(otherText)
@@ -176,6 +176,6 @@ struct HeldKeyForgeryTests {
         case .none: Issue.record("nothing was stored")
         }
         #expect(try await value() == "newest")
-        #expect(try session.core.volatileTokens.count() == 1)
+        #expect(try session.core.ephemeralTokens.count() == 1)
     }
 }

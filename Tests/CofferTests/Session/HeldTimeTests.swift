@@ -14,14 +14,15 @@ import Testing
     private static let passcode = "correct horse"
     private let device = ProtectionClass.whenUnlockedThisDeviceOnly
 
-    private func make(_ home: TestHome, _ clock: TestClock) async throws -> Session {
+    private func make(_ home: TestHome, _ clock: TestClock) async throws -> Vault {
         let options = TestHome.options { $0.inactivity = .seconds(600) }
         return try await home.create(Self.passcode, options: options, time: clock.source)
     }
 
-    private func ends(_ session: Session, _ clock: TestClock) throws -> [ProtectionClass: Duration] {
+    private func ends(_ session: Vault, _ clock: TestClock) throws -> [ProtectionClass: Duration] {
         let keybag = try session.core.readKeybag()
-        return try HeldKeys(vaultID: session.vaultID, inactivity: nil, time: clock.source).read(keybag).terms
+        return try KernelKeyCache(vaultID: session.vaultID, inactivity: nil, time: clock.source).read(keybag)
+            .terms
             .compactMapValues(\.end)
     }
 
@@ -34,19 +35,19 @@ import Testing
         defer { session.close() }
         let id = try TokenID(service: "s", account: "a")
         try await session.tokens.put(Token(copying: "value"), for: id)
-        try await session.holdKeys()
+        try await session.cacheKeysInKernel()
         let other = try await home.open(time: clock.source)
-        #expect(try await other.adoptHeldKeys())
-        try await session.holdKeys(for: .seconds(300))
+        #expect(try await other.restoreCachedKeys())
+        try await session.cacheKeysInKernel(for: .seconds(300))
         let before = try ends(session, clock)
         clock.advance(.seconds(100))
         #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
         #expect(try ends(session, clock) == before)
-        #expect(before[device] == clock.source.sinceBoot() + .seconds(200))
-        let ring = KernelTokenRing.name(session.vaultID)
+        #expect(before[device] == clock.source.bootTime() + .seconds(200))
+        let ring = KernelKeyringStorage.name(session.vaultID)
         #expect(try #require(KernelKeys.secondsLeft(ring)) <= 300)
         clock.advance(.seconds(200))
-        #expect(try await !home.open(time: clock.source).adoptHeldKeys())
+        #expect(try await !home.open(time: clock.source).restoreCachedKeys())
     }
 
     @Test(
@@ -56,25 +57,25 @@ import Testing
         let (home, clock) = (try TestHome(), TestClock())
         let session = try await make(home, clock)
         defer { session.close() }
-        try await session.holdKeys(for: .seconds(300))
+        try await session.cacheKeysInKernel(for: .seconds(300))
         let other = try await home.open(time: clock.source)
-        #expect(try await other.adoptHeldKeys())
-        #expect(await refusal { try await other.holdKeys() }?.code == .locked)
-        #expect(await refusal { try await other.holdKeys(for: .seconds(301)) }?.code == .locked)
-        #expect(!other.canHoldKeys(for: nil) && other.canHoldKeys(for: .seconds(300)))
+        #expect(try await other.restoreCachedKeys())
+        #expect(await refusal { try await other.cacheKeysInKernel() }?.code == .locked)
+        #expect(await refusal { try await other.cacheKeysInKernel(for: .seconds(301)) }?.code == .locked)
+        #expect(!other.canCacheKeys(for: nil) && other.canCacheKeys(for: .seconds(300)))
         clock.advance(.seconds(200))
         _ = try other.core.keys.key(device)
-        try await other.holdKeys(for: .seconds(100))
+        try await other.cacheKeysInKernel(for: .seconds(100))
         clock.advance(.seconds(100))
         #expect(!other.isUnlocked)
         #expect(failure { _ = try other.core.keys.key(device) } == .locked)
         // With the passcode they are its own, whatever is held elsewhere.
         try await other.unlock(with: Passcode(copying: Self.passcode))
         try await session.unlock(with: Passcode(copying: Self.passcode))
-        try await session.holdKeys(for: .seconds(400))
-        #expect(try await other.adoptHeldKeys())
+        try await session.cacheKeysInKernel(for: .seconds(400))
+        #expect(try await other.restoreCachedKeys())
         clock.advance(.seconds(401))
-        #expect(other.isUnlocked && other.canHoldKeys(for: nil))
+        #expect(other.isUnlocked && other.canCacheKeys(for: nil))
     }
 
     @Test("Taking keys is no use of them", .enabled(if: KernelKeyring.isAvailable))
@@ -82,10 +83,10 @@ import Testing
         let (home, clock) = (try TestHome(), TestClock())
         let session = try await make(home, clock)
         defer { session.close() }
-        try await session.holdKeys()
+        try await session.cacheKeysInKernel()
         clock.advance(.seconds(599))
         let other = try await home.open(time: clock.source)
-        #expect(try await other.adoptHeldKeys())
+        #expect(try await other.restoreCachedKeys())
         clock.advance(.seconds(1))
         #expect(!other.isUnlocked)
     }
@@ -97,15 +98,15 @@ import Testing
         let (home, clock) = (try TestHome(), TestClock())
         let session = try await make(home, clock)
         defer { session.close() }
-        try await session.holdKeys()
+        try await session.cacheKeysInKernel()
         let other = try await home.open(time: clock.source)
-        #expect(try await other.adoptHeldKeys())
+        #expect(try await other.restoreCachedKeys())
         var expected = try ends(session, clock)
-        #expect(Set(expected.keys) == Set(ProtectionClass.allCases.filter(\.dropsOnLock)))
+        #expect(Set(expected.keys) == Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)))
         clock.advance(.seconds(500))
         for protection in ProtectionClass.allCases {
             _ = try other.core.keys.key(protection)
-            if protection.dropsOnLock { expected[protection] = clock.source.sinceBoot() + .seconds(600) }
+            if protection.isEvictedOnLock { expected[protection] = clock.source.bootTime() + .seconds(600) }
             #expect(try ends(session, clock) == expected, "\(protection)")
             clock.advance(.seconds(1))
         }
@@ -113,7 +114,7 @@ import Testing
         let second = try TestHome()
         let start = try await make(second, clock)
         defer { start.close() }
-        try await start.holdKeys()
+        try await start.cacheKeysInKernel()
         clock.advance(.seconds(500))
         _ = try start.core.keys.key(.afterFirstUnlock)
         _ = try start.core.keys.key(.whenUnlocked)
@@ -131,7 +132,7 @@ import Testing
         let session = try await make(home, clock)
         defer { session.close() }
         let losses = Mutex<[Set<ProtectionClass>]>([])
-        session.observeLosses(while: session) { classes in losses.withLock { $0.append(classes) } }
+        session.onKeyEviction(while: session) { classes in losses.withLock { $0.append(classes) } }
         let keys = session.core.keys
         clock.advance(.seconds(599))
         _ = try keys.key(.afterFirstUnlockThisDeviceOnly)
@@ -139,7 +140,7 @@ import Testing
         let mark = keys.mark
         _ = try keys.key(device)
         clock.advance(.seconds(1))
-        #expect(Set(keys.all.keys.filter(\.dropsOnLock)) == [device])
+        #expect(Set(keys.all.keys.filter(\.isEvictedOnLock)) == [device])
         #expect(session.isUnlocked)
         #expect(losses.withLock { $0 } == [[.whenUnlocked, .whenPasscodeSetThisDeviceOnly]])
         // Work with the class that is used goes on; work with another does not.
@@ -149,11 +150,11 @@ import Testing
         for protection in [ProtectionClass.whenUnlocked, .whenPasscodeSetThisDeviceOnly] {
             #expect(failure { _ = try keys.key(protection) } == .locked)
         }
-        #expect(!session.canHoldKeys(for: nil))
+        #expect(!session.canCacheKeys(for: nil))
         clock.advance(.seconds(600))
         #expect(!session.isUnlocked)
         try await session.unlock(with: Passcode(copying: Self.passcode))
-        #expect(session.canHoldKeys(for: nil))
+        #expect(session.canCacheKeys(for: nil))
     }
 
     @Test("Use of a key that outlasts locks keeps none that does not")
@@ -181,7 +182,7 @@ import Testing
         let used = try await session.files.add(contentsOf: path)
         let unused = try await session.files.add(contentsOf: path, class: .whenUnlocked)
         let keys = session.core.keys
-        try await session.files.withSealedCopy(of: used) { _ in
+        try await session.files.withMemoryCopy(of: used) { _ in
             let error = await refusal {
                 _ = try await session.files.withEditableCopy(of: unused) { _ in
                     clock.advance(.seconds(599))

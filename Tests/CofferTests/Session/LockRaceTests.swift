@@ -21,13 +21,13 @@ import Testing
         private let action = Mutex<(@Sendable () -> Void)?>(nil)
         private let times = Counter()
 
-        var source: TimeSource {
-            let system = TimeSource.system
-            return TimeSource(
-                sinceBoot: {
+        var source: VaultClock {
+            let system = VaultClock.system
+            return VaultClock(
+                bootTime: {
                     self.spring()
-                    return system.sinceBoot()
-                }, wall: system.wall, bootIdentifier: system.bootIdentifier)
+                    return system.bootTime()
+                }, wallClock: system.wallClock, bootIdentifier: system.bootIdentifier)
         }
 
         var count: Int { times.value }
@@ -43,7 +43,7 @@ import Testing
 
     private enum Ending: CaseIterable { case lock, close, lockOfTheHome }
 
-    private func end(_ session: Session, _ ending: Ending, _ home: TestHome) -> @Sendable () -> Void {
+    private func end(_ session: Vault, _ ending: Ending, _ home: TestHome) -> @Sendable () -> Void {
         let location = home.location
         return {
             switch ending {
@@ -63,7 +63,7 @@ import Testing
         let passcode = try Passcode(copying: Self.passcode)
         #expect(await refusal { try await session.unlock(with: passcode) }?.code == .locked)
         #expect(ambush.count == 1)
-        #expect(!session.isUnlocked && !session.holdsKeys)
+        #expect(!session.isUnlocked && !session.hasKeys)
         // The passcode was right: nothing was counted, and the next one opens it.
         #expect(try await session.status().attemptsLeft == 10)
         try await session.unlock(with: Passcode(copying: Self.passcode))
@@ -79,7 +79,7 @@ import Testing
         try await session.changePasscode(
             to: Passcode(copying: "battery staple"), current: Passcode(copying: Self.passcode))
         #expect(ambush.count == 1)
-        #expect(!session.isUnlocked && !session.holdsKeys)
+        #expect(!session.isUnlocked && !session.hasKeys)
         try await session.unlock(with: Passcode(copying: "battery staple"))
         #expect(session.isUnlocked)
     }
@@ -101,14 +101,14 @@ import Testing
                 lock()
                 locks.increment()
             }
-            let error = await refusal { try await session.holdKeys() }
+            let error = await refusal { try await session.cacheKeysInKernel() }
             ambush.set {}
             guard locks.value > before else { continue }
             #expect(error?.code == .locked, "\(moment)")
             let held = ProtectionClass.allCases.filter {
-                (try? KernelKeyring.contains(HeldKeys.name($0, vaultID: session.vaultID))) == true
+                (try? KernelKeyring.contains(KernelKeyCache.name($0, vaultID: session.vaultID))) == true
             }
-            #expect(!held.contains { ending == .close || $0.dropsOnLock }, "\(moment): \(held)")
+            #expect(!held.contains { ending == .close || $0.isEvictedOnLock }, "\(moment): \(held)")
         }
         #expect(locks.value >= 6)
     }
@@ -123,7 +123,7 @@ import Testing
         let locks = Counter()
         for moment in 0..<8 {
             try await made.unlock(with: Passcode(copying: Self.passcode))
-            try await made.holdKeys()
+            try await made.cacheKeysInKernel()
             let session = try await home.open(time: ambush.source)
             let lock = end(session, ending, home)
             let before = locks.value
@@ -131,7 +131,7 @@ import Testing
                 lock()
                 locks.increment()
             }
-            let isIn = try await session.adoptHeldKeys()
+            let isIn = try await session.restoreCachedKeys()
             ambush.set {}
             #expect(isIn == (locks.value == before), "\(moment)")
         }
@@ -157,14 +157,14 @@ import Testing
             let before = times.value
             after(moment, ambush, coffer(["lock"], home, times))
             let passcode = try Passcode(copying: Self.passcode)
-            let error = await refusal { try await session.unlock(with: passcode, holdingFor: .seconds(600)) }
+            let error = await refusal { try await session.unlock(with: passcode, cachingFor: .seconds(600)) }
             ambush.set {}
             let held = ProtectionClass.allCases.filter {
-                (try? KernelKeyring.contains(HeldKeys.name($0, vaultID: session.vaultID))) == true
+                (try? KernelKeyring.contains(KernelKeyCache.name($0, vaultID: session.vaultID))) == true
             }
             if times.value > before {
                 #expect(error?.code == .locked, "\(moment)")
-                #expect(!held.contains { $0.dropsOnLock }, "\(moment): \(held)")
+                #expect(!held.contains { $0.isEvictedOnLock }, "\(moment): \(held)")
                 #expect(!session.isUnlocked)
             } else {
                 #expect(error == nil && held.count == ProtectionClass.allCases.count)
@@ -183,14 +183,14 @@ import Testing
             let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
             let before = times.value
             after(moment, ambush, coffer(["wipe", "--yes"], home, times))
-            let error = await refusal { try await session.holdKeys(for: .seconds(600)) }
+            let error = await refusal { try await session.cacheKeysInKernel(for: .seconds(600)) }
             ambush.set {}
             if times.value > before {
                 #expect(error?.code == .locked || error?.code == .wiped, "\(moment)")
-                #expect(!HeldKeys.isAnyLeft(vaultID: session.vaultID), "\(moment)")
+                #expect(!KernelKeyCache.isAnyLeft(vaultID: session.vaultID), "\(moment)")
             }
             session.close()
-            _ = try? await Session.wipe(at: home.location)
+            _ = try? await Vault.wipe(at: home.location)
         }
         #expect(times.value >= 4)
     }
@@ -204,14 +204,14 @@ import Testing
     @Test(
         "A volatile token that is stored meanwhile does not outlast the lock",
         .enabled(if: KernelKeyring.isAvailable))
-    func volatileTokens() async throws {
+    func ephemeralTokens() async throws {
         let (home, ambush) = (try TestHome(), Ambush())
         let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
         defer { session.close() }
         let id = try TokenID(service: "s", account: "a")
         let name = try id.keyedHash(session.core.device.nameKey().key)
         for isShared in [false, true] {
-            if isShared { session.shareVolatileTokens() }
+            if isShared { session.shareEphemeralTokens() }
             let info = TokenInfo(
                 id: id, version: 1, protection: .whenUnlocked, stored: Date(timeIntervalSince1970: 0),
                 expires: nil, scopes: [], attributes: [:])
@@ -219,11 +219,11 @@ import Testing
             let envelope = try TokenEnvelope.seal(
                 Token(copying: "x"), info: info, name: name, under: key, vaultID: session.vaultID)
             ambush.set { session.lock() }
-            let put = failure { try session.core.volatileTokens.put(envelope.encoded, for: name) }
+            let put = failure { try session.core.ephemeralTokens.put(envelope.encoded, for: name) }
             #expect(put == .locked)
             #expect(ambush.count > 0)
             try await session.unlock(with: Passcode(copying: Self.passcode))
-            #expect(try session.core.volatileTokens.count() == 0)
+            #expect(try session.core.ephemeralTokens.count() == 0)
         }
     }
 }

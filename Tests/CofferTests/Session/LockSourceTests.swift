@@ -9,18 +9,18 @@ import TestSupport
 import Testing
 
 /// Real signals on private buses.
-@Suite("Lock sources", .enabled(if: Desktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))
+@Suite("Lock sources", .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))
 struct LockSourceTests {
-    private func unlock(_ session: Session) async throws {
+    private func unlock(_ session: Vault) async throws {
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
 
-    private func session(_ home: TestHome) async throws -> Session {
+    private func session(_ home: TestHome) async throws -> Vault {
         try await home.create("correct horse", options: TestHome.options { $0.inactivity = nil })
     }
 
     private struct Source {
-        let event: SessionEvent
+        let event: VaultEvent
         /// What undoes the signal, so that it can be sent again.
         var undo: String?
     }
@@ -28,22 +28,22 @@ struct LockSourceTests {
     /// The bound of half a second is waited for, not raced: on a machine with other work a round may miss it,
     /// but not ten.
     @Test func eachLocksWithinHalfASecondOfItsSignal() async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
-        let statuses = await session.followLockSources(desktop.sources)
+        let statuses = await session.observeLockTriggers(desktop.sources)
         for status in statuses where ![.idleTimer, .kernelKeyring].contains(status.source) {
             #expect(status.isListening, "\(status.source): \(status.message)")
         }
         let log = EventLog(session)
         let sources = [
-            Source(event: SessionEvent(.locked, .screenLock), undo: "awake"),
-            Source(event: SessionEvent(.locked, .lockedHint), undo: "lockedHintOff"),
-            Source(event: SessionEvent(.locked, .screenSaver), undo: "screenSaverOff"),
-            Source(event: SessionEvent(.locked, .sleep), undo: "awake"),
-            Source(event: SessionEvent(.locked, .collectionLock)),
-            Source(event: SessionEvent(.closed, .shutdown), undo: "awake"),
-            Source(event: SessionEvent(.closed, .sessionEnd)),
+            Source(event: VaultEvent(.locked, .screenLock), undo: "awake"),
+            Source(event: VaultEvent(.locked, .lockedHint), undo: "lockedHintOff"),
+            Source(event: VaultEvent(.locked, .screenSaver), undo: "screenSaverOff"),
+            Source(event: VaultEvent(.locked, .sleep), undo: "awake"),
+            Source(event: VaultEvent(.locked, .collectionLock)),
+            Source(event: VaultEvent(.closed, .shutdown), undo: "awake"),
+            Source(event: VaultEvent(.closed, .sessionEnd)),
         ]
         for source in sources {
             var isInTime = false
@@ -62,10 +62,10 @@ struct LockSourceTests {
         }
         try await open(session, log)
         #expect(desktop.send("sessionRemoved"))
-        #expect(await log.next() == SessionEvent(.closed, .sessionEnd))
+        #expect(await log.next() == VaultEvent(.closed, .sessionEnd))
     }
 
-    private func open(_ session: Session, _ log: EventLog) async throws {
+    private func open(_ session: Vault, _ log: EventLog) async throws {
         guard !session.isUnlocked else { return }
         let clock = ContinuousClock()
         let end = clock.now + .seconds(30)
@@ -81,16 +81,16 @@ struct LockSourceTests {
         while await log.next(within: .milliseconds(1)) != nil {}
     }
 
-    private func checkKeys(of session: Session, after event: SessionEvent) {
+    private func checkKeys(of session: Vault, after event: VaultEvent) {
         let left = Set(session.core.keys.all.keys)
         let afterFirstUnlock: Set<ProtectionClass> = [.afterFirstUnlock, .afterFirstUnlockThisDeviceOnly]
         #expect(left == (event.kind == .locked ? afterFirstUnlock : []))
     }
 
     @Test func sleepWaitsUntilTheKeysAreGone() async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
-        var session: Session? = try await session(home)
+        var session: Vault? = try await session(home)
         let core = try #require(session?.core)
         let reached = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
@@ -101,10 +101,10 @@ struct LockSourceTests {
             reached.signal()
             _ = goOn.wait(timeout: .now() + 120)
         }
-        await session?.followLockSources(desktop.sources)
+        await session?.observeLockTriggers(desktop.sources)
         #expect(desktop.inhibitors() == 1)
         #expect(desktop.send("sleep"))
-        #expect(await BlockingWork.isDone { reached.wait(timeout: .now() + 120) == .success })
+        #expect(await BlockingExecutor.isDone { reached.wait(timeout: .now() + 120) == .success })
         // The keys are gone, and the machine still waits.
         #expect(hadKeys.withLock { $0 } == false)
         #expect(desktop.inhibitors() == 1)
@@ -117,16 +117,16 @@ struct LockSourceTests {
     }
 
     @Test func listeningEndsWithTheSession() async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
-        var session: Session? = try await session(home)
-        await session?.followLockSources(desktop.sources)
+        var session: Vault? = try await session(home)
+        await session?.observeLockTriggers(desktop.sources)
         #expect(desktop.inhibitors() == 1)
         session = nil
         #expect(await becomes(0, desktop))
     }
 
-    private func becomes(_ count: Int, _ desktop: Desktop) async -> Bool {
+    private func becomes(_ count: Int, _ desktop: FakeDesktop) async -> Bool {
         let end = ContinuousClock.now + .seconds(120)
         while desktop.inhibitors() != count {
             guard ContinuousClock.now < end else { return false }
@@ -136,34 +136,34 @@ struct LockSourceTests {
     }
 
     @Test func whatIsNotMeantForUsDoesNotLock() async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
-        await session.followLockSources(desktop.sources)
+        await session.observeLockTriggers(desktop.sources)
         let log = EventLog(session)
         for command in ["otherRemoved", "awake", "lockedHintOff", "screenSaverOff"] {
             #expect(desktop.send(command))
         }
         #expect(desktop.send("lockedHint"))
-        #expect(await log.next() == SessionEvent(.locked, .lockedHint))
+        #expect(await log.next() == VaultEvent(.locked, .lockedHint))
     }
 
     @Test(arguments: ["busLost", "systemBusLost"])
     func theEndOfABusLocks(_ command: String) async throws {
-        let desktop = try #require(try Desktop())
+        let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
-        await session.followLockSources(desktop.sources)
+        await session.observeLockTriggers(desktop.sources)
         let log = EventLog(session)
         #expect(desktop.send(command))
-        #expect(await log.next() == SessionEvent(.locked, .busLost))
+        #expect(await log.next() == VaultEvent(.locked, .busLost))
     }
 }
 
 /// Without a desktop.
 @Suite("Lock sources that are not there") struct AbsentLockSourceTests {
-    private var nothing: LockSources {
-        var sources = LockSources()
+    private var nothing: LockTriggers {
+        var sources = LockTriggers()
         sources.sessionBus = nil
         sources.systemBus = nil
         sources.deadline = .milliseconds(500)
@@ -177,8 +177,8 @@ struct LockSourceTests {
         dead.sessionBus = "unix:path=\(home.scratch.path)/nobody"
         dead.systemBus = "nonsense"
         for sources in [nothing, dead] {
-            let statuses = await session.followLockSources(sources)
-            #expect(statuses.map(\.source) == LockSourceStatus.Source.allCases)
+            let statuses = await session.observeLockTriggers(sources)
+            #expect(statuses.map(\.source) == LockTriggerStatus.Source.allCases)
             #expect(statuses.allSatisfy { !$0.message.isEmpty })
             #expect(statuses[0].isListening)
             #expect(!statuses.dropFirst(2).contains { $0.isListening })
@@ -201,7 +201,7 @@ struct LockSourceTests {
         var silent = nothing
         silent.sessionBus = "unix:path=\(path)"
         silent.systemBus = silent.sessionBus
-        let statuses = await session.followLockSources(silent)
+        let statuses = await session.observeLockTriggers(silent)
         #expect(!statuses.dropFirst(2).contains { $0.isListening })
         #expect(statuses[2].message.contains("in time"))
         extendLifetime(helper)
@@ -211,17 +211,17 @@ struct LockSourceTests {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         defer { session.close() }
-        await session.followLockSources(nothing)
+        await session.observeLockTriggers(nothing)
         let log = EventLog(session)
-        try await session.holdKeys(for: .seconds(1))
-        #expect(await log.next() == SessionEvent(.locked, .kernelKey))
+        try await session.cacheKeysInKernel(for: .seconds(1))
+        #expect(await log.next() == VaultEvent(.locked, .kernelKeyExpired))
         #expect(!session.isUnlocked)
         // So does another process that takes them back.
         try await session.unlock(with: Passcode(copying: "correct horse"))
-        #expect(await log.next() == SessionEvent(.unlocked))
-        try await session.holdKeys()
+        #expect(await log.next() == VaultEvent(.unlocked))
+        try await session.cacheKeysInKernel()
         try await home.open().lock()
-        #expect(await log.next() == SessionEvent(.locked, .kernelKey))
+        #expect(await log.next() == VaultEvent(.locked, .kernelKeyExpired))
     }
 
     /// A process that has no keys of its own takes back what was lent, and says so.
@@ -229,45 +229,49 @@ struct LockSourceTests {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         defer { session.close() }
-        try await session.holdKeys()
+        try await session.cacheKeysInKernel()
         let watching = try await home.open()
         let log = EventLog(watching)
         watching.core.lock(.screenSaver)
-        #expect(await log.next() == SessionEvent(.locked, .screenSaver))
-        #expect(try await !home.open().adoptHeldKeys())
+        #expect(await log.next() == VaultEvent(.locked, .screenSaver))
+        #expect(try await !home.open().restoreCachedKeys())
     }
 
     @Test(
         arguments: [
-            ("org.freedesktop.login1.Manager", "PrepareForSleep", BusContent(), nil),
+            ("org.freedesktop.login1.Manager", "PrepareForSleep", SignalArguments(), nil),
             (
-                "org.freedesktop.login1.Manager", "PrepareForSleep", BusContent(flag: true),
+                "org.freedesktop.login1.Manager", "PrepareForSleep", SignalArguments(flag: true),
                 LockSignal.lock(.sleep)
             ),
-            ("org.freedesktop.login1.Manager", "PrepareForSleep", BusContent(flag: false), .awake),
-            ("org.freedesktop.login1.Manager", "PrepareForShutdown", BusContent(flag: false), nil),
+            ("org.freedesktop.login1.Manager", "PrepareForSleep", SignalArguments(flag: false), .awake),
+            ("org.freedesktop.login1.Manager", "PrepareForShutdown", SignalArguments(flag: false), nil),
             (
-                "org.freedesktop.login1.Manager", "PrepareForShutdown", BusContent(flag: true),
+                "org.freedesktop.login1.Manager", "PrepareForShutdown", SignalArguments(flag: true),
                 .close(.shutdown)
             ),
             (
-                "org.freedesktop.login1.Manager", "SessionRemoved", BusContent(texts: ["c1", "/c1"]),
+                "org.freedesktop.login1.Manager", "SessionRemoved",
+                SignalArguments(positionalStrings: ["c1", "/c1"]),
                 .close(.sessionEnd)
             ),
-            ("org.freedesktop.login1.Manager", "SessionRemoved", BusContent(texts: ["c1"]), nil),
-            ("org.freedesktop.login1.Session", "Lock", BusContent(), .lock(.screenLock)),
-            ("org.freedesktop.login1.Session", "Unlock", BusContent(), nil),
-            ("org.gnome.ScreenSaver", "ActiveChanged", BusContent(flag: true), .lock(.screenSaver)),
-            ("org.freedesktop.ScreenSaver", "ActiveChanged", BusContent(flag: false), nil),
-            ("org.example.ScreenSaver", "ActiveChanged", BusContent(flag: true), nil),
-        ] as [(String, String, BusContent, LockSignal?)])
-    func meanings(_ interface: String, _ name: String, _ content: BusContent, _ meaning: LockSignal?) {
+            (
+                "org.freedesktop.login1.Manager", "SessionRemoved",
+                SignalArguments(positionalStrings: ["c1"]), nil
+            ),
+            ("org.freedesktop.login1.Session", "Lock", SignalArguments(), .lock(.screenLock)),
+            ("org.freedesktop.login1.Session", "Unlock", SignalArguments(), nil),
+            ("org.gnome.ScreenSaver", "ActiveChanged", SignalArguments(flag: true), .lock(.screenSaver)),
+            ("org.freedesktop.ScreenSaver", "ActiveChanged", SignalArguments(flag: false), nil),
+            ("org.example.ScreenSaver", "ActiveChanged", SignalArguments(flag: true), nil),
+        ] as [(String, String, SignalArguments, LockSignal?)])
+    func meanings(_ interface: String, _ name: String, _ content: SignalArguments, _ meaning: LockSignal?) {
         let signal = BusSignal(path: "/c1", interface: interface, name: name, content: content)
         #expect(LockSignal(signal, session: "/c1") == meaning)
     }
 
     @Test func propertiesOfOtherSessionsMeanNothing() {
-        func meaning(_ path: String, _ content: BusContent, _ session: String?) -> LockSignal? {
+        func meaning(_ path: String, _ content: SignalArguments, _ session: String?) -> LockSignal? {
             LockSignal(
                 BusSignal(
                     path: path, interface: LockSignal.properties, name: "PropertiesChanged",
@@ -275,22 +279,30 @@ struct LockSourceTests {
                 session: session)
         }
         let texts = [LockSignal.loginSession]
-        let locked = BusContent(texts: texts, flags: ["LockedHint": true])
+        let locked = SignalArguments(positionalStrings: texts, booleans: ["LockedHint": true])
         #expect(meaning("/c1", locked, "/c1") == .lock(.lockedHint))
         #expect(meaning("/c2", locked, "/c1") == nil)
         #expect(meaning("/c1", locked, nil) == nil)
-        #expect(meaning("/c1", BusContent(texts: texts, flags: ["LockedHint": false]), "/c1") == nil)
         #expect(
-            meaning("/c1", BusContent(texts: texts, words: ["State": "closing"]), "/c1")
+            meaning("/c1", SignalArguments(positionalStrings: texts, booleans: ["LockedHint": false]), "/c1")
+                == nil)
+        #expect(
+            meaning("/c1", SignalArguments(positionalStrings: texts, strings: ["State": "closing"]), "/c1")
                 == .close(.sessionEnd))
-        #expect(meaning("/c1", BusContent(texts: texts, words: ["State": "active"]), "/c1") == nil)
-        let collection = BusContent(texts: [LockSignal.collection], flags: ["Locked": true])
+        #expect(
+            meaning("/c1", SignalArguments(positionalStrings: texts, strings: ["State": "active"]), "/c1")
+                == nil)
+        let collection = SignalArguments(
+            positionalStrings: [LockSignal.collection], booleans: ["Locked": true])
         #expect(meaning("/col", collection, nil) == .collectionLocked(path: "/col"))
-        #expect(meaning("/col", BusContent(texts: ["org.example"], flags: ["Locked": true]), nil) == nil)
+        #expect(
+            meaning(
+                "/col", SignalArguments(positionalStrings: ["org.example"], booleans: ["Locked": true]), nil)
+                == nil)
     }
 }
 
-extension BlockingWork {
+extension BlockingExecutor {
     /// Waits on a thread of its own.
     fileprivate static func isDone(_ body: @escaping @Sendable () -> Bool) async -> Bool {
         let result: Bool? = try? await run { _ throws(CofferError) in body() }

@@ -12,29 +12,29 @@
     struct SecretServiceSessionTests {
         private let service: PrivateKeyring
         private let scratch: TestHome
-        private let location: HomeLocation
+        private let location: VaultLocation
         private let id: TokenID
 
         init() throws {
             service = try #require(try PrivateKeyring())
             scratch = try TestHome()
-            location = HomeLocation(path: scratch.location.path, sessionBus: service.address)
+            location = VaultLocation(path: scratch.location.path, sessionBus: service.address)
             id = try TokenID(service: "s", account: "a")
         }
 
-        private func create(_ passcode: String? = nil) async throws -> Session {
-            try await Session.create(
+        private func create(_ passcode: String? = nil) async throws -> Vault {
+            try await Vault.create(
                 at: location, options: TestHome.options { $0.keyring = .secretService },
                 passcode: passcode.map { try Passcode(copying: $0) })
         }
 
-        private func unlocked() async throws -> Session {
-            let session = try await Session.open(at: location)
+        private func unlocked() async throws -> Vault {
+            let session = try await Vault.open(at: location)
             try await session.unlock()
             return session
         }
 
-        private func read(_ session: Session) async throws -> [UInt8]? {
+        private func read(_ session: Vault) async throws -> [UInt8]? {
             try await session.tokens.withToken(for: id) { token, _ in token.exposing { $0.copied() } }
         }
 
@@ -42,7 +42,7 @@
             let session = try await create()
             let values: [[UInt8]] = [
                 [], Array("a\nb\0\\".utf8), [0xff, 0xc0], [UInt8](repeating: 7, count: 64 << 10),
-                [UInt8](repeating: 10, count: Token.longest),
+                [UInt8](repeating: 10, count: Token.maxByteCount),
             ]
             for (number, value) in values.enumerated() {
                 try await session.tokens.put(Token(copying: value), for: id)
@@ -63,8 +63,8 @@
             let session = try await create()
             try await session.tokens.put(Token(copying: "x"), for: id)
             let other = try #require(try PrivateKeyring())
-            let elsewhere = HomeLocation(path: location.path, sessionBus: other.address)
-            let error = await refusal { _ = try await Session.open(at: elsewhere) }
+            let elsewhere = VaultLocation(path: location.path, sessionBus: other.address)
+            let error = await refusal { _ = try await Vault.open(at: elsewhere) }
             #expect(error?.code == .keyringUnavailable)
             // Nothing was made or lost for want of it.
             #expect(try other.items().isEmpty)
@@ -75,22 +75,22 @@
             let session = try await create()
             session.close()
             try service.lock()
-            #expect(await refusal { _ = try await Session.open(at: location) }?.code == .keyringLocked)
+            #expect(await refusal { _ = try await Vault.open(at: location) }?.code == .keyringLocked)
             try service.kill()
-            #expect(await refusal { _ = try await Session.open(at: location) }?.code == .noSecretService)
-            let nowhere = HomeLocation(path: location.path, sessionBus: "unix:path=/nonexistent")
-            #expect(await refusal { _ = try await Session.open(at: nowhere) }?.code == .noSessionBus)
+            #expect(await refusal { _ = try await Vault.open(at: location) }?.code == .noSecretService)
+            let nowhere = VaultLocation(path: location.path, sessionBus: "unix:path=/nonexistent")
+            #expect(await refusal { _ = try await Vault.open(at: nowhere) }?.code == .noSessionBus)
             try service.start()
-            _ = try await Session.open(at: location)
+            _ = try await Vault.open(at: location)
         }
 
         @Test func nothingIsMadeWhereTheServiceCannotBeUsed() async throws {
             try service.lock()
             #expect(await refusal { _ = try await create() }?.code == .keyringLocked)
             #expect(!FileManager.default.fileExists(atPath: location.path.string))
-            #expect(await Session.usualKeyring(at: location) == .file)
+            #expect(await Vault.preferredStorage(at: location) == .file)
             try service.restart()
-            #expect(await Session.usualKeyring(at: location) == .secretService)
+            #expect(await Vault.preferredStorage(at: location) == .secretService)
             _ = try await create()
         }
 
@@ -101,20 +101,20 @@
             var bytes = try Encoding.decodeBase64Text(good)
             bytes[bytes.count - 1] ^= 1
             try service.replace(item, by: Encoding.base64Text(bytes))
-            #expect(await refusal { _ = try await Session.open(at: location) }?.code == .corrupt)
+            #expect(await refusal { _ = try await Vault.open(at: location) }?.code == .corrupt)
             try service.replace(item, by: good)
-            _ = try await Session.open(at: location)
+            _ = try await Vault.open(at: location)
         }
 
         @Test func protectionsSayWhatIsSo() async throws {
             let session = try await create()
-            let checks = try await session.protections()
+            let checks = try await session.securityChecks()
             #expect(checks.first { $0.name == "device-key" }?.status == .ok)
             #expect(checks.first { $0.name == "secret-service" }?.status == .ok)
             let plain = try #require(try PrivateKeyring(.plainText))
-            #expect(Session.secretService(on: plain.address).status == .advisory)
-            #expect(Session.deviceKey(.secretService, on: plain.address).status == .advisory)
-            #expect(Session.secretService(on: "unix:path=/nonexistent").status == .missing)
+            #expect(Vault.secretService(on: plain.address).status == .advisory)
+            #expect(Vault.deviceKey(.secretService, on: plain.address).status == .advisory)
+            #expect(Vault.secretService(on: "unix:path=/nonexistent").status == .missing)
         }
 
         // MARK: Wiping
@@ -125,7 +125,7 @@
             try await session.tokens.put(Token(copying: "x"), for: id)
             let receipt = try await session.wipe()
             #expect(receipt.removed["keyringItems"] == 2)
-            #expect(!receipt.unproved.contains { $0.contains("Secret Service") })
+            #expect(!receipt.unverified.contains { $0.contains("Secret Service") })
             #expect(try service.items() == [mail])
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: location.path.string).sorted()
@@ -137,11 +137,11 @@
             try await session.tokens.put(Token(copying: "x"), for: id)
             try service.kill()
             let receipt = try await session.wipe()
-            #expect(receipt.unproved.contains { $0.contains("Secret Service") })
-            #expect(try await Session.status(at: location).state == .wiped)
+            #expect(receipt.unverified.contains { $0.contains("Secret Service") })
+            #expect(try await Vault.status(at: location).state == .wiped)
             try service.start()
             #expect(try service.items(["application": "coffer"]).count == 2)
-            #expect(try await Session.status(at: location).state == .wiped)
+            #expect(try await Vault.status(at: location).state == .wiped)
             #expect(try service.items(["application": "coffer"]).isEmpty)
             _ = try await create()
             #expect(try service.items(["application": "coffer"]).count == 1)
@@ -150,7 +150,7 @@
         // MARK: Moving
 
         @Test func movedThereAndBack() async throws {
-            let session = try await Session.create(
+            let session = try await Vault.create(
                 at: location, options: TestHome.options(), passcode: nil)
             let other = try await unlocked()
             for number in 0..<20 {
@@ -158,10 +158,10 @@
                     Token(copying: "value \(number)"), for: TokenID(service: "s\(number)", account: "a"))
             }
             let before = try await session.tokens.list()
-            let there = try await session.moveKeyring(to: .secretService)
-            #expect(there == KeyringMove(from: .file, to: .secretService, tokens: 20, left: 0))
+            let there = try await session.migrateStorage(to: .secretService)
+            #expect(there == StorageMigration(from: .file, to: .secretService, tokens: 20, left: 0))
             #expect(
-                await refusal { _ = try await session.moveKeyring(to: .secretService) }?.code
+                await refusal { _ = try await session.migrateStorage(to: .secretService) }?.code
                     == .alreadyExists)
             #expect(!FileManager.default.fileExists(atPath: scratch.path("tokens").string))
             // A session that was open before goes on, here and there.
@@ -170,8 +170,8 @@
             }
             try await other.tokens.put(Token(copying: "new"), for: id)
             #expect(try await read(session) == Array("new".utf8))
-            let back = try await other.moveKeyring(to: .file)
-            #expect(back == KeyringMove(from: .secretService, to: .file, tokens: 21, left: 0))
+            let back = try await other.migrateStorage(to: .file)
+            #expect(back == StorageMigration(from: .secretService, to: .file, tokens: 21, left: 0))
             for session in [session, other, try await unlocked()] {
                 #expect(try await session.tokens.count() == 21)
                 #expect(try await read(session) == Array("new".utf8))
@@ -182,19 +182,19 @@
         }
 
         @Test func aMoveThatFailsChangesNothing() async throws {
-            let session = try await Session.create(
+            let session = try await Vault.create(
                 at: location, options: TestHome.options(), passcode: nil)
             try await session.tokens.put(Token(copying: "x"), for: id)
             try service.lock()
             #expect(
-                await refusal { _ = try await session.moveKeyring(to: .secretService) }?.code
+                await refusal { _ = try await session.migrateStorage(to: .secretService) }?.code
                     == .keyringLocked)
             #expect(try await read(session) == Array("x".utf8))
             try service.restart()
             // What the failed move may have left is gone with the next opening, and moving works.
             #expect(try await read(unlocked()) == Array("x".utf8))
             #expect(try service.items().isEmpty)
-            _ = try await session.moveKeyring(to: .secretService)
+            _ = try await session.migrateStorage(to: .secretService)
             #expect(try await read(unlocked()) == Array("x".utf8))
         }
     }

@@ -17,6 +17,6 @@ func refusal(_ body: () async throws -> Void) async -> CofferError? {
 }
 
 /// Tries a passcode.
-func refusal(of passcode: String, by session: Session) async -> CofferError? {
+func refusal(of passcode: String, by session: Vault) async -> CofferError? {
     await refusal { try await session.unlock(with: Passcode(copying: passcode)) }
 }

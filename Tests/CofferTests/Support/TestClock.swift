@@ -11,9 +11,10 @@ final class TestClock: Sendable {
 
     private let state = Mutex(State())
 
-    var source: TimeSource {
-        TimeSource(
-            sinceBoot: { self.state.withLock { $0.sinceBoot } }, wall: { self.state.withLock { $0.wall } },
+    var source: VaultClock {
+        VaultClock(
+            bootTime: { self.state.withLock { $0.sinceBoot } },
+            wallClock: { self.state.withLock { $0.wall } },
             bootIdentifier: { self.state.withLock { $0.boot } })
     }
 
@@ -29,25 +30,26 @@ final class TestClock: Sendable {
     func setWall(_ time: Duration) { state.withLock { $0.wall = time } }
 
     /// The clock as it is where the kernel's boot identifier cannot be read.
-    var withoutBoot: TimeSource {
+    var withoutBoot: VaultClock {
         let source = source
-        return TimeSource(
-            sinceBoot: source.sinceBoot, wall: source.wall, bootIdentifier: { TimeSource.unknownBoot })
+        return VaultClock(
+            bootTime: source.bootTime, wallClock: source.wallClock, bootIdentifier: { VaultClock.unknownBoot }
+        )
     }
 
     /// The clock of another machine, which was started so much earlier.
-    func elsewhere(_ number: Int, earlier: Duration) -> TimeSource {
+    func elsewhere(_ number: Int, earlier: Duration) -> VaultClock {
         let source = source
-        return TimeSource(
-            sinceBoot: { source.sinceBoot() + earlier }, wall: source.wall,
+        return VaultClock(
+            bootTime: { source.bootTime() + earlier }, wallClock: source.wallClock,
             bootIdentifier: { "10000000-0000-4000-8000-00000000000\(number)" })
     }
 
     /// The clock of a clone of this machine, whose snapshot was so much older.
-    func clone(behind: Duration) -> TimeSource {
+    func clone(behind: Duration) -> VaultClock {
         let source = source
-        return TimeSource(
-            sinceBoot: { source.sinceBoot() - behind }, wall: source.wall,
+        return VaultClock(
+            bootTime: { source.bootTime() - behind }, wallClock: source.wallClock,
             bootIdentifier: source.bootIdentifier)
     }
 

@@ -8,11 +8,11 @@ import TestSupport
 /// A home in a scratch directory, cheap to open, with a look at its files.
 final class TestHome: Sendable {
     let scratch: ScratchDirectory
-    let location: HomeLocation
+    let location: VaultLocation
 
     init() throws {
         let scratch = try ScratchDirectory.make()
-        location = HomeLocation(path: scratch.path.appending("home"))
+        location = VaultLocation(path: scratch.path.appending("home"))
         self.scratch = scratch
     }
 
@@ -23,8 +23,8 @@ final class TestHome: Sendable {
     }
 
     /// The cheapest cost, no delays unless asked for, and no lock because the machine is busy for minutes.
-    static func options(_ change: (inout HomeOptions) -> Void = { _ in }) -> HomeOptions {
-        var options = HomeOptions()
+    static func options(_ change: (inout VaultOptions) -> Void = { _ in }) -> VaultOptions {
+        var options = VaultOptions()
         options.cost = .floor
         options.delaysAttempts = false
         options.inactivity = .seconds(24 * 3600)
@@ -33,18 +33,18 @@ final class TestHome: Sendable {
     }
 
     func create(
-        _ passcode: String? = nil, options: HomeOptions = TestHome.options(), time: TimeSource = .system
-    ) async throws -> Session {
+        _ passcode: String? = nil, options: VaultOptions = TestHome.options(), time: VaultClock = .system
+    ) async throws -> Vault {
         let passcode = try passcode.map { try Passcode(copying: $0) }
-        return try await Session.create(at: location, options: options, passcode: passcode, time: time)
+        return try await Vault.create(at: location, options: options, passcode: passcode, time: time)
     }
 
-    func open(time: TimeSource = .system) async throws -> Session {
-        try await Session.open(at: location, time: time)
+    func open(time: VaultClock = .system) async throws -> Vault {
+        try await Vault.open(at: location, time: time)
     }
 
     /// Opens and unlocks.
-    func unlocked(_ passcode: String? = nil, time: TimeSource = .system) async throws -> Session {
+    func unlocked(_ passcode: String? = nil, time: VaultClock = .system) async throws -> Vault {
         let session = try await open(time: time)
         try await session.unlock(with: passcode.map { try Passcode(copying: $0) })
         return session

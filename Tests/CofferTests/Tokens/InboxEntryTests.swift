@@ -19,19 +19,19 @@ struct InboxEntryTests {
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func value(_ session: Session, _ account: String = "ada") async throws -> String? {
+    private func value(_ session: Vault, _ account: String = "ada") async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
     }
 
     @discardableResult
-    private func put(_ value: String, _ account: String = "ada", in session: Session) async throws -> UInt64 {
+    private func put(_ value: String, _ account: String = "ada", in session: Vault) async throws -> UInt64 {
         try await session.tokens.put(Token(copying: value), for: id(account))
     }
 
     /// A home with the value "good", unlocked, and a locked session.
-    private func scene() async throws -> (home: TestHome, owner: Session, locked: Session) {
+    private func scene() async throws -> (home: TestHome, owner: Vault, locked: Vault) {
         let home = try TestHome()
         let owner = try await home.create(Self.passcode)
         try await put("good", in: owner)
@@ -77,8 +77,8 @@ struct InboxEntryTests {
         #expect(try await owner.tokens.accept(id()) == nil)
         #expect(try await owner.tokens.remove(id("bob")))
         #expect(try await owner.tokens.pending().isEmpty)
-        #expect(try await locked.status().damagedTokens == 1)
-        #expect(try await locked.tokens.discardDamagedTokens() == 1)
+        #expect(try await locked.status().corruptTokens == 1)
+        #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
         if oddity == .link {
             #expect(FileManager.default.fileExists(atPath: home.scratch.path.appending("target").string))
@@ -90,8 +90,8 @@ struct InboxEntryTests {
         let (home, _, locked) = try await scene()
         #expect(try await put("new", "bob", in: locked) == 0)
         try make(oddity, at: home.path("inbox/0000000000000002-1"), home)
-        #expect(try await locked.tokens.discardDamagedTokens() == 1)
-        #expect(try await locked.tokens.waitingTokens() == WaitingTokens(waiting: 1, damaged: 0))
+        #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
+        #expect(try await locked.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
     }
 
     @Test("A waiting token whose mode was changed is read all the same")
@@ -123,14 +123,14 @@ struct InboxEntryTests {
         #expect(try await put("better", in: owner) == 2)
         #expect(try await owner.tokens.reject(id()) == 0)
         #expect(try await owner.tokens.remove(id("nobody")) == false)
-        #expect(try await locked.status().damagedTokens == 1)
-        #expect(try await locked.protections().contains { $0.name == "damaged-tokens" })
+        #expect(try await locked.status().corruptTokens == 1)
+        #expect(try await locked.securityChecks().contains { $0.name == "damaged-tokens" })
         let error = await refusal { try await put("late", in: locked) }
         #expect(error?.code == .corrupt && error?.message.contains("discard-damaged") == true)
-        #expect(try await locked.tokens.discardDamagedTokens() == 1)
+        #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
         #expect(FileManager.default.fileExists(atPath: elsewhere.appending("0000000000000001-1").string))
         #expect(try await put("late", in: locked) == 0)
-        #expect(try await locked.status().damagedTokens == 0)
+        #expect(try await locked.status().corruptTokens == 0)
     }
 
     @Test("One of a newer release waits on, and is not discarded")
@@ -139,13 +139,13 @@ struct InboxEntryTests {
         #expect(try await put("new", "bob", in: locked) == 0)
         var bytes = Array(try home.read(Self.entry).dropLast(32))
         bytes[9] = 3
-        bytes += try HMAC.authenticate(bytes.span, key: owner.core.device.key(Label.inboxMAC))
+        bytes += try HMAC.authenticate(bytes.span, key: owner.core.device.key(KDFLabel.inboxMAC))
         try home.write(Self.entry, bytes)
         #expect(try await put("newer", "eve", in: locked) == 0)
         #expect(try await value(owner) == "good")
         #expect(try await value(owner, "eve") == "newer")
         #expect(try await put("better", in: owner) == 2)
-        #expect(try await owner.tokens.discardDamagedTokens() == 0)
+        #expect(try await owner.tokens.removeCorruptPendingTokens() == 0)
         #expect(try home.read(Self.entry) == bytes)
     }
 }

@@ -22,8 +22,8 @@
         func everyOneIsThereAfterARestart(_ collection: PrivateKeyring.Collection) async throws {
             let service = try #require(try PrivateKeyring(collection))
             let scratch = try TestHome()
-            let location = HomeLocation(path: scratch.location.path, sessionBus: service.address)
-            let session = try await Session.create(
+            let location = VaultLocation(path: scratch.location.path, sessionBus: service.address)
+            let session = try await Vault.create(
                 at: location, options: TestHome.options { $0.keyring = .secretService }, passcode: nil)
             // A collection without a password is open once somebody has used it.
             let other = try service.add(["application": "mail"], [1])
@@ -36,7 +36,7 @@
                 try await session.tokens.put(Token(copying: Self.value(number)), for: Self.id(number))
             }
             try service.restart()
-            let later = try await Session.open(at: location)
+            let later = try await Vault.open(at: location)
             try await later.unlock()
             #expect(try await later.tokens.count() == Self.count + sizes.count)
             #expect(try await later.tokens.list().count == Self.count + sizes.count)
@@ -52,7 +52,7 @@
             #expect(try service.secret(other) == [1])
         }
 
-        private static func read(_ number: Int, in session: Session) async throws -> [UInt8]? {
+        private static func read(_ number: Int, in session: Vault) async throws -> [UInt8]? {
             try await session.tokens.withToken(for: id(number)) { token, _ in token.exposing { $0.copied() } }
         }
     }

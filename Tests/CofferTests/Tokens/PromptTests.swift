@@ -9,14 +9,14 @@
     /// Questions to the user, on a service that lets a test answer them.
     @Suite("Questions of the Secret Service", .enabled { await FakeSecretService.isPossible() })
     struct PromptTests {
-        private let name = KeyringContract.name(1)
+        private let name = ItemStorageContract.name(1)
         private let patience = Duration.seconds(120)
 
         private func keyring(
             _ service: FakeSecretService, _ vaultID: VaultID,
-            interaction: KeyringInteraction = .allowed, promptLimit: Duration = .seconds(120)
-        ) throws -> SecretServiceKeyring {
-            try SecretServiceKeyring(
+            interaction: PromptPolicy = .allowed, promptLimit: Duration = .seconds(120)
+        ) throws -> SecretServiceStorage {
+            try SecretServiceStorage(
                 tokensOf: vaultID,
                 client: SecretServiceClient(
                     address: service.address, interaction: interaction, limit: patience,
@@ -27,7 +27,7 @@
         private func code(
             _ body: @escaping @Sendable () throws(CofferError) -> Void
         ) async throws -> CofferError.Code? {
-            await refusal { try await BlockingWork.run { _ throws(CofferError) in try body() } }?.code
+            await refusal { try await BlockingExecutor.run { _ throws(CofferError) in try body() } }?.code
         }
 
         @Test func aLockedCollectionIsOpenedWhenTheUserAgrees() async throws {
@@ -36,12 +36,14 @@
                 let keyring = try keyring(service, VaultID.random())
                 #expect(try await code { () throws(CofferError) in try keyring.put([1], for: name) } == nil)
                 try await service.lock()
-                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                let read = try await BlockingExecutor.run { _ throws(CofferError) in
+                    try keyring.envelope(name)
+                }
                 #expect(read == [1])
                 #expect(try await service.promptCount() == 1)
                 // It stays open, and what is absent is absent.
-                let absent = KeyringContract.name(2)
-                let none = try await BlockingWork.run { _ throws(CofferError) in
+                let absent = ItemStorageContract.name(2)
+                let none = try await BlockingExecutor.run { _ throws(CofferError) in
                     try keyring.envelope(absent)
                 }
                 #expect(none == nil)
@@ -56,7 +58,7 @@
                 _ = try await code { () throws(CofferError) in try keyring.put([1], for: name) }
                 try await service.lock()
                 try await service.answerPrompts(.dismissed)
-                let absent = KeyringContract.name(2)
+                let absent = ItemStorageContract.name(2)
                 let codes = [
                     try await code { () throws(CofferError) in _ = try keyring.envelope(name) },
                     try await code { () throws(CofferError) in _ = try keyring.envelope(absent) },
@@ -69,7 +71,9 @@
                 #expect(try await service.itemCount() == 1)
                 #expect(try await service.promptCount() == 6)
                 try await service.lock(false)
-                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                let read = try await BlockingExecutor.run { _ throws(CofferError) in
+                    try keyring.envelope(name)
+                }
                 #expect(read == [1])
             }
         }
@@ -87,7 +91,9 @@
                 #expect(late == .timedOut)
                 #expect(try await service.promptCount() == 1)
                 try await service.answerPrompts(.completed)
-                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                let read = try await BlockingExecutor.run { _ throws(CofferError) in
+                    try keyring.envelope(name)
+                }
                 #expect(read == [1])
             }
         }
@@ -95,14 +101,14 @@
         @Test func nobodyIsAskedUnlessItIsAllowed() async throws {
             try await FakeSecretService.with { service in
                 let name = name
-                let keyring = try keyring(service, VaultID.random(), interaction: .forbidden)
+                let keyring = try keyring(service, VaultID.random(), interaction: .never)
                 _ = try await code { () throws(CofferError) in try keyring.put([1], for: name) }
                 try await service.lock()
                 let read = try await code { () throws(CofferError) in _ = try keyring.envelope(name) }
                 #expect(read == .keyringLocked)
                 try await service.lock(false)
                 try await service.askBeforeChanges()
-                let other = KeyringContract.name(2)
+                let other = ItemStorageContract.name(2)
                 let made = try await code { () throws(CofferError) in try keyring.put([2], for: other) }
                 let removed = try await code { () throws(CofferError) in try keyring.remove(name) }
                 #expect(made == .keyringLocked && removed == .keyringLocked)
@@ -119,7 +125,7 @@
                 try await service.askBeforeChanges()
                 #expect(try await code { () throws(CofferError) in try keyring.put([1], for: name) } == nil)
                 try await service.answerPrompts(.dismissed)
-                let other = KeyringContract.name(2)
+                let other = ItemStorageContract.name(2)
                 let made = try await code { () throws(CofferError) in try keyring.put([2], for: other) }
                 let removed = try await code { () throws(CofferError) in try keyring.remove(name) }
                 #expect(made == .promptDismissed && removed == .promptDismissed)
@@ -133,14 +139,14 @@
         /// The time that a person takes is not the service's.
         @Test func answeringTakesNothingFromTheDeadline() {
             let start = Clock.sinceBoot
-            let deadline = CallDeadline(.seconds(600))
+            let deadline = Deadline(.seconds(600))
             var asked = Duration.zero
-            try? deadline.excluding { () throws(CofferError) in
+            try? deadline.pausing { () throws(CofferError) in
                 let start = Clock.sinceBoot
                 Clock.sleep(for: .milliseconds(30))
                 asked = Clock.sinceBoot - start
             }
-            let left = deadline.left
+            let left = deadline.remaining
             #expect(.seconds(600) - left <= Clock.sinceBoot - start - asked)
         }
     }

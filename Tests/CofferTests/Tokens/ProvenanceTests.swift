@@ -16,7 +16,7 @@ struct ProvenanceTests {
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func value(_ session: Session, _ account: String = "ada") async throws -> String? {
+    private func value(_ session: Vault, _ account: String = "ada") async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
@@ -24,18 +24,18 @@ struct ProvenanceTests {
 
     @discardableResult
     private func put(
-        _ value: String, _ account: String = "ada", in session: Session,
+        _ value: String, _ account: String = "ada", in session: Vault,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> UInt64 {
         try await session.tokens.put(Token(copying: value), for: id(account), class: protection)
     }
 
-    private func unlock(_ session: Session) async throws {
+    private func unlock(_ session: Vault) async throws {
         try await session.unlock(with: Passcode(copying: Self.passcode))
     }
 
     /// A home with the value "good", open and unlocked, and a stranger to it: locked, and never otherwise.
-    private func scene() async throws -> (home: TestHome, owner: Session, stranger: Session) {
+    private func scene() async throws -> (home: TestHome, owner: Vault, stranger: Vault) {
         let home = try TestHome()
         let owner = try await home.create(Self.passcode)
         try await put("good", in: owner)
@@ -45,7 +45,7 @@ struct ProvenanceTests {
 
     /// Plants a box that any program with the home and the device key can make.
     private func plant(
-        _ id: TokenID, under name: TokenID, by session: Session,
+        _ id: TokenID, under name: TokenID, by session: Vault,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly, ticket: ReplacementTicket? = nil
     ) throws {
         let core = session.core
@@ -72,8 +72,8 @@ struct ProvenanceTests {
         #expect(try await value(owner) == "good")
         let pending = try await owner.tokens.pending()
         #expect(pending.map(\.info.id) == [try id()] && pending.first?.info.version == 0)
-        let waiting = WaitingTokens(waiting: 0, unconfirmed: 1, damaged: 0)
-        #expect(try await owner.tokens.waitingTokens() == waiting)
+        let waiting = PendingTokenCount(waiting: 0, unconfirmed: 1, damaged: 0)
+        #expect(try await owner.tokens.pendingTokens() == waiting)
         #expect(try await owner.tokens.list().map(\.version) == [1])
         // Neither a new value nor another unlock changes that.
         #expect(try await put("better", in: owner) == 2)
@@ -129,13 +129,13 @@ struct ProvenanceTests {
     func refreshing() async throws {
         let (home, owner, _) = try await scene()
         let program = try await home.unlocked(Self.passcode)
-        let seen = Collected()
+        let seen = CollectedEvents()
         func rotate(_ next: String, lockingFirst: Bool = false) async throws -> CofferError? {
             await refusal {
                 _ = try await program.tokens.refresh(id()) { current, _ throws(CofferError) in
                     if lockingFirst { program.lock() }
                     seen.append(current.exposing { $0.copied() })
-                    return TokenRenewal(try Token(copying: next))
+                    return RefreshResponse(try Token(copying: next))
                 }
             }
         }
@@ -208,15 +208,15 @@ struct ProvenanceTests {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
         try plant(id("other"), under: id("new"), by: stranger)
-        let reserved = try StoreKeys.id("database", "notes")
+        let reserved = try DatabaseKeyNaming.id("database", "notes")
         try plant(reserved, under: reserved, by: stranger)
         #expect(try await owner.tokens.list().map(\.id) == [try id()])
-        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 2))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 2))
         for session in [owner, stranger] {
             let error = await refusal { try await session.tokens.put(Token(copying: "x"), for: reserved) }
             #expect(error?.code == .refused)
         }
-        #expect(try await owner.tokens.waitingTokens().waiting == 0)
+        #expect(try await owner.tokens.pendingTokens().waiting == 0)
     }
 
     @Test("A new name is stored and marked until somebody stores a value unlocked")
@@ -244,12 +244,12 @@ struct ProvenanceTests {
         try await put("R1", in: owner, class: .afterFirstUnlockThisDeviceOnly)
         owner.lock()
         let planter = try await home.open()
-        func renew(_ value: String) async throws -> RefreshedToken? {
+        func renew(_ value: String) async throws -> RefreshResult? {
             try await owner.tokens.refresh(id()) { _, _ throws(CofferError) in
-                TokenRenewal(try Token(copying: value))
+                RefreshResponse(try Token(copying: value))
             }
         }
-        #expect(try await renew("R2")?.isOwn == true)
+        #expect(try await renew("R2")?.didRefresh == true)
         #expect(try await put("EVIL", in: planter, class: .whenUnlocked) == 0)
         for (value, version) in [("R3", 3), ("R4", 4)] as [(String, UInt64)] {
             #expect(try await renew(value)?.info.version == version)
@@ -257,7 +257,7 @@ struct ProvenanceTests {
         }
         #expect(try await put("R5", in: owner, class: .afterFirstUnlockThisDeviceOnly) == 5)
         // Into a class that is locked it waits, as before, and from then on what is newer waits behind it.
-        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 1, damaged: 0))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
         #expect(try await put("R6", in: owner, class: .whenUnlocked) == 0)
         #expect(try await put("R7", in: owner, class: .afterFirstUnlockThisDeviceOnly) == 0)
         #expect(try await value(owner) == "R7")
@@ -379,7 +379,7 @@ struct ProvenanceTests {
         ] {
             try home.write("inbox/" + name, [])
         }
-        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 0))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 0))
         #expect(try await put("x", "new", in: stranger) == 0)
         try home.write("inbox/ffffffffffffffff-1", [])
         let error = await refusal { try await put("y", "newer", in: stranger) }

@@ -11,7 +11,7 @@ import Testing
     private static let long = Duration.seconds(500)
 
     /// A home with the token `1` of service s and account a.
-    private func make() async throws -> (home: TestHome, session: Session, id: TokenID) {
+    private func make() async throws -> (home: TestHome, session: Vault, id: TokenID) {
         let home = try TestHome()
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
@@ -23,7 +23,7 @@ import Testing
         token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
     }
 
-    private func value(_ session: Session, _ id: TokenID) async throws -> String? {
+    private func value(_ session: Vault, _ id: TokenID) async throws -> String? {
         try await session.tokens.withToken(for: id) { token, _ in text(token) }
     }
 
@@ -55,9 +55,9 @@ import Testing
         let fresh = try await session.tokens.refresh(id, deadline: Self.long) {
             current, info throws(CofferError) in
             #expect(text(current) == "2" && info.version == 2)
-            return TokenRenewal(try Token(copying: "3"), expires: date)
+            return RefreshResponse(try Token(copying: "3"), expires: date)
         }
-        #expect(fresh?.isOwn == true && fresh?.info.version == 3)
+        #expect(fresh?.didRefresh == true && fresh?.info.version == 3)
         #expect(fresh.map { text($0.token) } == "3")
         let info = try #require(try await home.unlocked().tokens.info(for: id))
         #expect(info == fresh?.info)
@@ -67,36 +67,36 @@ import Testing
         let none = try await session.tokens.refresh(TokenID(service: "t", account: "a")) {
             (_, _) throws(CofferError) in
             Issue.record("There is nothing to refresh.")
-            return TokenRenewal(try Token(copying: "x"))
+            return RefreshResponse(try Token(copying: "x"))
         }
         #expect(none == nil)
     }
 
     @Test func whoWaitsGetsTheResult() async throws {
         let (home, session, id) = try await make()
-        let (gate, begun) = (Gate(), Counter())
+        let (gate, begun) = (AsyncGate(), Counter())
         let first = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 begun.increment()
                 await gate.wait()
-                return TokenRenewal(try Token(copying: "2"))
+                return RefreshResponse(try Token(copying: "2"))
             }
         }
         while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
         let others = [session, try await home.unlocked()].map { session in
             Task {
                 try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
-                    TokenRenewal(try Token(copying: "3"))
+                    RefreshResponse(try Token(copying: "3"))
                 }
             }
         }
         try await untilWaiting(3, home)
         #expect(try await value(session, id) == "1")
         gate.open()
-        #expect(try await first.value?.isOwn == true)
+        #expect(try await first.value?.didRefresh == true)
         for other in others {
             let result = try #require(try await other.value)
-            #expect(!result.isOwn && result.info.version == 2 && text(result.token) == "2")
+            #expect(!result.didRefresh && result.info.version == 2 && text(result.token) == "2")
         }
         #expect(try await value(session, id) == "2")
         try await untilWaiting(0, home)
@@ -115,9 +115,9 @@ import Testing
                             current, _ throws(CofferError) in
                             runs.increment()
                             let number = (Int(text(current)) ?? 0) + 1
-                            return TokenRenewal(try Token(copying: String(number)))
+                            return RefreshResponse(try Token(copying: String(number)))
                         }
-                        own += result?.isOwn == true ? 1 : 0
+                        own += result?.didRefresh == true ? 1 : 0
                     }
                     return own
                 }
@@ -131,7 +131,7 @@ import Testing
 
     @Test func aFailureChangesNothingAndTheNextOneTakesOver() async throws {
         let (home, session, id) = try await make()
-        let (gate, begun) = (Gate(), Counter())
+        let (gate, begun) = (AsyncGate(), Counter())
         let first = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 begun.increment()
@@ -142,13 +142,13 @@ import Testing
         while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
         let second = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
-                TokenRenewal(try Token(copying: "2"))
+                RefreshResponse(try Token(copying: "2"))
             }
         }
         try await untilWaiting(2, home)
         gate.open()
         #expect(await refusal { _ = try await first.value }?.code == .refused)
-        #expect(try await second.value?.isOwn == true)
+        #expect(try await second.value?.didRefresh == true)
         #expect(try await value(session, id) == "2")
     }
 
@@ -164,19 +164,19 @@ import Testing
         }
         #expect(slow?.code == .timedOut)
         #expect(try await value(session, id) == "1")
-        let (gate, begun) = (Gate(), Counter())
+        let (gate, begun) = (AsyncGate(), Counter())
         let holder = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 begun.increment()
                 await gate.wait()
-                return TokenRenewal(try Token(copying: "2"))
+                return RefreshResponse(try Token(copying: "2"))
             }
         }
         while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
         let waiter = await refusal {
             _ = try await session.tokens.refresh(id, deadline: .milliseconds(50)) {
                 _, _ throws(CofferError) in
-                TokenRenewal(try Token(copying: "3"))
+                RefreshResponse(try Token(copying: "3"))
             }
         }
         #expect(waiter?.code == .timedOut)
@@ -190,7 +190,7 @@ import Testing
         let (home, session, id) = try await make()
         defer { extendLifetime(home) }
         let begun = Counter()
-        var late: RefreshedToken?
+        var late: RefreshResult?
         // A machine with other work may let the time pass before the closure is called.
         for milliseconds in [50, 500, 5000, 50_000] where begun.value == 0 {
             do throws(CofferError) {
@@ -198,13 +198,13 @@ import Testing
                     _, _ throws(CofferError) in
                     begun.increment()
                     try? await Task.sleep(for: .seconds(1000))
-                    return TokenRenewal(try Token(copying: "2"))
+                    return RefreshResponse(try Token(copying: "2"))
                 }
             } catch {
                 try #require(error.code == .timedOut && begun.value == 0)
             }
         }
-        #expect(late?.isOwn == true)
+        #expect(late?.didRefresh == true)
         #expect(try await value(session, id) == "2")
     }
 
@@ -219,7 +219,7 @@ import Testing
         try await untilWaiting(1, home)
         let waiting = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
-                TokenRenewal(try Token(copying: "3"))
+                RefreshResponse(try Token(copying: "3"))
             }
         }
         try await untilWaiting(2, home)
@@ -237,7 +237,7 @@ import Testing
         let put = await refusal {
             _ = try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 try await session.tokens.put(Token(copying: "signed in again"), for: id)
-                return TokenRenewal(try Token(copying: "2"))
+                return RefreshResponse(try Token(copying: "2"))
             }
         }
         #expect(put?.code == .conflict && put?.currentVersion == 2)
@@ -245,7 +245,7 @@ import Testing
         let removed = await refusal {
             _ = try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 try await session.tokens.remove(id)
-                return TokenRenewal(try Token(copying: "2"))
+                return RefreshResponse(try Token(copying: "2"))
             }
         }
         #expect(removed?.code == .conflict && removed?.currentVersion == 0)
@@ -258,7 +258,7 @@ import Testing
         let error = await refusal {
             _ = try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 _ = try await session.wipe()
-                return TokenRenewal(try Token(copying: "2"))
+                return RefreshResponse(try Token(copying: "2"))
             }
         }
         #expect(error?.code == .wiped)
@@ -270,7 +270,7 @@ import Testing
         #expect(agent.line() == "refreshing")
         let own = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
-                TokenRenewal(try Token(copying: "our own"))
+                RefreshResponse(try Token(copying: "our own"))
             }
         }
         try await untilWaiting(1, home)
@@ -282,7 +282,7 @@ import Testing
             #expect(agent.line() == "refreshed")
         }
         let result = try #require(try await own.value)
-        #expect(result.isOwn == isKilled && result.info.version == 2)
+        #expect(result.didRefresh == isKilled && result.info.version == 2)
         #expect(text(result.token) == (isKilled ? "our own" : "from the agent"))
     }
 }

@@ -7,14 +7,14 @@
     /// The contract suite on a real gnome-keyring, which is killed and started anew in the middle of it.
     @Suite("The keyring contract on gnome-keyring")
     struct SecretServiceContractTests {
-        @Test("With a password", arguments: KeyringContract.laws)
-        func encrypted(_ law: KeyringContract) throws { try law.check(ServiceBackend(.encrypted)) }
+        @Test("With a password", arguments: ItemStorageContract.laws)
+        func encrypted(_ law: ItemStorageContract) throws { try law.check(ServiceBackend(.encrypted)) }
 
-        @Test("Without a password, in a plain text file", arguments: KeyringContract.laws)
-        func plainText(_ law: KeyringContract) throws { try law.check(ServiceBackend(.plainText)) }
+        @Test("Without a password, in a plain text file", arguments: ItemStorageContract.laws)
+        func plainText(_ law: ItemStorageContract) throws { try law.check(ServiceBackend(.plainText)) }
     }
 
-    private final class ServiceBackend: KeyringUnderTest {
+    private final class ServiceBackend: StorageUnderTest {
         private let keyring: PrivateKeyring
         private let vaultID: VaultID
 
@@ -23,9 +23,9 @@
             vaultID = try VaultID.random()
         }
 
-        func open() throws -> any Keyring {
+        func open() throws -> any ItemStorage {
             let client = SecretServiceClient(address: keyring.address)
-            return try SecretServiceKeyring(tokensOf: vaultID, client: client)
+            return try SecretServiceStorage(tokensOf: vaultID, client: client)
         }
 
         func restart() throws { try keyring.restart() }

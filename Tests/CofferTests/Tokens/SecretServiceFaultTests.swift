@@ -9,20 +9,20 @@
     /// What goes wrong with a Secret Service, each with its own code and nothing lost.
     @Suite("Faults of the Secret Service")
     struct SecretServiceFaultTests {
-        private let name = KeyringContract.name(1)
+        private let name = ItemStorageContract.name(1)
 
         /// A keyring of a vault, patient where nothing is to run out of time.
         private func open(
-            _ address: String?, _ vaultID: VaultID, interaction: KeyringInteraction = .forbidden,
+            _ address: String?, _ vaultID: VaultID, interaction: PromptPolicy = .never,
             limit: Duration = .seconds(60)
-        ) throws -> SecretServiceKeyring {
-            try SecretServiceKeyring(
+        ) throws -> SecretServiceStorage {
+            try SecretServiceStorage(
                 tokensOf: vaultID,
                 client: SecretServiceClient(address: address, interaction: interaction, limit: limit))
         }
 
         /// What every operation fails with; the last of them stores.
-        private func failures(_ keyring: SecretServiceKeyring) -> [CofferError.Code?] {
+        private func failures(_ keyring: SecretServiceStorage) -> [CofferError.Code?] {
             [
                 failure { _ = try keyring.envelope(name) }, failure { _ = try keyring.envelopes() },
                 failure { try keyring.remove(name) }, failure { try keyring.put([1], for: name) },
@@ -64,7 +64,7 @@
             #expect(
                 failures(keyring) == [.keyringLocked, .keyringLocked, .keyringLocked, .keyringLocked])
             // What is not there may be hidden.
-            #expect(failure { _ = try keyring.envelope(KeyringContract.name(2)) } == .keyringLocked)
+            #expect(failure { _ = try keyring.envelope(ItemStorageContract.name(2)) } == .keyringLocked)
             #expect(try keyring.count() == 1)
             // Nobody can be asked on this bus.
             let asking = try open(service.address, vaultID, interaction: .allowed)
@@ -111,12 +111,12 @@
         @Test func aServiceThatDiesInTheMiddleOfACallIsSaid() async throws {
             let service = try #require(try PrivateKeyring())
             let vaultID = try VaultID.random()
-            let patient = try SecretServiceKeyring(
+            let patient = try SecretServiceStorage(
                 tokensOf: vaultID, client: SecretServiceClient(address: service.address))
             try patient.put([1], for: name)
             service.stop()
             let name = name
-            async let read = BlockingWork.run { _ throws(CofferError) in
+            async let read = BlockingExecutor.run { _ throws(CofferError) in
                 do throws(CofferError) {
                     return Result<[UInt8]?, CofferError>.success(try patient.envelope(name))
                 } catch {
@@ -156,7 +156,7 @@
             #expect(try service.secret(like) == Array("somebody else's".utf8))
             try keyring.put([3], for: name)
             #expect(try keyring.envelopes() == [name: [3]])
-            _ = try keyring.removeAll(CallDeadline(.seconds(60)))
+            _ = try keyring.removeAll(Deadline(.seconds(60)))
             #expect(try service.items() == [mail, broad, like].sorted())
             #expect(try service.secret(mail) == Array("secret".utf8))
         }
@@ -183,7 +183,7 @@
             try service.remove(double)
             #expect(try other.envelope(name) == [1] && keyring.envelope(name) == [1])
             // A path leads to another item now, or to none.
-            try keyring.put([2], for: KeyringContract.name(2))
+            try keyring.put([2], for: ItemStorageContract.name(2))
             let second = try #require(try service.items().first { $0 != own })
             try service.replace(own, by: #require(try service.secret(second)))
             try service.remove(second)
@@ -242,8 +242,8 @@
         @Test(arguments: [PrivateKeyring.Collection.encrypted, .plainText])
         func collectionsWithoutAPasswordAreKnown(_ collection: PrivateKeyring.Collection) throws {
             let service = try #require(try PrivateKeyring(collection))
-            let found = try KeyringCollection.inspect(
-                SecretServiceClient(address: service.address), CallDeadline(.seconds(60)))
+            let found = try SecretCollection.inspect(
+                SecretServiceClient(address: service.address), Deadline(.seconds(60)))
             #expect(found.storage == (collection == .plainText ? .plainText : .encrypted))
         }
     }

@@ -9,7 +9,7 @@
     @Suite("Mishaps in the middle of a call", .enabled { await FakeSecretService.isPossible() })
     struct ServiceMishapTests {
         private typealias Method = FakeSecretService.Method
-        private let name = KeyringContract.name(1)
+        private let name = ItemStorageContract.name(1)
 
         /// What a vault does, and the calls that it makes for it.
         private enum Operation: CaseIterable {
@@ -35,7 +35,7 @@
                 }
             }
 
-            func run(_ keyring: SecretServiceKeyring, _ name: [UInt8]) throws(CofferError) {
+            func run(_ keyring: SecretServiceStorage, _ name: [UInt8]) throws(CofferError) {
                 switch self {
                 case .read: _ = try keyring.envelope(name)
                 case .readAll: _ = try keyring.envelopes()
@@ -47,15 +47,15 @@
 
         private func keyring(
             _ service: FakeSecretService, _ vaultID: VaultID, limit: Duration = .seconds(120)
-        ) throws -> SecretServiceKeyring {
-            try SecretServiceKeyring(
+        ) throws -> SecretServiceStorage {
+            try SecretServiceStorage(
                 tokensOf: vaultID, client: SecretServiceClient(address: service.address, limit: limit))
         }
 
         /// Runs `operation` while `method` goes wrong; gives the code and what is stored afterwards.
         private func outcome(
             _ operation: Operation, _ method: Method, _ moment: FakeSecretService.Moment,
-            _ mishap: FakeSecretService.Mishap, on service: FakeSecretService,
+            _ mishap: FakeSecretService.Fault, on service: FakeSecretService,
             limit: Duration = .seconds(120),
             mending: () async throws -> Void
         ) async throws -> (code: CofferError.Code?, stored: [UInt8]?) {
@@ -63,22 +63,23 @@
             let vaultID = try VaultID.random()
             let sound = try keyring(service, vaultID)
             if operation != .make {
-                try await BlockingWork.run { _ throws(CofferError) in try sound.put([1], for: name) }
+                try await BlockingExecutor.run { _ throws(CofferError) in try sound.put([1], for: name) }
             }
             let upset = try keyring(service, vaultID, limit: limit)
             // The first call alone may say that a client is there.
             if method != .openSession {
-                _ = try await BlockingWork.run { _ throws(CofferError) in try upset.count() }
+                _ = try await BlockingExecutor.run { _ throws(CofferError) in try upset.count() }
             }
-            try await service.upset(method, moment, mishap)
+            try await service.injectFault(method, moment, mishap)
             let code = await refusal {
-                try await BlockingWork.run { _ throws(CofferError) in try operation.run(upset, name) }
+                try await BlockingExecutor.run { _ throws(CofferError) in try operation.run(upset, name) }
             }?.code
             try await mending()
             let another = try keyring(service, vaultID)
-            let stored = try await BlockingWork.run { _ throws(CofferError) in try another.envelope(name) }
+            let stored = try await BlockingExecutor.run { _ throws(CofferError) in try another.envelope(name)
+            }
             // The one that failed goes on too.
-            try await BlockingWork.run { _ throws(CofferError) in
+            try await BlockingExecutor.run { _ throws(CofferError) in
                 try upset.put([3], for: name)
                 try upset.remove(name)
             }
@@ -89,7 +90,7 @@
             try await FakeSecretService.with { service in
                 for operation in Operation.allCases {
                     for method in operation.methods {
-                        let mishap = FakeSecretService.Mishap.fails("org.freedesktop.DBus.Error.NoMemory")
+                        let mishap = FakeSecretService.Fault.fails("org.freedesktop.DBus.Error.NoMemory")
                         let (code, stored) = try await outcome(
                             operation, method, .before, mishap, on: service
                         ) {}
@@ -106,7 +107,7 @@
                 for operation in Operation.allCases {
                     for method in operation.methods {
                         let (code, stored) = try await outcome(
-                            operation, method, moment, .dies, on: service
+                            operation, method, moment, .crashes, on: service
                         ) { try await service.restart() }
                         #expect(
                             code == .interrupted || code == .noSecretService, "\(operation) \(method)")
@@ -124,7 +125,7 @@
                     (.remove, .delete),
                 ] {
                     let (code, stored) = try await outcome(
-                        operation, method, moment, .stops, on: service, limit: .seconds(4)
+                        operation, method, moment, .hangs, on: service, limit: .seconds(4)
                     ) { service.resume() }
                     #expect(code == .timedOut, "\(operation) \(method)")
                     #expect(operation.outcomes.contains(stored), "\(operation) \(method)")
@@ -136,13 +137,16 @@
             try await FakeSecretService.with { service in
                 let name = name
                 let keyring = try keyring(service, VaultID.random())
-                try await BlockingWork.run { _ throws(CofferError) in try keyring.put([1], for: name) }
-                try await service.haveDefaultCollection(false)
-                let read = try await BlockingWork.run { _ throws(CofferError) in try keyring.envelope(name) }
+                try await BlockingExecutor.run { _ throws(CofferError) in try keyring.put([1], for: name) }
+                try await service.setDefaultCollection(false)
+                let read = try await BlockingExecutor.run { _ throws(CofferError) in
+                    try keyring.envelope(name)
+                }
                 #expect(read == [1])
-                let other = KeyringContract.name(2)
+                let other = ItemStorageContract.name(2)
                 let code = await refusal {
-                    try await BlockingWork.run { _ throws(CofferError) in try keyring.put([2], for: other) }
+                    try await BlockingExecutor.run { _ throws(CofferError) in try keyring.put([2], for: other)
+                    }
                 }?.code
                 #expect(code == .noDefaultCollection)
                 #expect(try await service.itemCount() == 1)

@@ -29,7 +29,7 @@ struct TestFaultsTests {
             vault.faults.fail(.changing, with: full)
             #expect(await refusal { try await tokens.put(Token(copying: "x"), for: id()) }?.code == .noSpace)
             #expect(try await tokens.count() == 0)
-            vault.faults.fail(.changed, with: CofferError(.interrupted, "Gone."))
+            vault.faults.fail(.afterCommit, with: CofferError(.interrupted, "Gone."))
             #expect(
                 await refusal { try await tokens.put(Token(copying: "x"), for: id()) }?.code == .interrupted)
             #expect(try await tokens.count() == 1)
@@ -48,7 +48,7 @@ struct TestFaultsTests {
             vault.faults.fail(.changing, with: CofferError(.inputOutput, "Broken."))
             let failed = await refusal {
                 _ = try await tokens.refresh(id(), deadline: .seconds(120)) {
-                    (_, _) async throws(CofferError) in TokenRenewal(try Token(copying: "new"))
+                    (_, _) async throws(CofferError) in RefreshResponse(try Token(copying: "new"))
                 }
             }
             #expect(failed?.code == .inputOutput)

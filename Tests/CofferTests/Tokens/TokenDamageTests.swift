@@ -18,7 +18,7 @@ struct TokenDamageTests {
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func filled() async throws -> (home: TestHome, session: Session) {
+    private func filled() async throws -> (home: TestHome, session: Vault) {
         let home = try TestHome()
         let session = try await home.create()
         for account in Self.accounts {
@@ -30,7 +30,7 @@ struct TokenDamageTests {
     }
 
     /// Asks for every token; returns those that are read. No value is another than the one that was stored.
-    private func read(_ session: Session, _ what: String) async throws -> Set<String> {
+    private func read(_ session: Vault, _ what: String) async throws -> Set<String> {
         var found: Set<String> = []
         for account in Self.accounts {
             let error = await refusal {
@@ -176,15 +176,15 @@ struct TokenDamageTests {
             try home.write("inbox/0000000000000001-1", bytes)
             #expect(try await owner.tokens.list().map(\.id.account) == ["bob"], "byte \(offset)")
             #expect(
-                try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 1),
+                try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 1),
                 "byte \(offset)")
             #expect(try await read(owner, only: "bob") == "value of bob", "byte \(offset)")
             #expect(try await owner.tokens.remove(id("bob")))
-            #expect(try await owner.tokens.discardDamagedTokens() == 1)
+            #expect(try await owner.tokens.removeCorruptPendingTokens() == 1)
         }
     }
 
-    private func read(_ session: Session, only account: String) async throws -> String? {
+    private func read(_ session: Vault, only account: String) async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }

@@ -25,7 +25,7 @@ struct TokenExportTests {
     private func id(_ number: Int) throws -> TokenID { try TokenID(service: "s\(number)", account: "a") }
 
     /// A vault with one token of each class, and one with everything that a token can have.
-    private func filled() async throws -> Session {
+    private func filled() async throws -> Vault {
         let session = try await home.create("2468")
         for protection in ProtectionClass.allCases {
             try await session.tokens.put(
@@ -39,18 +39,18 @@ struct TokenExportTests {
         return session
     }
 
-    private func export(_ session: Session, only: [TokenID]? = nil) async throws -> TokenExportReport {
+    private func export(_ session: Vault, only: [TokenID]? = nil) async throws -> TokenExportReport {
         try await session.tokens.export(to: path, passphrase: passphrase, only: only, cost: .floor)
     }
 
     private func take(
-        _ session: Session, _ passphrase: Passcode? = nil, replacing: Bool = false
+        _ session: Vault, _ passphrase: Passcode? = nil, replacing: Bool = false
     ) async throws -> TokenImportReport {
         try await session.tokens.importTokens(
             from: path, passphrase: passphrase ?? self.passphrase, replacing: replacing)
     }
 
-    private func value(_ number: Int, in session: Session) async throws -> [UInt8]? {
+    private func value(_ number: Int, in session: Vault) async throws -> [UInt8]? {
         try await session.tokens.withToken(for: id(number)) { token, _ in token.exposing { $0.copied() } }
     }
 
@@ -61,10 +61,10 @@ struct TokenExportTests {
     @Test func whatMayMoveMovesWithAllThatIsKnownOfIt() async throws {
         let session = try await filled()
         try await session.tokens.put(
-            Token(copying: "volatile"), for: id(20), class: .whenUnlocked, isVolatile: true)
+            Token(copying: "volatile"), for: id(20), class: .whenUnlocked, isEphemeral: true)
         // Databases stay, and so do their keys.
         try await session.tokens.putReserved(
-            Token(copying: "key"), for: StoreKeys.id("user", "notes"), class: .whenUnlocked)
+            Token(copying: "key"), for: DatabaseKeyNaming.id("user", "notes"), class: .whenUnlocked)
         #expect(try await export(session) == TokenExportReport(exported: 3, thisDeviceOnly: 3, damaged: []))
         let status = try FileManager.default.attributesOfItem(atPath: path.string)
         #expect(status[.posixPermissions] as? Int == 0o600)
@@ -144,7 +144,7 @@ struct TokenExportTests {
             var bad = good
             bad[position] ^= 0x40
             // A cost that would take the machine's memory is not tried.
-            if (32..<40).contains(position), (try? TokenExport.Head.decode(Array(bad[..<48]))) != nil {
+            if (32..<40).contains(position), (try? TokenExport.Header.decode(Array(bad[..<48]))) != nil {
                 continue
             }
             try write(bad)
@@ -239,7 +239,7 @@ struct TokenExportTests {
             #expect(error?.code == .wrongPasscode && error?.attemptsLeft == nil)
         }
         // The vault's own count of wrong passcodes is another.
-        #expect(try await target.status().attemptsLeft == Attempts.limit)
+        #expect(try await target.status().attemptsLeft == AttemptRecord.limit)
     }
 
     @Test func aLockedVaultTakesAndGivesNothing() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 /// What is done to the token file behind the vault's back.
 @Suite struct TokenFileTests {
-    private func filled() async throws -> (home: TestHome, session: Session, keyring: TokenFile) {
+    private func filled() async throws -> (home: TestHome, session: Vault, keyring: TokenFile) {
         let home = try TestHome()
         let session = try await home.create()
         try await session.tokens.put(Token(copying: "value"), for: TokenID(service: "s", account: "a"))
@@ -128,10 +128,10 @@ import Testing
     func anErasureNeedsNoSpace(_ isSparing: Bool) async throws {
         guard let disk = try TinyFileSystem.make(kibibytes: 1024) else { return }
         let folder = try disk.open().path
-        let location = HomeLocation(path: folder.appending("home"))
-        let session = try await Session.create(at: location, options: TestHome.options(), passcode: nil)
+        let location = VaultLocation(path: folder.appending("home"))
+        let session = try await Vault.create(at: location, options: TestHome.options(), passcode: nil)
         let id = try TokenID(service: "s", account: "a")
-        let key = try StoreKeys.id("user", "drafts")
+        let key = try DatabaseKeyNaming.id("user", "drafts")
         for account in 0..<6 {
             try await session.tokens.put(
                 Token(copying: [UInt8](repeating: 9, count: 20_000)),
@@ -141,14 +141,14 @@ import Testing
         if isSparing {
             try await session.tokens.putReserved(
                 Token(copying: "kept"), for: key, class: .whenUnlockedThisDeviceOnly)
-            let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+            let directory = session.vaultDirectory.pushing(DatabaseKeyNaming.directory)
             try FileManager.default.createDirectory(
                 atPath: directory.string, withIntermediateDirectories: false)
             _ = FileManager.default.createFile(
-                atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: nil)
+                atPath: directory.appending(DatabaseKeyNaming.file("user", "drafts")).string, contents: nil)
         }
         // As another process has them: read, and in memory.
-        let other = try await Session.open(at: location)
+        let other = try await Vault.open(at: location)
         try await other.unlock()
         #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
         let path = location.path.appending("vault").appending("tokens").string
@@ -178,14 +178,14 @@ import Testing
     @Test(arguments: [false, true])
     func anErasureThatWasCutKeepsWhatItSpared(_ isPlanted: Bool) async throws {
         let (home, session, keyring) = try await filled()
-        let key = try StoreKeys.id("user", "drafts")
+        let key = try DatabaseKeyNaming.id("user", "drafts")
         try await session.tokens.putReserved(
             Token(copying: "kept"), for: key, class: .whenUnlockedThisDeviceOnly)
-        let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+        let directory = session.vaultDirectory.pushing(DatabaseKeyNaming.directory)
         try FileManager.default.createDirectory(
             atPath: directory.string, withIntermediateDirectories: false)
         _ = FileManager.default.createFile(
-            atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: nil)
+            atPath: directory.appending(DatabaseKeyNaming.file("user", "drafts")).string, contents: nil)
         let whole = try home.read("tokens")
         let vault = try session.core.home.openVault()
         var contents = try keyring.read(in: vault).contents
@@ -195,7 +195,7 @@ import Testing
         let spared = try home.read("tokens")
         try home.write("tokens-erased", isPlanted ? whole : spared)
         try home.write("tokens", spared + whole[spared.count...])
-        _ = try await Session.wipe(.tokens, at: home.location)
+        _ = try await Vault.wipe(.tokens, at: home.location)
         let opened = try await home.unlocked()
         #expect(try await opened.tokens.withToken(for: key) { token, _ in token.count } == 4)
         #expect(try await opened.tokens.count() == 1)
@@ -209,7 +209,7 @@ import Testing
         let id = try TokenID(service: "s", account: "a")
         let other = try await home.unlocked()
         #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
-        _ = try await Session.wipe(.tokens, at: home.location)
+        _ = try await Vault.wipe(.tokens, at: home.location)
         for session in [session, other] {
             #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == nil)
             #expect(try await session.tokens.info(for: id) == nil)
@@ -218,12 +218,12 @@ import Testing
 
     @Test func aFullDiskLosesNothing() async throws {
         guard let disk = try TinyFileSystem.make() else { return }
-        let location = HomeLocation(path: try disk.open().path.appending("home"))
+        let location = VaultLocation(path: try disk.open().path.appending("home"))
         let error = await refusal {
-            _ = try await Session.create(at: location, options: TestHome.options(), passcode: nil)
+            _ = try await Vault.create(at: location, options: TestHome.options(), passcode: nil)
         }
         #expect(error?.code == .noSpace)
-        #expect(await refusal { _ = try await Session.open(at: location) }?.code == .notInitialised)
+        #expect(await refusal { _ = try await Vault.open(at: location) }?.code == .notInitialised)
         extendLifetime(disk)
     }
 }

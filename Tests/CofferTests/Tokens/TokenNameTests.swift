@@ -92,7 +92,7 @@ struct TokenNameTests {
         let (session, target) = (try await home.create(), try await other.create())
         let passphrase = try Passcode(copying: "a passphrase of an export")
         let id = try TokenID(service: "s", account: "a")
-        func put(_ form: String, in vault: TokenVault) async throws {
+        func put(_ form: String, in vault: TokenStore) async throws {
             let forms = (0..<3).map { $0 == place ? form : Self.composed }
             try await vault.put(
                 Token(copying: "same"), for: id, class: .whenUnlocked, scopes: [forms[0]],

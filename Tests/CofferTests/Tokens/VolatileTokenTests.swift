@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct VolatileTokenTests {
-    private func text(_ session: Session, _ id: TokenID) async throws -> String? {
+    private func text(_ session: Vault, _ id: TokenID) async throws -> String? {
         try await session.tokens.withToken(for: id) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
@@ -16,13 +16,13 @@ import Testing
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
         let before = try home.everything()
-        #expect(try await session.tokens.put(Token(copying: "x"), for: id, isVolatile: true) == 1)
+        #expect(try await session.tokens.put(Token(copying: "x"), for: id, isEphemeral: true) == 1)
         #expect(
-            try await session.tokens.put(Token(copying: "y"), for: id, isVolatile: true, ifVersion: 1) == 2)
+            try await session.tokens.put(Token(copying: "y"), for: id, isEphemeral: true, ifVersion: 1) == 2)
         #expect(try home.everything() == before)
         #expect(try await text(session, id) == "y")
-        #expect(try await session.tokens.info(for: id)?.isVolatile == true)
-        #expect(try await session.tokens.list().map(\.isVolatile) == [true])
+        #expect(try await session.tokens.info(for: id)?.isEphemeral == true)
+        #expect(try await session.tokens.list().map(\.isEphemeral) == [true])
         #expect(try await session.tokens.count() == 1)
         let other = try await home.unlocked()
         #expect(try await text(other, id) == nil)
@@ -37,24 +37,24 @@ import Testing
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
         try await session.tokens.put(Token(copying: "stored"), for: id)
-        #expect(try await session.tokens.put(Token(copying: "volatile"), for: id, isVolatile: true) == 2)
+        #expect(try await session.tokens.put(Token(copying: "volatile"), for: id, isEphemeral: true) == 2)
         #expect(try await text(session, id) == "volatile")
         #expect(try await text(home.unlocked(), id) == nil)
         #expect(try await session.tokens.put(Token(copying: "stored again"), for: id) == 3)
         #expect(try await text(session, id) == "stored again")
         #expect(try await text(home.unlocked(), id) == "stored again")
-        #expect(try await session.tokens.list().map(\.isVolatile) == [false])
+        #expect(try await session.tokens.list().map(\.isEphemeral) == [false])
     }
 
     @Test func aRefreshKeepsIt() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
-        try await session.tokens.put(Token(copying: "old"), for: id, isVolatile: true)
+        try await session.tokens.put(Token(copying: "old"), for: id, isEphemeral: true)
         let fresh = try await session.tokens.refresh(id) { _, _ throws(CofferError) in
-            TokenRenewal(try Token(copying: "new"))
+            RefreshResponse(try Token(copying: "new"))
         }
-        #expect(fresh?.isOwn == true && fresh?.info.isVolatile == true)
+        #expect(fresh?.didRefresh == true && fresh?.info.isEphemeral == true)
         #expect(try await text(session, id) == "new")
         #expect(try await text(home.unlocked(), id) == nil)
     }
@@ -75,7 +75,7 @@ import Testing
             },
         ]
         for lock in locks {
-            try await session.tokens.put(Token(copying: "x"), for: id, class: protection, isVolatile: true)
+            try await session.tokens.put(Token(copying: "x"), for: id, class: protection, isEphemeral: true)
             #expect(try await text(session, id) == "x")
             lock()
             #expect(try await session.tokens.count() == 0)

@@ -14,20 +14,20 @@ import Testing
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func value(_ session: Session, _ account: String = "ada") async throws -> String? {
+    private func value(_ session: Vault, _ account: String = "ada") async throws -> String? {
         try await session.tokens.withToken(for: id(account)) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
     }
 
     private func put(
-        _ value: String, _ account: String = "ada", in session: Session,
+        _ value: String, _ account: String = "ada", in session: Vault,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws -> UInt64 {
         try await session.tokens.put(Token(copying: value), for: id(account), class: protection)
     }
 
-    private func unlock(_ session: Session) async throws {
+    private func unlock(_ session: Vault) async throws {
         try await session.unlock(with: Passcode(copying: Self.passcode))
     }
 
@@ -47,7 +47,7 @@ import Testing
             Token(copying: secret), for: id(), class: protection, expires: date, scopes: ["a b"],
             attributes: ["k": "v"])
         #expect(version == 0)
-        #expect(try await session.tokens.waitingTokens() == WaitingTokens(waiting: 1, damaged: 0))
+        #expect(try await session.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
         #expect(try await session.tokens.count() == 0)
         #expect(try home.occurrences(of: Array(secret.utf8)) == 0)
         #expect(try home.occurrences(of: Array("api.example.org".utf8)) == 0)
@@ -66,7 +66,7 @@ import Testing
         let info = try #require(try await session.tokens.info(for: id()))
         #expect(info.version == 1 && info.protection == protection && info.expires == date)
         #expect(info.scopes == ["a b"] && info.attributes == ["k": "v"] && info.isStoredWhileLocked)
-        #expect(try await session.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 0))
+        #expect(try await session.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 0))
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
     }
 
@@ -155,15 +155,15 @@ import Testing
         try home.write("inbox/" + names[3], home.read("inbox/" + names[4]))
         try await unlock(session)
         #expect(try await session.tokens.list().map(\.id.account) == ["4", "5"])
-        let waiting = WaitingTokens(waiting: 0, damaged: 4)
-        #expect(try await session.tokens.waitingTokens() == waiting)
-        #expect(try await session.status().damagedTokens == 4)
+        let waiting = PendingTokenCount(waiting: 0, damaged: 4)
+        #expect(try await session.tokens.pendingTokens() == waiting)
+        #expect(try await session.status().corruptTokens == 4)
         #expect(inbox(home).allSatisfy { $0.hasPrefix("damaged-") })
         session.lock()
         #expect(try await put("new", "0", in: session) == 0)
         try await unlock(session)
         #expect(try await value(session, "0") == "new")
-        #expect(try await session.tokens.discardDamagedTokens() == 4)
+        #expect(try await session.tokens.removeCorruptPendingTokens() == 4)
         #expect(inbox(home).isEmpty)
     }
 
@@ -187,14 +187,14 @@ import Testing
                     name: name, publicKey: key, vaultID: core.device.vaultID, ticket: nil))
         }
         #expect(try await owner.tokens.list().isEmpty)
-        #expect(try await owner.tokens.waitingTokens() == WaitingTokens(waiting: 0, damaged: 1))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 1))
     }
 
     @Test func itsSizeIsBounded() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
-        let long = [UInt8](repeating: 7, count: Token.longest)
+        let long = [UInt8](repeating: 7, count: Token.maxByteCount)
         var stored = 0
         while await refusal({
             try await session.tokens.put(Token(copying: long), for: id("\(stored)"))
@@ -222,10 +222,10 @@ import Testing
         try await session.changePasscode(to: Passcode(copying: Self.passcode), current: nil)
         session.lock()
         #expect(try await put("x", in: session, class: .whenPasscodeSetThisDeviceOnly) == 0)
-        let bound = PasscodeBoundItems(tokens: 1, files: 0, databases: 0)
-        #expect(try await session.passcodeBoundItems() == bound)
+        let bound = PasscodeDependentItems(tokens: 1, files: 0, databases: 0)
+        #expect(try await session.passcodeDependentItems() == bound)
         let destroyed = try await session.changePasscode(to: nil, current: Passcode(copying: Self.passcode))
-        #expect(destroyed == PasscodeBoundItems(tokens: 1, files: 0, databases: 0))
+        #expect(destroyed == PasscodeDependentItems(tokens: 1, files: 0, databases: 0))
         #expect(inbox(home).isEmpty)
     }
 

@@ -15,9 +15,9 @@ import Testing
     private func namespaces(of home: TestHome, _ users: [String]) async throws -> [String: VaultID] {
         var made: [String: VaultID] = [:]
         for user in users {
-            let session = try await Session.create(
+            let session = try await Vault.create(
                 at: home.location.namespace(of: user), options: TestHome.options { _ in }, passcode: nil)
-            if KernelKeyring.isAvailable { try await session.holdKeys() }
+            if KernelKeyring.isAvailable { try await session.cacheKeysInKernel() }
             made[user] = session.vaultID
         }
         return made
@@ -43,7 +43,7 @@ import Testing
         let receipt = try await session.wipe()
         #expect(receipt.removed["namespaces"] == 4 && receipt.failures.isEmpty)
         #expect(try keys(in: home).isEmpty)
-        for id in made.values { #expect(!HeldKeys.isAnyLeft(vaultID: id)) }
+        for id in made.values { #expect(!KernelKeyCache.isAnyLeft(vaultID: id)) }
     }
 
     @Test(
@@ -62,11 +62,11 @@ import Testing
         #expect(receipt.failures.count == 1 && receipt.removed["namespaces"] == 2)
         let left = try keys(in: home)
         #expect(left.count == 2 && left.allSatisfy { $0.contains("/vault/") && !$0.hasPrefix("vault/") })
-        for user in ["ada", "eve"] { #expect(try !HeldKeys.isAnyLeft(vaultID: #require(made[user]))) }
+        for user in ["ada", "eve"] { #expect(try !KernelKeyCache.isAnyLeft(vaultID: #require(made[user]))) }
         try manager.setAttributes([.ownerAccountID: 0], ofItemAtPath: stubborn)
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
         #expect(try keys(in: home).isEmpty)
-        #expect(try !HeldKeys.isAnyLeft(vaultID: #require(made["bob"])))
+        #expect(try !KernelKeyCache.isAnyLeft(vaultID: #require(made["bob"])))
     }
 
     @Test("One that shows no vault any more is named", arguments: ["link", "renamed"])
@@ -87,8 +87,8 @@ import Testing
         #expect(receipt.removed["namespaces"] == 1)
         let name = String(try #require(path.split(separator: "/").last))
         #expect(receipt.failures.contains { $0.contains(name) } == (damage == "link"))
-        #expect(receipt.unproved.contains { $0.contains(name) } == (damage == "renamed"))
-        for vaultID in made.values { HeldKeys.remove(vaultID: vaultID, all: true) }
+        #expect(receipt.unverified.contains { $0.contains(name) } == (damage == "renamed"))
+        for vaultID in made.values { KernelKeyCache.remove(vaultID: vaultID, all: true) }
     }
 
     @Test("Of several things that are left in one, the error says what to do once")
@@ -111,12 +111,12 @@ import Testing
         let made = try await namespaces(of: home, ["ada", "bob"])
         let paths = [try path("ada", of: home), home.location.path.string]
         for path in paths { try Data([1, 2, 3]).write(to: URL(filePath: path + "/state")) }
-        let receipt = try await Session.wipe(.user("ada"), at: home.location)
+        let receipt = try await Vault.wipe(.user("ada"), at: home.location)
         #expect(receipt.vaultID == made["ada"]?.uuid && receipt.failures.isEmpty)
         #expect(try keys(in: home).count == 4)
         #expect(
-            await refusal { _ = try await Session.wipe(.user("eve"), at: home.location) }?.code == .corrupt)
-        _ = try await Session.wipe(at: home.location)
+            await refusal { _ = try await Vault.wipe(.user("eve"), at: home.location) }?.code == .corrupt)
+        _ = try await Vault.wipe(at: home.location)
         #expect(try keys(in: home).isEmpty)
         _ = session
     }
@@ -132,10 +132,10 @@ import Testing
         try manager.createSymbolicLink(
             atPath: home.location.path.string + "/users/" + String(repeating: "a", count: 32),
             withDestinationPath: other.location.path.string)
-        let receipt = try await Session.wipe(at: home.location)
+        let receipt = try await Vault.wipe(at: home.location)
         #expect(receipt.removed["namespaces"] == 1)
         #expect(try other.everything() == before)
-        _ = try await Session.wipe(at: other.location)
+        _ = try await Vault.wipe(at: other.location)
     }
 
     @Test("A link in the place of a namespace is not followed, stops nothing else and is named")
@@ -147,7 +147,7 @@ import Testing
         try manager.moveItem(atPath: ada, toPath: moved)
         try manager.createSymbolicLink(atPath: ada, withDestinationPath: moved)
         let receipt = try await session.wipe()
-        #expect(receipt.unproved.contains { $0.contains("users/") && $0.contains("link") })
+        #expect(receipt.unverified.contains { $0.contains("users/") && $0.contains("link") })
         #expect(manager.fileExists(atPath: moved + "/vault/keybag"))
         #expect(try keys(in: home).isEmpty)
     }

@@ -8,7 +8,8 @@ import Testing
 
 /// Views that a process left which was killed, under a runtime directory that this process does not have.
 @Suite(
-    "Views under other runtime directories", .enabled(if: ViewRoots.hasSharedMemory, "there is no /dev/shm"))
+    "Views under other runtime directories",
+    .enabled(if: ViewCopyDirectory.hasSharedMemory, "there is no /dev/shm"))
 struct ViewRemovalTests {
     private let manager = FileManager.default
 
@@ -51,12 +52,12 @@ struct ViewRemovalTests {
             let (other, kept, agent) = try await viewed(under: runtime)
             let (home, view) = try await left(under: runtime)
             #expect(view.hasPrefix(runtime) && kept.hasPrefix(runtime))
-            let receipt = try await Session.wipe(at: home.location)
+            let receipt = try await Vault.wipe(at: home.location)
             // Or more: a copy of another test, on its way out and without a lease already, counts with it.
             #expect(try #require(receipt.removed["viewCopies"]) >= 1)
             #expect(!manager.fileExists(atPath: view) && manager.fileExists(atPath: kept))
             // Also one that is in use.
-            _ = try await Session.wipe(at: other.location)
+            _ = try await Vault.wipe(at: other.location)
             #expect(!manager.fileExists(atPath: kept))
             agent.kill()
         }
@@ -79,7 +80,7 @@ struct ViewRemovalTests {
             #expect(view.hasPrefix("/dev/shm/coffer-"))
             try home.remove("viewroot")
             if let damage { try damage.write(to: URL(filePath: home.path("viewroot").string)) }
-            let receipt = try await Session.wipe(at: home.location)
+            let receipt = try await Vault.wipe(at: home.location)
             #expect(try #require(receipt.removed["viewCopies"]) >= 1)
             #expect(!manager.fileExists(atPath: view))
         }
@@ -91,14 +92,14 @@ struct ViewRemovalTests {
             let (home, view) = try await left(under: runtime)
             try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: runtime + "/coffer/views")
             try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: runtime + "/coffer")
-            #expect(try await Session.wipe(at: home.location).failures.isEmpty)
+            #expect(try await Vault.wipe(at: home.location).failures.isEmpty)
             #expect(!manager.fileExists(atPath: view))
         }
         let (home, view) = try await left(under: "")
         let root = view.split(separator: "/").prefix(3).map { "/" + $0 }.joined()
         #expect(root.hasPrefix("/dev/shm/coffer-"))
         try manager.setAttributes([.posixPermissions: mode], ofItemAtPath: root)
-        #expect(try await Session.wipe(at: home.location).failures.isEmpty)
+        #expect(try await Vault.wipe(at: home.location).failures.isEmpty)
         #expect(!manager.fileExists(atPath: view))
     }
 
@@ -107,16 +108,16 @@ struct ViewRemovalTests {
         try await withRuntime { runtime in
             let (home, view) = try await left(under: runtime)
             try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: runtime + "/coffer/views")
-            let unproved = try await Session.wipe(at: home.location).unproved
-            #expect(unproved.contains { $0.contains(runtime) })
+            let unverified = try await Vault.wipe(at: home.location).unverified
+            #expect(unverified.contains { $0.contains(runtime) })
             #expect(manager.fileExists(atPath: view))
         }
         let (home, view) = try await left(under: "")
         let root = view.split(separator: "/").prefix(3).map { "/" + $0 }.joined()
         defer { try? manager.removeItem(atPath: root) }
         try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: root)
-        let unproved = try await Session.wipe(at: home.location).unproved
-        #expect(unproved.contains { $0.contains(root) })
+        let unverified = try await Vault.wipe(at: home.location).unverified
+        #expect(unverified.contains { $0.contains(root) })
     }
 
     @Test("The receipt of the home names what that of a namespace cannot prove")
@@ -124,7 +125,7 @@ struct ViewRemovalTests {
         try await withRuntime { runtime in
             let home = try TestHome()
             let session = try await home.create()
-            let inside = try await Session.create(
+            let inside = try await Vault.create(
                 at: home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)
             try home.scratch.write("letter.txt", Array("a letter".utf8))
             let id = try await inside.files.add(contentsOf: home.scratch.path.appending("letter.txt"))
@@ -137,7 +138,7 @@ struct ViewRemovalTests {
             _ = agent.end()
             try manager.moveItem(atPath: runtime, toPath: runtime + "-elsewhere")
             defer { try? manager.removeItem(atPath: runtime + "-elsewhere") }
-            #expect(try await session.wipe().unproved.contains { $0.contains(runtime) })
+            #expect(try await session.wipe().unverified.contains { $0.contains(runtime) })
         }
     }
 
@@ -160,11 +161,11 @@ struct ViewRemovalTests {
             }
             func unmount() { for mount in mounts { _ = try? CommandRun.run("umount", [mount]) } }
             defer { unmount() }
-            _ = try? await Session.reapViewCopies(at: home.location)
+            _ = try? await Vault.removeStaleViewCopies(at: home.location)
             #expect(!manager.fileExists(atPath: view))
             for name in names { #expect(!manager.fileExists(atPath: views + name + "/file/x")) }
             unmount()
-            _ = try await Session.wipe(at: home.location)
+            _ = try await Vault.wipe(at: home.location)
         }
     }
 
@@ -174,8 +175,8 @@ struct ViewRemovalTests {
             let (home, _) = try await left(under: runtime)
             try manager.moveItem(atPath: runtime, toPath: runtime + "-elsewhere")
             defer { try? manager.removeItem(atPath: runtime + "-elsewhere") }
-            let receipt = try await Session.wipe(at: home.location)
-            #expect(receipt.unproved.contains { $0.contains(runtime) })
+            let receipt = try await Vault.wipe(at: home.location)
+            #expect(receipt.unverified.contains { $0.contains(runtime) })
             #expect(receipt.failures.isEmpty)
         }
     }
@@ -188,11 +189,11 @@ struct ViewRemovalTests {
             let folder = ((view as NSString).deletingLastPathComponent as NSString).deletingLastPathComponent
             let other = try VaultID.random()
             try Data(other.bytes).write(to: URL(filePath: folder + "/lease"))
-            let vault = OpenVault(try Descriptor.open(home.path(""), [.read, .directory]))
+            let vault = VaultHandle(try Descriptor.open(home.path(""), [.read, .directory]))
             let known = ViewRemoval(of: [], vault: vault, others: [other])
             #expect(!known.unseen.contains { $0.what == folder })
-            let receipt = try await Session.wipe(at: home.location)
-            #expect(receipt.unproved.contains { $0.contains(folder) && $0.contains("\(other)") })
+            let receipt = try await Vault.wipe(at: home.location)
+            #expect(receipt.unverified.contains { $0.contains(folder) && $0.contains("\(other)") })
             #expect(receipt.failures.isEmpty && manager.fileExists(atPath: view))
         }
     }
@@ -218,7 +219,7 @@ struct ViewRemovalTests {
                 let record = try ViewRootRecord(in: session.core.home.openVault())
                 #expect(record.runtimes.count == 4)
                 let removal = ViewRemoval(
-                    of: [session.vaultID], vault: OpenVault(try session.core.home.openVault()))
+                    of: [session.vaultID], vault: VaultHandle(try session.core.home.openVault()))
                 #expect(removal.left.isEmpty && manager.fileExists(atPath: letter))
                 let strangers = removal.unseen.filter { $0.why.code == .foreign && $0.what.hasPrefix(trap) }
                 #expect(strangers.count == (mode == 0o700 ? 1 : 0))

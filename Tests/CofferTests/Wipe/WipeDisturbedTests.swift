@@ -48,8 +48,8 @@ import Testing
         try await session.tokens.put(
             Token(copying: Self.token), for: TokenID(service: "api.example.org", account: "ada"))
         if KernelKeyring.isAvailable {
-            try await session.holdKeys()
-            #expect(HeldKeys.isAnyLeft(vaultID: session.vaultID))
+            try await session.cacheKeysInKernel()
+            #expect(KernelKeyCache.isAnyLeft(vaultID: session.vaultID))
         }
         try home.scratch.write("outside", Array("somebody's letter".utf8))
         return (home, session.vaultID)
@@ -71,16 +71,16 @@ import Testing
         #expect([.corrupt, .refused, .foreign, .inputOutput].contains(code), "\(code?.name ?? "opened")")
         #expect(try home.everything() == before)
 
-        let receipt = try await Session.wipe(at: home.location, reason: "lost")
+        let receipt = try await Vault.wipe(at: home.location, reason: "lost")
         #expect(receipt.removed["keys"] == 4 && receipt.failures.isEmpty)
         #expect(damage == .identity || receipt.vaultID == vaultID.uuid)
-        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))
         #expect(try isWhole(home))
         #expect(!manager.fileExists(atPath: home.homePath("vault").string))
         guard damage != .fullDirectory else {
             // An entry that somebody else put there is not the vault's.
             #expect(manager.fileExists(atPath: state + "/in it"))
-            #expect(receipt.unproved.contains { $0.contains("mark") })
+            #expect(receipt.unverified.contains { $0.contains("mark") })
             return
         }
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
@@ -91,11 +91,11 @@ import Testing
     func foreignTombstone() async throws {
         let (home, vaultID) = try await filled()
         let state = try home.scratch.descriptor.open(FilePath("home"), [.read, .directory])
-        let own = try #require(try HomeState.read(in: state))
+        let own = try #require(try VaultStateFile.read(in: state))
         #expect(own.vaultID == vaultID)
         let stranger = try await filled().1
-        for word in [HomeState.Word.wiping, .wiped, .wipingTokens] {
-            try HomeState(word: word, vaultID: stranger).write(in: state)
+        for word in [VaultStateFile.Phase.wiping, .wiped, .wipingTokens] {
+            try VaultStateFile(phase: word, vaultID: stranger).write(in: state)
             let before = try home.everything()
             #expect(await refusal { _ = try await home.open() }?.code == .foreign)
             #expect(try home.everything() == before, "\(word)")
@@ -103,11 +103,11 @@ import Testing
         try own.write(in: state)
         #expect(try await home.open().tokens.count() == 1)
         // Asked for, the wipe takes the vault that is here.
-        try HomeState(word: .wiped, vaultID: stranger).write(in: state)
-        #expect(try await Session.wipe(at: home.location).failures.isEmpty)
-        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        try VaultStateFile(phase: .wiped, vaultID: stranger).write(in: state)
+        #expect(try await Vault.wipe(at: home.location).failures.isEmpty)
+        #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
-        HeldKeys.remove(vaultID: stranger, all: true)
+        KernelKeyCache.remove(vaultID: stranger, all: true)
     }
 
     @Test(
@@ -126,15 +126,15 @@ import Testing
                 atPath: home.path("device").string, withIntermediateDirectories: false)
         default: break
         }
-        for word in [HomeState.Word.wiping, .wiped, .wipingTokens] {
-            try HomeState(word: word, vaultID: stranger).write(in: state)
+        for word in [VaultStateFile.Phase.wiping, .wiped, .wipingTokens] {
+            try VaultStateFile(phase: word, vaultID: stranger).write(in: state)
             let before = try home.everything()
             #expect(await refusal { _ = try await home.open() }?.code == .foreign)
             #expect(try home.everything() == before, "\(word)")
         }
-        #expect(try await Session.wipe(at: home.location).failures.isEmpty)
-        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
-        HeldKeys.remove(vaultID: stranger, all: true)
+        #expect(try await Vault.wipe(at: home.location).failures.isEmpty)
+        #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))
+        KernelKeyCache.remove(vaultID: stranger, all: true)
     }
 
     @Test(
@@ -142,15 +142,17 @@ import Testing
         .enabled(if: KernelKeyring.isAvailable), .timeLimit(.minutes(1)))
     func lockHeld() async throws {
         let (home, vaultID) = try await filled()
-        let inside = try await Session.create(
+        let inside = try await Vault.create(
             at: home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)
-        try await inside.holdKeys()
+        try await inside.cacheKeysInKernel()
         let directory = try Descriptor.open(home.location.path, [.read, .directory])
         let lock = try FileLock.acquire("lock", in: directory, deadline: .seconds(5))
-        let wipe = Session.startWipe(at: home.location)
+        let wipe = Vault.startWipe(at: home.location)
         // Half of the time that a wipe waits for the lock.
-        let end = ContinuousClock.now + Home.lockDeadline / 2
-        func isAnyLeft() -> Bool { [vaultID, inside.vaultID].contains { HeldKeys.isAnyLeft(vaultID: $0) } }
+        let end = ContinuousClock.now + VaultDirectory.lockDeadline / 2
+        func isAnyLeft() -> Bool {
+            [vaultID, inside.vaultID].contains { KernelKeyCache.isAnyLeft(vaultID: $0) }
+        }
         while isAnyLeft(), ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(5)) }
         #expect(!isAnyLeft())
         #expect(manager.fileExists(atPath: home.path("keybag").string))
@@ -165,8 +167,8 @@ import Testing
         let (keybag, moved) = (home.path("keybag").string, home.scratch.path(of: "moved"))
         try manager.moveItem(atPath: keybag, toPath: moved)
         try manager.createSymbolicLink(atPath: keybag, withDestinationPath: moved)
-        let receipt = try await Session.wipe(at: home.location)
-        #expect(receipt.unproved.contains { $0.contains("keybag") && $0.contains("link") })
+        let receipt = try await Vault.wipe(at: home.location)
+        #expect(receipt.unverified.contains { $0.contains("keybag") && $0.contains("link") })
         #expect(manager.fileExists(atPath: moved))
         #expect(!manager.fileExists(atPath: home.homePath("vault").string))
     }
@@ -178,9 +180,9 @@ import Testing
         for damage in Damage.allCases {
             let (home, vaultID) = try await filled()
             try damage.apply(to: home.path(name).string, outside: home.scratch.path(of: "outside"))
-            let receipt = try await Session.wipe(at: home.location)
+            let receipt = try await Vault.wipe(at: home.location)
             #expect(receipt.failures.isEmpty && receipt.vaultID == vaultID.uuid)
-            #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+            #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))
             #expect(try isWhole(home))
             #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"], "\(damage)")
         }
@@ -206,7 +208,7 @@ import Testing
     @Test("What shows no sign of a vault is refused and stays as it is")
     func noVault() async throws {
         let scratch = try ScratchDirectory.make()
-        let location = HomeLocation(path: scratch.path.appending("home"))
+        let location = VaultLocation(path: scratch.path.appending("home"))
         let home = location.path.string
         let layouts: [[String: String]] = [
             [:], ["letter": "a letter"], ["state": "of the union"], ["vault/": ""],
@@ -229,7 +231,7 @@ import Testing
                 if !name.hasSuffix("/") { try Data(text.utf8).write(to: URL(filePath: path)) }
             }
             let before = try manager.subpathsOfDirectory(atPath: home).sorted().filter { $0 != "lock" }
-            let code = await refusal { _ = try await Session.wipe(at: location) }?.code
+            let code = await refusal { _ = try await Vault.wipe(at: location) }?.code
             #expect(
                 [.notInitialised, .corrupt, .refused].contains(code), "\(layout): \(code?.name ?? "wiped")")
             let left = try manager.subpathsOfDirectory(atPath: home).sorted().filter { $0 != "lock" }
@@ -258,14 +260,14 @@ import Testing
         }
         guard !kept.isEmpty else {
             let before = try home.everything()
-            #expect(await refusal { _ = try await Session.wipe(at: home.location) }?.code == .corrupt)
+            #expect(await refusal { _ = try await Vault.wipe(at: home.location) }?.code == .corrupt)
             #expect(try home.everything() == before)
             session.close()
             return
         }
-        #expect(try await Session.wipe(at: home.location).failures.isEmpty)
+        #expect(try await Vault.wipe(at: home.location).failures.isEmpty)
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
-        HeldKeys.remove(vaultID: vaultID, all: true)
+        KernelKeyCache.remove(vaultID: vaultID, all: true)
     }
 
     @Test(
@@ -275,11 +277,11 @@ import Testing
         let path = home.location.path.string
         try manager.setAttributes([.ownerAccountID: TestUser.nobody], ofItemAtPath: path)
         let before = try home.everything()
-        #expect(await refusal { _ = try await Session.wipe(at: home.location) }?.code == .refused)
+        #expect(await refusal { _ = try await Vault.wipe(at: home.location) }?.code == .refused)
         #expect(try home.everything() == before)
         try manager.setAttributes([.ownerAccountID: 0], ofItemAtPath: path)
-        _ = try await Session.wipe(at: home.location)
-        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        _ = try await Vault.wipe(at: home.location)
+        #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))
     }
 
     @Test("A vault that is a link stays where it is, and the error says so; its keys in memory go")
@@ -289,11 +291,11 @@ import Testing
         try manager.moveItem(atPath: home.homePath("vault").string, toPath: aside)
         try manager.createSymbolicLink(
             atPath: home.homePath("vault").string, withDestinationPath: aside)
-        let wipe = Session.startWipe(at: home.location)
+        let wipe = Vault.startWipe(at: home.location)
         #expect(await refusal { _ = try await wipe.receipt }?.code == .refused)
         #expect(await wipe.partialReceipt?.failures.count == 1)
         #expect(await wipe.partialReceipt?.keysDestroyedAfterMilliseconds == nil)
-        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))
         #expect(manager.fileExists(atPath: aside + "/keybag"))
         // Put back, the next opening finishes it.
         try manager.removeItem(atPath: home.homePath("vault").string)
@@ -307,20 +309,20 @@ import Testing
         arguments: [nil, .missing, .fullDirectory, .link, .pipe] as [Damage?])
     func lock(_ damage: Damage?) async throws {
         let (home, vaultID) = try await filled()
-        let inside = try Home.openForWiping(home.location)
+        let inside = try VaultDirectory.openForWiping(home.location)
         let held = try FileLock.tryAcquire("lock", in: inside.directory)
         #expect(try FileLock.tryAcquire("lock", in: inside.directory).isAbsent)
         try damage?.apply(
             to: home.homePath("lock").string, outside: home.scratch.path(of: "outside"))
-        var wiper = Wiper(home: inside, time: .system)
+        var wiper = VaultEraser(home: inside, time: .system)
         wiper.lockDeadline = .milliseconds(20)
         let receipt = try wiper.wipe(.all, reason: "lost", by: nil)
         extendLifetime(held)
         #expect(
-            receipt.unproved.contains { $0.contains("the home's lock") }
+            receipt.unverified.contains { $0.contains("the home's lock") }
                 == (damage != .missing && damage != .pipe))
         #expect(receipt.removed["keys"] == 4 && receipt.failures.isEmpty)
-        #expect(!HeldKeys.isAnyLeft(vaultID: vaultID))
+        #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))
         #expect(!manager.fileExists(atPath: home.homePath("vault").string))
         #expect(try isWhole(home))
     }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite struct WipeProgressTests {
-    private func filled() async throws -> (TestHome, Session) {
+    private func filled() async throws -> (TestHome, Vault) {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let token = try TokenID(service: "api.example.org", account: "ada")
@@ -47,15 +47,15 @@ import Testing
         let other = try await home.unlocked("correct horse")
         let events = other.events
         #expect(other.isUnlocked)
-        _ = try await Session.wipe(at: home.location)
+        _ = try await Vault.wipe(at: home.location)
         #expect(!session.isUnlocked && !other.isUnlocked)
         for await event in events where event.kind == .wiped { break }
         #expect(failure { _ = try other.core.device.deviceKey() } == .wiped)
     }
 
-    private final class Store: VaultStore {
+    private final class Store: VaultObserver {
         let count = Mutex(0)
-        func vaultWasWiped() async { count.withLock { $0 += 1 } }
+        func vaultDidWipe() async { count.withLock { $0 += 1 } }
     }
 
     @Test func storesCloseBeforeTheWipeIsDone() async throws {
@@ -67,6 +67,6 @@ import Testing
         #expect(store.count.withLock { $0 } == 0)
         _ = try await session.wipe()
         #expect(store.count.withLock { $0 } == 1)
-        #expect(try await Session.status(at: home.location).state == .wiped)
+        #expect(try await Vault.status(at: home.location).state == .wiped)
     }
 }

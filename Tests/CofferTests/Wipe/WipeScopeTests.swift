@@ -13,8 +13,8 @@ import Testing
         try TokenID(service: "api.example.org", account: account)
     }
 
-    private func namespace(_ user: String, of home: TestHome) async throws -> Session {
-        let session = try await Session.create(
+    private func namespace(_ user: String, of home: TestHome) async throws -> Vault {
+        let session = try await Vault.create(
             at: home.location.namespace(of: user), options: TestHome.options { _ in },
             passcode: Passcode(copying: "of \(user)"))
         try await session.tokens.put(Token(copying: Self.value + user), for: token())
@@ -27,19 +27,20 @@ import Testing
         for account in ["ada lovelace", "bob the builder"] {
             try await session.tokens.put(Token(copying: Self.value), for: token(account))
         }
-        try await session.tokens.put(Token(copying: "volatile"), for: token("eve"), isVolatile: true)
+        try await session.tokens.put(Token(copying: "volatile"), for: token("eve"), isEphemeral: true)
         try home.scratch.write("letter", Array("a letter".utf8))
         let file = try await session.files.add(contentsOf: home.scratch.path.appending("letter"))
         // A database's key stands among the tokens, and its file in the vault.
-        let key = try StoreKeys.id("user", "drafts")
+        let key = try DatabaseKeyNaming.id("user", "drafts")
         try await session.tokens.putReserved(
             Token(copying: "the key of a database"), for: key, class: .whenUnlockedThisDeviceOnly)
-        let directory = session.vaultDirectory.pushing(StoreKeys.directory)
+        let directory = session.vaultDirectory.pushing(DatabaseKeyNaming.directory)
         try FileManager.default.createDirectory(
             atPath: directory.string, withIntermediateDirectories: false)
         #expect(
             FileManager.default.createFile(
-                atPath: directory.appending(StoreKeys.file("user", "drafts")).string, contents: Data()))
+                atPath: directory.appending(DatabaseKeyNaming.file("user", "drafts")).string, contents: Data()
+            ))
         let old = try home.read("tokens")
 
         let receipt = try await session.wipe(.tokens, reason: "logout")
@@ -63,11 +64,11 @@ import Testing
         // One that waits for an unlock.
         try await session.tokens.put(Token(copying: Self.value), for: token("bob the builder"))
         try home.write("tokens", [1, 2, 3])
-        let receipt = try await Session.wipe(.tokens, at: home.location)
+        let receipt = try await Vault.wipe(.tokens, at: home.location)
         #expect(receipt.removed["tokens"] == 1)
         let anew = try await home.unlocked("correct horse")
         #expect(try await anew.tokens.list().isEmpty)
-        #expect(try await anew.tokens.waitingTokens().waiting == 0)
+        #expect(try await anew.tokens.pendingTokens().waiting == 0)
     }
 
     /// Marked, and then the power went: nobody gets a token, and the next open finishes.
@@ -75,7 +76,8 @@ import Testing
         let home = try TestHome()
         let session = try await home.create("correct horse")
         try await session.tokens.put(Token(copying: Self.value), for: token())
-        try HomeState(word: .wipingTokens, vaultID: session.vaultID).write(in: session.core.home.directory)
+        try VaultStateFile(phase: .wipingTokens, vaultID: session.vaultID).write(
+            in: session.core.home.directory)
         #expect(
             await refusal { _ = try await session.tokens.withToken(for: token()) { _, _ in } }?.code == .busy)
         #expect(
@@ -119,7 +121,7 @@ import Testing
         let receipt = try await session.wipe()
         #expect(receipt.removed["namespaces"] == 1)
         #expect(await refusal { _ = try await ada.tokens.list() }?.code == .wiped)
-        #expect(await refusal { _ = try await Session.open(at: inside) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault.open(at: inside) }?.code == .wiped)
         let left = try home.everything().keys.map { FilePath($0).lastComponent?.string ?? "" }
         #expect(Set(left) == ["lock", "receipt.json", "state"])
         _ = try await home.create("anew")
@@ -132,8 +134,8 @@ import Testing
         let session = try await home.create("correct horse")
         _ = try await namespace("ada lovelace", of: home)
         let inside = try home.location.namespace(of: "ada lovelace")
-        try HomeState(word: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
-        #expect(await refusal { _ = try await Session.open(at: inside) }?.code == .wiped)
+        try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
+        #expect(await refusal { _ = try await Vault.open(at: inside) }?.code == .wiped)
         #expect(try !home.everything().keys.contains { $0.contains("vault/") })
     }
 }

@@ -14,7 +14,7 @@ import Testing
     private static let account = "ada.lovelace@example.org"
 
     /// A home with a token and a file.
-    private func filled(_ passcode: String? = "correct horse") async throws -> (TestHome, Session, FileID) {
+    private func filled(_ passcode: String? = "correct horse") async throws -> (TestHome, Vault, FileID) {
         let home = try TestHome()
         let session = try await home.create(passcode)
         try await session.tokens.put(
@@ -51,7 +51,7 @@ import Testing
             }
         }
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
-        #expect(try await Session.status(at: home.location).state == .wiped)
+        #expect(try await Vault.status(at: home.location).state == .wiped)
         #expect(try !home.scratch.names().contains("out"))
     }
 
@@ -85,7 +85,7 @@ import Testing
         #expect(!receipt.completesInterrupted)
         #expect(receipt.started <= receipt.finished)
         #expect(try #require(receipt.keysDestroyedAfterMilliseconds) < 1000)
-        #expect(!receipt.unproved.isEmpty)
+        #expect(!receipt.unverified.isEmpty)
         let json = try Data(contentsOf: URL(filePath: home.homePath("receipt.json").string))
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
@@ -146,7 +146,7 @@ import Testing
     ])
     func anInterruptedWipeIsFinished(missing: [String]) async throws {
         let (home, session, _) = try await filled()
-        try HomeState(word: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
+        try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
         for name in missing { try home.remove(name) }
         #expect(
             await refusal {
@@ -165,9 +165,10 @@ import Testing
     @Test func everyWayInFinishesAnInterruptedWipe() async throws {
         for way in 0..<3 {
             let (home, session, _) = try await filled()
-            try HomeState(word: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
+            try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(
+                in: session.core.home.directory)
             switch way {
-            case 0: #expect(try await Session.status(at: home.location).state == .wiped)
+            case 0: #expect(try await Vault.status(at: home.location).state == .wiped)
             case 1: _ = try await home.create("anew")
             default: #expect(try await session.wipe().completesInterrupted)
             }
@@ -196,7 +197,7 @@ import Testing
     /// Keys were overwritten with zeros, and then the power went.
     @Test func emptiedKeyFilesDoNotStopTheRest() async throws {
         let (home, session, _) = try await filled()
-        try HomeState(word: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
+        try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
         for name in ["device", "keybag", "attempts"] {
             try home.write(name, [UInt8](repeating: 0, count: home.read(name).count))
         }
@@ -211,7 +212,7 @@ import Testing
         let other = try TestHome()
         let begun = try await other.create()
         // As a creation does, before its vault appears.
-        try HomeState(word: .wiped, vaultID: begun.vaultID).write(in: session.core.home.directory)
+        try VaultStateFile(phase: .wiped, vaultID: begun.vaultID).write(in: session.core.home.directory)
         try FileManager.default.copyItem(
             atPath: other.location.path.appending("vault").string,
             toPath: home.location.path.appending("vault").string)

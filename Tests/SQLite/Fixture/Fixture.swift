@@ -8,14 +8,14 @@ private enum SuiteKey {
     private static let pageSize = 1024
 
     /// Kept for as long as the process runs; `nil` when the environment names no codec.
-    static let lease: DatabaseLease? = {
+    static let lease: DatabaseKeyHandle? = {
         guard let name = unsafe getenv("COFFER_SUITE").map({ unsafe String(cString: $0) }),
             let format = CodecFormat(rawValue: name),
             let key = try? GuardedBytes.copying([UInt8](0..<32).span)
         else { return nil }
         // With the salt, as keys of a vault have it: a garbled first page must not take it along.
         let salt = [UInt8](repeating: 9, count: CodecFormat.saltSize)
-        return try? DatabaseLease.register(format, secret: key, salt: salt, pageSize: pageSize)
+        return try? DatabaseKeyHandle.register(format, secret: key, salt: salt, pageSize: pageSize)
     }()
 }
 

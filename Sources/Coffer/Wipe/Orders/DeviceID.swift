@@ -37,9 +37,9 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
 
     /// This machine's; `nil` where it has no machine id.
     public static func current() throws(CofferError) -> DeviceID? {
-        guard let identity = HostBinding.machineIdentity() else { return nil }
+        guard let identity = MachineFingerprint.machineIdentity() else { return nil }
         let key = try SymmetricKey.copying(identity.span)
-        let tag = try HMAC.authenticate(Array(Label.deviceID.utf8).span, key: key)
+        let tag = try HMAC.authenticate(Array(KDFLabel.deviceID.utf8).span, key: key)
         return try DeviceID(Array(tag.prefix(size)))
     }
 }

@@ -2,7 +2,7 @@
 public enum OrderAction: Sendable, Hashable {
     /// Erase.
     case wipe(WipeScope)
-    /// Nothing but to note that the administrator has been heard from: see ``ContactPolicy``.
+    /// Nothing but to note that the administrator has been heard from: see ``DeadManSwitch``.
     case contact
     /// Trust another key from now on.
     case pin(AdministratorKey)

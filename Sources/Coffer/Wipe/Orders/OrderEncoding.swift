@@ -9,15 +9,15 @@ import FoundationEssentials
 /// follows.
 enum OrderEncoding {
     static let version: UInt16 = 1
-    static let longestName = 256
-    static let longestReason = 1024
+    static let maxNameLength = 256
+    static let maxReasonLength = 1024
     /// Before the subject.
     static let headerSize = 88
-    static let longest = headerSize + 2 + longestName + 2 + longestReason + Ed25519.signatureSize
+    static let maxByteCount = headerSize + 2 + maxNameLength + 2 + maxReasonLength + Ed25519.signatureSize
     /// The last second of the year 9999.
     private static let lastSecond: UInt64 = 253_402_300_799
 
-    private enum Word {
+    private enum Tag {
         static let wipe: UInt8 = 1
         static let contact: UInt8 = 2
         static let pin: UInt8 = 3
@@ -29,18 +29,18 @@ enum OrderEncoding {
         static let device: UInt8 = 2
     }
 
-    static func encode(_ order: WipeOrder, signer: AdministratorKey) -> [UInt8] {
+    static func encode(_ order: RemoteCommand, signer: AdministratorKey) -> [UInt8] {
         let (action, scope, subject) = parts(of: order.action)
-        var writer = ByteWriter()
-        writer.append(Array(Magic.order.utf8))
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.order.utf8))
         writer.append(version)
         writer.append([action, scope])
         switch order.target {
         case .vault(let id):
-            writer.append([Word.vault, 0, 0, 0])
+            writer.append([Tag.vault, 0, 0, 0])
             writer.append(id.bytes)
         case .device(let id):
-            writer.append([Word.device, 0, 0, 0])
+            writer.append([Tag.device, 0, 0, 0])
             writer.append(id.bytes)
         }
         writer.append(order.counter)
@@ -56,71 +56,73 @@ enum OrderEncoding {
 
     private static func parts(of action: OrderAction) -> (UInt8, UInt8, [UInt8]) {
         switch action {
-        case .wipe(.all): (Word.wipe, Word.all, [])
-        case .wipe(.user(let name)): (Word.wipe, Word.user, Array(name.utf8))
-        case .wipe(.tokens): (Word.wipe, Word.tokens, [])
-        case .contact: (Word.contact, 0, [])
-        case .pin(let key): (Word.pin, 0, key.bytes)
-        case .unpin(let key): (Word.unpin, 0, key.bytes)
+        case .wipe(.all): (Tag.wipe, Tag.all, [])
+        case .wipe(.user(let name)): (Tag.wipe, Tag.user, Array(name.utf8))
+        case .wipe(.tokens): (Tag.wipe, Tag.tokens, [])
+        case .contact: (Tag.contact, 0, [])
+        case .pin(let key): (Tag.pin, 0, key.bytes)
+        case .unpin(let key): (Tag.unpin, 0, key.bytes)
         }
     }
 
     /// Reads what ``encode(_:signer:)`` writes, and nothing else, from bytes whose magic and version are
     /// right.
-    static func decode(_ bytes: [UInt8]) throws(CofferError) -> (order: WipeOrder, signer: AdministratorKey) {
-        var reader = ByteReader(bytes, from: 10, what: "order")
+    static func decode(_ bytes: [UInt8]) throws(CofferError) -> (
+        order: RemoteCommand, signer: AdministratorKey
+    ) {
+        var reader = BinaryReader(bytes, from: 10, name: "order")
         let words = try reader.take(6)
-        guard words[3...].allSatisfy({ $0 == 0 }) else { throw reader.damaged }
+        guard words[3...].allSatisfy({ $0 == 0 }) else { throw reader.corruptError }
         let target = try target(words[2], try reader.take(16), reader)
         let counter = try reader.number(UInt64.self)
         let (issued, expires) = (try reader.number(UInt64.self), try reader.number(UInt64.self))
-        guard issued < expires, expires <= lastSecond else { throw reader.damaged }
+        guard issued < expires, expires <= lastSecond else { throw reader.corruptError }
         let signer = try AdministratorKey(try reader.take(Ed25519.keySize))
         let subject = try reader.take(Int(try reader.number(UInt16.self)))
         let text = try reader.take(Int(try reader.number(UInt16.self)))
         guard let reason = String(validating: text, as: UTF8.self), isReason(reason), reader.remaining == 0
-        else { throw reader.damaged }
+        else { throw reader.corruptError }
         let action = try action(words[0], scope: words[1], subject, reader)
-        let order = WipeOrder(
+        let order = RemoteCommand(
             action, for: target, counter: counter, issued: date(issued), expires: date(expires),
             reason: reason)
         return (order, signer)
     }
 
     private static func target(
-        _ word: UInt8, _ id: [UInt8], _ reader: ByteReader
+        _ word: UInt8, _ id: [UInt8], _ reader: BinaryReader
     ) throws(CofferError) -> OrderTarget {
         switch word {
-        case Word.vault:
-            guard let uuid = UUID(bytes: id) else { throw reader.damaged }
+        case Tag.vault:
+            guard let uuid = UUID(bytes: id) else { throw reader.corruptError }
             return .vault(uuid)
-        case Word.device: return .device(try DeviceID(id))
-        default: throw reader.damaged
+        case Tag.device: return .device(try DeviceID(id))
+        default: throw reader.corruptError
         }
     }
 
     private static func action(
-        _ word: UInt8, scope: UInt8, _ subject: [UInt8], _ reader: ByteReader
+        _ word: UInt8, scope: UInt8, _ subject: [UInt8], _ reader: BinaryReader
     ) throws(CofferError) -> OrderAction {
         switch (word, scope, subject.count) {
-        case (Word.wipe, Word.all, 0): return .wipe(.all)
-        case (Word.wipe, Word.tokens, 0): return .wipe(.tokens)
-        case (Word.wipe, Word.user, _):
+        case (Tag.wipe, Tag.all, 0): return .wipe(.all)
+        case (Tag.wipe, Tag.tokens, 0): return .wipe(.tokens)
+        case (Tag.wipe, Tag.user, _):
             guard let name = String(validating: subject, as: UTF8.self), isName(name) else {
-                throw reader.damaged
+                throw reader.corruptError
             }
             return .wipe(.user(name))
-        case (Word.contact, 0, 0): return .contact
-        case (Word.pin, 0, Ed25519.keySize): return .pin(try AdministratorKey(subject))
-        case (Word.unpin, 0, Ed25519.keySize): return .unpin(try AdministratorKey(subject))
-        default: throw reader.damaged
+        case (Tag.contact, 0, 0): return .contact
+        case (Tag.pin, 0, Ed25519.keySize): return .pin(try AdministratorKey(subject))
+        case (Tag.unpin, 0, Ed25519.keySize): return .unpin(try AdministratorKey(subject))
+        default: throw reader.corruptError
         }
     }
 
-    static func isReason(_ text: String) -> Bool { text.utf8.count <= longestReason && isPlain(text) }
+    static func isReason(_ text: String) -> Bool { text.utf8.count <= maxReasonLength && isPlain(text) }
 
     static func isName(_ text: String) -> Bool {
-        (1...longestName).contains(text.utf8.count) && isPlain(text)
+        (1...maxNameLength).contains(text.utf8.count) && isPlain(text)
     }
 
     /// Without the control characters of Unicode, which a terminal might obey.

@@ -5,15 +5,15 @@ import FoundationEssentials
 import SystemPackage
 
 /// Carrying out the orders that were taken, and what every opening of a vault begins with.
-extension SessionCore {
+extension VaultCore {
     /// Judges an order again, under the lock, takes its counter and carries it out.
-    func carryOut(_ order: VerifiedWipeOrder) throws(CofferError) -> OrderOutcome {
+    func execute(_ order: VerifiedCommand) throws(CofferError) -> OrderOutcome {
         try obey(order).orThrow()
     }
 
     /// The same, with a refusal told from a failure. Of several who have the same order one carries it out;
     /// to the others it is a replay.
-    func obey(_ order: VerifiedWipeOrder) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
+    func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
         let pending: PendingOrder?
         switch try take(order) {
         case .failure(let refusal): return .failure(refusal)
@@ -39,7 +39,7 @@ extension SessionCore {
             return .success(.wiped(try erase(order, reason: reason)))
         } catch {
             guard try isDone(order, by: error) else { throw error }
-            try settle(order)
+            try markCompleted(order)
             return .failure(Self.replay)
         }
     }
@@ -47,7 +47,7 @@ extension SessionCore {
     /// Erases what an order was taken for, and no other; the receipt names it. May be repeated after a crash
     /// anywhere.
     private func erase(_ order: PendingOrder, reason: String) throws(CofferError) -> WipeReceipt {
-        var wiper = Wiper(home: home, time: time, orderDigest: order.digest)
+        var wiper = VaultEraser(home: home, time: time, orderDigest: order.digest)
         wiper.namespaceID = order.vaultID
         wiper.isDue = { [self] () throws(CofferError) in
             try readOrderBook()?.pending(order.digest) != nil && !Self.hasReceipt(of: order, in: home)
@@ -55,7 +55,7 @@ extension SessionCore {
         let receipt = try wiper.wipe(
             order.scope, reason: reason.isEmpty ? "a signed order" : reason, by: self)
         // What cannot be noted now is found done by the next opening.
-        if order.scope != .all { try? settle(order) }
+        if order.scope != .all { try? markCompleted(order) }
         return receipt
     }
 
@@ -69,20 +69,20 @@ extension SessionCore {
             guard [.wiped, .notInitialised].contains(error.code), let state = try home.state() else {
                 return false
             }
-            return state.isAlive && home.isOwn(state)
+            return state.isAlive && home.belongsToThisVault(state)
         }
     }
 
     /// What was erased of a vault that lives on is not erased again.
-    private func settle(_ order: PendingOrder) throws(CofferError) {
+    private func markCompleted(_ order: PendingOrder) throws(CofferError) {
         try changeOrderBook { (book) throws(CofferError) in
             book.pending.removeAll { $0.isOf(order.digest) }
         }
     }
 
     /// Whether the receipt in a home is that of this order.
-    private static func hasReceipt(of order: PendingOrder, in home: Home) -> Bool {
-        guard let file = try? home.directory.open(Wiper.receiptName, .read),
+    private static func hasReceipt(of order: PendingOrder, in home: VaultDirectory) -> Bool {
+        guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
             let receipt = try? JSONDecoder().decode(NamedOrder.self, from: Data(bytes)),
             let digest = receipt.orderDigest
@@ -95,9 +95,9 @@ extension SessionCore {
     // MARK: At each look
 
     /// Carries out an order that was taken before a crash. A namespace that is gone is success.
-    private func resume(_ order: PendingOrder, now: UInt64) throws(CofferError) {
+    private func resumeInterrupted(_ order: PendingOrder, now: UInt64) throws(CofferError) {
         guard order.scope == .all || order.vaultID != nil || isStillMeant(order, now: now) else {
-            return try settle(order)
+            return try markCompleted(order)
         }
         _ = try finish(order, reason: order.reason)
         if order.scope == .all { throw CofferError.wiped }
@@ -108,7 +108,7 @@ extension SessionCore {
     private func isStillMeant(_ order: PendingOrder, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
         guard case .user(let name) = order.scope else { return true }
-        guard let inside = try? Wiper(home: home, time: time).namespace(of: name) else { return true }
+        guard let inside = try? VaultEraser(home: home, time: time).namespace(of: name) else { return true }
         return !Self.hasReceipt(of: order, in: inside)
     }
 
@@ -117,18 +117,18 @@ extension SessionCore {
     /// anything else; it is tried again at each look.
     ///
     /// A record that is damaged keeps no vault from opening: who could damage it could remove it as well, and
-    /// with it what it asks for. No order is taken meanwhile; see ``Session/protections()``.
+    /// with it what it asks for. No order is taken meanwhile; see ``Vault/securityChecks()``.
     ///
     /// - Throws: `wiped` when the vault is no more; what kept it from being erased where an order asks for
     ///   all of it.
-    func attendToOrders() throws(CofferError) {
+    func processPendingCommands() throws(CofferError) {
         guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
         // Before all that needs the disk.
-        if book.contact?.action == .lock, book.isOverdue(time) { close(.noContact) }
+        if book.contact?.action == .lock, book.isOverdue(time) { close(.contactTimeout) }
         var failure: CofferError?
         for order in book.pending {
             do throws(CofferError) {
-                try resume(order, now: max(wallSeconds, book.newestIssue))
+                try resumeInterrupted(order, now: max(wallSeconds, book.newestIssue))
             } catch {
                 guard error.code != .wiped else { throw error }
                 if order.scope == .all { failure = error }
@@ -144,7 +144,7 @@ extension SessionCore {
         if book.clock.isStale(time) {
             do throws(CofferError) {
                 book = try changeOrderBook { (book) throws(CofferError) in
-                    book.clock.look(time)
+                    book.clock.tick(time)
                     return book
                 }
             } catch {
@@ -153,12 +153,12 @@ extension SessionCore {
         }
         guard let contact = book.contact, book.isOverdue(time) else { return }
         switch contact.action {
-        case .lock: close(.noContact)
+        case .lock: close(.contactTimeout)
         case .wipe:
             // Nothing is erased by a look that may be another machine's.
-            guard time.knowsBoot else { return close(.noContact) }
+            guard time.knowsBoot else { return close(.contactTimeout) }
             let days = contact.limit.components.seconds / 86_400
-            _ = try Wiper(home: home, time: time).wipe(
+            _ = try VaultEraser(home: home, time: time).wipe(
                 .all, reason: "no contact for \(days) days of running time", by: self)
             throw CofferError.wiped
         }

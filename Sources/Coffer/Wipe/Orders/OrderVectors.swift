@@ -9,19 +9,19 @@ package enum OrderVectors {
     package static let algorithm = "SIGNED-ORDER"
 
     /// How one vector is run.
-    package static let procedure = VectorProcedure(
+    package static let procedure = VectorTest(
         ["SignedOrderTest"],
         fields: [
             "keys", "vaultID", "deviceID", "lastOrder", "lastContact", "now", "privateKey", "action", "scope",
             "target", "counter", "issued", "expires", "subject", "reason", "order",
         ],
         control: "order"
-    ) { (test, _) throws(VectorDamage) in
+    ) { (test, _) throws(MalformedVector) in
         let bytes = try test.bytes("order")
-        let (wanted, seed) = (try said(by: test), try test.bytes("privateKey"))
+        let (wanted, seed) = (try fields(by: test), try test.bytes("privateKey"))
         do throws(CofferError) {
             let rules = try rules(of: test)
-            let verified = try rules.verify(UnverifiedWipeOrder.read(bytes))
+            let verified = try rules.verify(SignedCommand.read(bytes))
             guard describes(verified.order, wanted) else { return .wrong("it says something else") }
             let written = try verified.order.signed(by: SymmetricKey.copying(seed.span))
             return written == bytes ? .agrees : .wrong("writing it gives other bytes")
@@ -32,7 +32,7 @@ package enum OrderVectors {
     }
 
     /// What the fields of the file say: in numbers, as in the bytes.
-    private struct Said: Equatable {
+    private struct Fields: Equatable {
         let action: Int
         let scope: Int
         let target: Int
@@ -43,15 +43,15 @@ package enum OrderVectors {
         let reason: [UInt8]
     }
 
-    private static func said(by test: VectorCase) throws(VectorDamage) -> Said {
-        Said(
+    private static func fields(by test: VectorCase) throws(MalformedVector) -> Fields {
+        Fields(
             action: try test.integer("action"), scope: try test.integer("scope"),
             target: try test.integer("target"), counter: try test.bytes("counter"),
             issued: try test.integer("issued"), expires: try test.integer("expires"),
             subject: try test.bytes("subject"), reason: try test.bytes("reason"))
     }
 
-    private static func describes(_ order: WipeOrder, _ wanted: Said) -> Bool {
+    private static func describes(_ order: RemoteCommand, _ wanted: Fields) -> Bool {
         let (action, scope, subject): (Int, Int, [UInt8]) =
             switch order.action {
             case .wipe(.all): (1, 1, [])
@@ -67,26 +67,26 @@ package enum OrderVectors {
             case .device: 2
             }
         return wanted
-            == Said(
+            == Fields(
                 action: action, scope: scope, target: target, counter: order.counter.bigEndianBytes,
                 issued: Int(order.issued.timeIntervalSince1970),
                 expires: Int(order.expires.timeIntervalSince1970), subject: subject,
                 reason: Array(order.reason.utf8))
     }
 
-    private static func rules(of test: VectorCase) throws(CofferError) -> OrderRules {
-        do throws(VectorDamage) {
+    private static func rules(of test: VectorCase) throws(CofferError) -> CommandVerifier {
+        do throws(MalformedVector) {
             let pinned = try test.bytes("keys")
             guard let vaultID = UUID(bytes: try test.bytes("vaultID")) else {
-                throw VectorDamage("field vaultID does not have 16 bytes")
+                throw MalformedVector("field vaultID does not have 16 bytes")
             }
             let last = [try test.bytes("lastOrder"), try test.bytes("lastContact")]
             guard last.allSatisfy({ $0.count == 8 }), pinned.count % Ed25519.keySize == 0 else {
-                throw VectorDamage("a counter does not have 8 bytes, or the keys not 32 each")
+                throw MalformedVector("a counter does not have 8 bytes, or the keys not 32 each")
             }
             let counters = last.map { $0.span.bigEndian(UInt64.self, at: 0) }
             let (device, now) = (try test.bytes("deviceID"), try test.integer("now"))
-            return OrderRules(
+            return CommandVerifier(
                 keys: stride(from: 0, to: pinned.count, by: Ed25519.keySize).compactMap {
                     try? AdministratorKey(Array(pinned[$0..<$0 + Ed25519.keySize]))
                 }, vaultID: vaultID, deviceID: try? DeviceID(device), lastOrder: counters[0],

@@ -18,11 +18,11 @@ struct PendingOrder: Equatable {
 
     private static let digestSize = 32
 
-    init(_ order: UnverifiedWipeOrder, _ scope: WipeScope, for vaultID: VaultID?) {
+    init(_ order: SignedCommand, _ scope: WipeScope, for vaultID: VaultID?) {
         digest = order.digest
         self.scope = scope
-        reason = WipeCause(reason: order.claimed.reason, orderDigest: nil).reason
-        expires = OrderEncoding.seconds(order.claimed.expires) ?? 0
+        reason = WipeReason(reason: order.content.reason, orderDigest: nil).reason
+        expires = OrderEncoding.seconds(order.content.expires) ?? 0
         self.vaultID = vaultID == .unknown ? nil : vaultID
     }
 
@@ -39,7 +39,7 @@ struct PendingOrder: Equatable {
         }
     }
 
-    func encode(to writer: inout ByteWriter) {
+    func encode(to writer: inout BinaryWriter) {
         writer.append([word])
         writer.append(HexText.decode(digest) ?? [])
         writer.append((vaultID ?? .unknown).bytes)
@@ -48,20 +48,20 @@ struct PendingOrder: Equatable {
         writer.appendText(reason)
     }
 
-    init(from reader: inout ByteReader) throws(CofferError) {
+    init(from reader: inout BinaryReader) throws(CofferError) {
         let word = try reader.take(1)[0]
         digest = HexText.encode(try reader.take(Self.digestSize))
-        guard let id = VaultID(bytes: try reader.take(16)) else { throw reader.damaged }
+        guard let id = VaultID(bytes: try reader.take(16)) else { throw reader.corruptError }
         vaultID = id == .unknown ? nil : id
         expires = try reader.number()
         switch word {
         case 1: scope = .all
         case 2:
             let name = try reader.text()
-            guard OrderEncoding.isName(name) else { throw reader.damaged }
+            guard OrderEncoding.isName(name) else { throw reader.corruptError }
             scope = .user(name)
         case 3: scope = .tokens
-        default: throw reader.damaged
+        default: throw reader.corruptError
         }
         reason = try reader.text()
     }

@@ -3,7 +3,7 @@ import CofferEngine
 import SystemPackage
 
 /// Erasing what one account has.
-extension SessionCore {
+extension VaultCore {
     /// Erases every token of an account, and the namespace that bears the account's name, also when this
     /// vault is that namespace. Works while locked, and may be repeated.
     func wipe(_ account: TokenAccount, reason: String) throws(CofferError) -> WipedAccount {
@@ -14,7 +14,7 @@ extension SessionCore {
 
     private func removeTokens(of account: TokenAccount) throws(CofferError) -> Int {
         let key = try device.nameKey()
-        return try home.changingVault { (vault) throws(CofferError) in
+        return try home.withExclusiveVault { (vault) throws(CofferError) in
             var count = 0
             for kind in TokenKind.allCases {
                 let id = try TokenID(service: account.service, account: account.account, kind: kind)
@@ -36,8 +36,8 @@ extension SessionCore {
             try keyring.remove(name)
             isFound = true
         }
-        if try volatileTokens.envelope(name) != nil {
-            try volatileTokens.remove(name)
+        if try ephemeralTokens.envelope(name) != nil {
+            try ephemeralTokens.remove(name)
             isFound = true
         }
         return isFound
@@ -47,14 +47,14 @@ extension SessionCore {
     private func wipeNamespace(
         of account: TokenAccount, reason: String
     ) throws(CofferError) -> WipeReceipt? {
-        let own = HomeLocation(path: home.path, sessionBus: home.service.address)
+        let own = VaultLocation(path: home.path, sessionBus: home.service.address)
         guard !account.account.isEmpty else { return nil }
-        if let enclosing = own.enclosing {
-            guard try isNamespace(of: account.account, in: enclosing) else { return nil }
-            return try Wiper(home: home, time: time).wipe(.all, reason: reason, by: self)
+        if let parentVault = own.parentVault {
+            guard try isNamespace(of: account.account, in: parentVault) else { return nil }
+            return try VaultEraser(home: home, time: time).wipe(.all, reason: reason, by: self)
         }
         do throws(CofferError) {
-            return try Wiper(home: home, time: time).wipe(
+            return try VaultEraser(home: home, time: time).wipe(
                 .user(account.account), reason: reason, by: nil)
         } catch {
             // A vault that was wiped itself shows by its state.
@@ -66,9 +66,9 @@ extension SessionCore {
     }
 
     /// Whether this vault is the namespace of a user. Names that no user may have are nobody's.
-    private func isNamespace(of user: String, in enclosing: HomeLocation) throws(CofferError) -> Bool {
-        guard let state = try Home.openDirectory(enclosing).state(),
-            let location = try? enclosing.namespace(of: user, in: state.vaultID)
+    private func isNamespace(of user: String, in parentVault: VaultLocation) throws(CofferError) -> Bool {
+        guard let state = try VaultDirectory.openDirectory(parentVault).state(),
+            let location = try? parentVault.namespace(of: user, in: state.vaultID)
         else { return false }
         return location.path.lastComponent == home.path.lastComponent
     }

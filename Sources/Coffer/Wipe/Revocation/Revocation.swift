@@ -4,5 +4,5 @@ public enum Revocation: Sendable, Hashable {
     case order([UInt8])
     /// A grant was taken back, in words for the receipt: that of an account, or without one what all the
     /// vault's tokens stand for. Nothing vouches for it but its source: the policy says what follows.
-    case grant(String, of: TokenAccount? = nil)
+    case grantRevoked(reason: String, of: TokenAccount? = nil)
 }

@@ -5,6 +5,6 @@ public enum RevocationPolicy: Sendable, Hashable {
     case wipe(RevocationScope)
     /// Every key is dropped.
     case lock
-    /// Nothing: the program handles it, told by ``SessionEvent/Kind/revoked``.
+    /// Nothing: the program handles it, told by ``VaultEvent/Kind/revoked``.
     case keep
 }

@@ -1,4 +1,4 @@
-/// The result of a revocation, as ``SessionEvent/Kind/revocationHandled`` reports it.
+/// The result of a revocation, as ``VaultEvent/Kind/revocationProcessed`` reports it.
 public enum RevocationResult: String, Sendable, CaseIterable {
     /// The tokens and the namespace of the account are erased.
     case accountWiped

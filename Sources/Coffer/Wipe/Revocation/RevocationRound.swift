@@ -5,15 +5,15 @@ import CofferBase
 struct RevocationRound {
     typealias Result = (revocation: Revocation, result: Swift.Result<RevocationOutcome, CofferError>)
 
-    private let core: SessionCore
+    private let core: VaultCore
     private let policy: RevocationPolicy
     /// The rules for a first look, read once for all: most of what lies in a mailbox is not for this vault,
     /// or was seen before. What passes is judged again when it is carried out.
-    private var rules: Swift.Result<OrderRules, CofferError>?
+    private var rules: Swift.Result<CommandVerifier, CofferError>?
     /// An order failed that others of a higher counter must not overtake.
     private var isHeldUp = false
 
-    init(_ core: SessionCore, _ policy: RevocationPolicy) {
+    init(_ core: VaultCore, _ policy: RevocationPolicy) {
         self.core = core
         self.policy = policy
     }
@@ -26,7 +26,7 @@ struct RevocationRound {
         for revocation in revocations {
             switch revocation {
             case .order(let bytes): if seen.insert(bytes).inserted { orders.append(ReceivedOrder(bytes)) }
-            case .grant: grants.append(revocation)
+            case .grantRevoked: grants.append(revocation)
             }
         }
         var results: [Result] = []
@@ -72,13 +72,13 @@ struct RevocationRound {
 
     /// The refusal at first look; `nil` for an order that passes.
     private mutating func refusal(
-        of order: UnverifiedWipeOrder
+        of order: SignedCommand
     ) -> Swift.Result<RevocationOutcome, CofferError>? {
         let rules = self.rules ?? currentRules()
         self.rules = rules
         do throws(CofferError) {
             // A replay may be an order that is just being carried out.
-            guard case .failure(let refusal) = try rules.get().judge(order),
+            guard case .failure(let refusal) = try rules.get().verificationResult(of: order),
                 refusal.reason.code != .orderReplayed
             else { return nil }
             return .success(.refused(refusal.reason))
@@ -87,9 +87,9 @@ struct RevocationRound {
         }
     }
 
-    private func currentRules() -> Swift.Result<OrderRules, CofferError> {
+    private func currentRules() -> Swift.Result<CommandVerifier, CofferError> {
         do throws(CofferError) {
-            let book = try core.readOrderBook() ?? OrderBook(core.time)
+            let book = try core.readOrderBook() ?? RemoteCommandRecord(core.time)
             return .success(try book.rules(vaultID: core.device.vaultID, now: core.wallSeconds))
         } catch {
             return .failure(error)

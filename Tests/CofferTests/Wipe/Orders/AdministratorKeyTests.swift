@@ -7,7 +7,7 @@ import Testing
 @Suite("Pinned keys") struct AdministratorKeyTests {
     @Test("The owner pins and removes keys, and only while unlocked")
     func owner() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let key = try Administrator().key
         try await scene.session.pinAdministratorKey(key, label: "zwei")
         let keys = try await scene.session.administratorKeys()
@@ -37,7 +37,7 @@ import Testing
 
     @Test("Sixteen keys and labels of 64 bytes, and no more")
     func limits() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let label = String(repeating: "x", count: 64)
         for _ in 0..<15 { try await scene.session.pinAdministratorKey(Administrator().key, label: label) }
         let key = try Administrator().key
@@ -51,7 +51,7 @@ import Testing
         // The record holds two of the longest orders beside all of them, and every boot it remembers.
         let name = String(repeating: "n", count: 256)
         let reason = String(repeating: "r", count: 1024)
-        let longest = try UnverifiedWipeOrder.read(
+        let longest = try SignedCommand.read(
             scene.order(.wipe(.user(name)), counter: 2, reason: reason))
         for number in 0..<9 {
             _ = try await scene.home.open(time: scene.clock.elsewhere(number, earlier: .seconds(9)))
@@ -59,14 +59,14 @@ import Testing
         let pending = PendingOrder(longest, .user(name), for: scene.session.vaultID)
         try scene.session.core.changeOrderBook { (book) throws(CofferError) in
             for _ in 0..<2 {
-                try book.requireRoom(for: longest.claimed.action, pending)
+                try book.requireRoom(for: longest.content.action, pending)
                 book.pending.append(pending)
             }
         }
         #expect(try scene.session.core.readOrderBook()?.pending(longest.digest) == pending)
         let more = await refusal {
             try scene.session.core.changeOrderBook { (book) throws(CofferError) in
-                try book.requireRoom(for: longest.claimed.action, pending)
+                try book.requireRoom(for: longest.content.action, pending)
             }
         }
         #expect(more?.code == .busy)
@@ -74,7 +74,7 @@ import Testing
 
     @Test("Keys rotate by order: an old key pins the new one, the new one removes the old")
     func rotation() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let next = try Administrator()
         scene.session.lock()
         let pin = try scene.order(.pin(next.key), counter: 1)
@@ -100,7 +100,7 @@ import Testing
 
     @Test("The record is this vault's, whole, and authentic, or no order is taken")
     func record() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let sound = try scene.home.read("orders")
         #expect(sound.count == 8192)
         for place in [0, 9, 20, 30, 60, 4090] {
@@ -112,7 +112,7 @@ import Testing
             let code = await scene.refusal(of: try scene.order())
             #expect(code.map { [.corrupt, .foreign, .unsupportedVersion].contains($0) } == true)
         }
-        let stranger = try await OrderScene.make(nil)
+        let stranger = try await OrderFixture.make(nil)
         try scene.home.write("orders", stranger.home.read("orders"))
         #expect(await scene.refusal(of: try scene.order()) == .foreign)
         try scene.home.write("orders", Array(sound.dropLast()))

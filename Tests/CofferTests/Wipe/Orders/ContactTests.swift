@@ -9,25 +9,25 @@ import Testing
     private static let day = Duration.seconds(86_400)
 
     /// A scene whose switch is set.
-    private func scene(_ action: ContactPolicy.Action, days: Int = 30) async throws -> OrderScene {
-        let scene = try await OrderScene.make()
-        try await scene.session.setContactPolicy(ContactPolicy(action, after: Self.day * days))
+    private func scene(_ action: DeadManSwitch.Action, days: Int = 30) async throws -> OrderFixture {
+        let scene = try await OrderFixture.make()
+        try await scene.session.setContactPolicy(DeadManSwitch(action, after: Self.day * days))
         return scene
     }
 
-    private func open(_ scene: OrderScene, _ time: TimeSource? = nil) async -> CofferError.Code? {
+    private func open(_ scene: OrderFixture, _ time: VaultClock? = nil) async -> CofferError.Code? {
         await refusal { _ = try await scene.home.open(time: time ?? scene.clock.source) }?.code
     }
 
     @Test("Off by default, and off again when the owner says so")
     func off() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         scene.clock.advance(Self.day * 5000)
         #expect(await open(scene) == nil)
         #expect(try await scene.session.contactPolicy() == nil)
         #expect(try await scene.session.timeSinceContact() == nil)
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
-        try await owner.setContactPolicy(ContactPolicy(.wipe, after: Self.day))
+        try await owner.setContactPolicy(DeadManSwitch(.wipe, after: Self.day))
         try await owner.setContactPolicy(nil)
         scene.clock.advance(Self.day * 5000)
         #expect(await open(scene) == nil)
@@ -48,21 +48,21 @@ import Testing
     func looks() async throws {
         let wiped = try await scene(.wipe, days: 1)
         wiped.clock.advance(Self.day)
-        #expect(await refusal { try await wiped.session.checkContact() }?.code == .wiped)
+        #expect(await refusal { try await wiped.session.checkHeartbeat() }?.code == .wiped)
         #expect(wiped.session.core.keys.isWiped)
         let locked = try await scene(.lock, days: 1)
         let session = try await locked.home.unlocked("correct horse", time: locked.clock.source)
         var events = session.events.makeAsyncIterator()
         locked.clock.advance(Self.day)
-        try await session.checkContact()
-        #expect(!session.holdsKeys)
+        try await session.checkHeartbeat()
+        #expect(!session.hasKeys)
         // The idle time was over, too: whichever came first.
         let event = await events.next()
         #expect(event.map { [.locked, .closed].contains($0.kind) } == true)
         #expect(await open(locked) == nil)
         #expect(try await locked.take(locked.order(.contact)) == .contactNoted)
         try await session.unlock(with: Passcode(copying: "correct horse"))
-        try await session.checkContact()
+        try await session.checkHeartbeat()
         #expect(session.isUnlocked)
     }
 
@@ -130,15 +130,15 @@ import Testing
         #expect(try await scene.session.timeSinceContact() == .seconds(81_200))
         // As in a service that never sees /proc: the keys go, and the vault stays.
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.withoutBoot)
-        try await owner.setContactPolicy(ContactPolicy(.wipe, after: Self.day))
+        try await owner.setContactPolicy(DeadManSwitch(.wipe, after: Self.day))
         scene.clock.advance(Self.day / 2)
         try await owner.unlock(with: Passcode(copying: "correct horse"))
-        try await owner.checkContact()
-        #expect(owner.holdsKeys)
+        try await owner.checkHeartbeat()
+        #expect(owner.hasKeys)
         scene.clock.advance(Self.day / 2)
         try await owner.unlock(with: Passcode(copying: "correct horse"))
-        try await owner.checkContact()
-        #expect(!owner.holdsKeys)
+        try await owner.checkHeartbeat()
+        #expect(!owner.hasKeys)
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
         #expect(await open(scene) == .wiped)
     }
@@ -150,7 +150,7 @@ import Testing
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
         #expect(try await scene.session.timeSinceContact() == .zero)
         scene.clock.boot(3, running: Self.day * 9)
-        scene.clock.setWall(scene.clock.source.wall() - Self.day * 9 + .seconds(30))
+        scene.clock.setWall(scene.clock.source.wallClock() - Self.day * 9 + .seconds(30))
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
         #expect(try await scene.session.timeSinceContact() == .seconds(30))
     }
@@ -177,7 +177,7 @@ import Testing
     @Test("Another machine's clock on the wall, behind or once ahead, adds nothing")
     func wallElsewhere() async throws {
         let scene = try await scene(.wipe, days: 30)
-        let wall = scene.clock.source.wall()
+        let wall = scene.clock.source.wallClock()
         let others = (1...3).map { scene.clock.elsewhere($0, earlier: Self.day * 100) }
         scene.clock.setWall(.zero)
         #expect(await open(scene) == nil)
@@ -215,7 +215,7 @@ import Testing
         #expect(await open(scene) == nil)
         #expect(try await scene.session.timeSinceContact() == Self.day * 9)
         // The wall clock goes on, as where a machine goes on from a snapshot.
-        scene.clock.setWall(scene.clock.source.wall() + Self.day * 8)
+        scene.clock.setWall(scene.clock.source.wallClock() + Self.day * 8)
         scene.clock.advance(Self.day - .seconds(1))
         #expect(await open(scene) == nil)
         scene.clock.advance(.seconds(1))
@@ -247,12 +247,12 @@ import Testing
     func limits() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
-        let policy = try ContactPolicy(.lock, after: Self.day)
+        let policy = try DeadManSwitch(.lock, after: Self.day)
         #expect(await refusal { try await session.setContactPolicy(policy) }?.code == .refused)
         for limit in [Duration.zero, .seconds(3599), Self.day * 3654, .seconds(-1), .seconds(Int64.max)] {
-            #expect(throws: CofferError.self) { try ContactPolicy(.wipe, after: limit) }
+            #expect(throws: CofferError.self) { try DeadManSwitch(.wipe, after: limit) }
         }
-        #expect(try ContactPolicy(.wipe, after: .milliseconds(3_600_999)).limit == .seconds(3600))
+        #expect(try DeadManSwitch(.wipe, after: .milliseconds(3_600_999)).limit == .seconds(3600))
         let scene = try await scene(.lock, days: 1)
         #expect(try await scene.session.contactPolicy() == policy)
         scene.session.lock()

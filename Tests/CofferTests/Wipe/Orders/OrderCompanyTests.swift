@@ -11,10 +11,10 @@ import Testing
 
     /// A scene with namespaces of ada and bob; ada's vault was moved elsewhere and linked, so that a wipe
     /// leaves something.
-    private func scene(_ passcode: String? = nil) async throws -> (OrderScene, link: String) {
-        let scene = try await OrderScene.make(passcode)
+    private func scene(_ passcode: String? = nil) async throws -> (OrderFixture, link: String) {
+        let scene = try await OrderFixture.make(passcode)
         for user in ["ada", "bob"] {
-            _ = try await Session.create(
+            _ = try await Vault.create(
                 at: scene.home.location.namespace(of: user), options: TestHome.options(), passcode: nil,
                 time: scene.clock.source)
         }
@@ -38,14 +38,14 @@ import Testing
             #expect(await scene.refusal(of: bytes) == .orderReplayed, "\(action)")
         }
         let session = try await scene.home.open(time: scene.clock.source)
-        try await session.checkContact()
-        #expect(try await session.protections().contains { $0.name == "unfinished-orders" })
+        try await session.checkHeartbeat()
+        #expect(try await session.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .refused)
         #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
         try manager.removeItem(atPath: link)
         let again = try await scene.home.open(time: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
-        #expect(try await !again.protections().contains { $0.name == "unfinished-orders" })
+        #expect(try await !again.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .orderReplayed)
     }
 
@@ -53,9 +53,9 @@ import Testing
         "One whose namespace cannot be looked at is noted, and is carried out when it can be",
         arguments: ["file", "pipe", "link", "users"])
     func place(_ obstacle: String) async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let ada = try scene.home.location.namespace(of: "ada")
-        _ = try await Session.create(
+        _ = try await Vault.create(
             at: ada, options: TestHome.options(), passcode: nil, time: scene.clock.source)
         let path = obstacle == "users" ? ada.path.removingLastComponent() : ada.path
         let place = path.string
@@ -68,7 +68,7 @@ import Testing
         }
         let order = try scene.order(.wipe(.user("ada")), counter: 1)
         let other = try scene.order(.wipe(.tokens), counter: 2)
-        let source = ClosureRevocationSource { () throws(CofferError) in [.order(order), .order(other)] }
+        let source = PollingRevocationSource { () throws(CofferError) in [.order(order), .order(other)] }
         _ = await refusal { try await scene.session.handleRevocations(from: source) }
         #expect(await scene.refusal(of: other) == .orderReplayed)
         #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
@@ -76,7 +76,7 @@ import Testing
         try manager.moveItem(atPath: place + "-elsewhere", toPath: place)
         _ = try await scene.home.open(time: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
-        #expect(await refusal { _ = try await Session.open(at: ada) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault.open(at: ada) }?.code == .wiped)
         #expect(await scene.refusal(of: order) == .orderReplayed)
     }
 
@@ -87,30 +87,30 @@ import Testing
         for (counter, user) in [(UInt64(1), "ada"), (2, "bob")] {
             try box.write(FilePath("\(user).order"), scene.order(.wipe(.user(user)), counter: counter))
         }
-        let source = MailboxRevocationSource(box.path)
+        let source = DirectoryRevocationSource(box.path)
         for _ in 0..<2 {
             let error = await refusal { try await scene.session.handleRevocations(from: source) }
             #expect(error?.code == .refused)
         }
         let bob = try scene.home.location.namespace(of: "bob")
-        #expect(await refusal { _ = try await Session.open(at: bob) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault.open(at: bob) }?.code == .wiped)
         try box.write("all.order", scene.order(counter: 3))
         _ = await refusal { try await scene.session.handleRevocations(from: source) }
         #expect(try scene.session.core.home.state()?.isAlive == false)
     }
 
-    @Test("The dead-man's switch works beside one", arguments: ContactPolicy.Action.allCases)
-    func contact(_ action: ContactPolicy.Action) async throws {
+    @Test("The dead-man's switch works beside one", arguments: DeadManSwitch.Action.allCases)
+    func contact(_ action: DeadManSwitch.Action) async throws {
         let (scene, _) = try await scene("correct horse")
-        try await scene.session.setContactPolicy(ContactPolicy(action, after: .seconds(86_400)))
+        try await scene.session.setContactPolicy(DeadManSwitch(action, after: .seconds(86_400)))
         #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")))) == .refused)
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
         scene.clock.advance(.seconds(86_400))
         let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
         #expect((error == nil) == (action == .lock))
         if action == .lock {
-            try await owner.checkContact()
-            #expect(!owner.holdsKeys)
+            try await owner.checkHeartbeat()
+            #expect(!owner.hasKeys)
         } else {
             #expect(try scene.session.core.home.state()?.isAlive == false)
             #expect(owner.core.keys.isWiped)
@@ -119,35 +119,35 @@ import Testing
 
     @Test("The dead-man's switch drops the keys where nothing in the home can be changed")
     func unchangeable() async throws {
-        let scene = try await OrderScene.make()
-        try await scene.session.setContactPolicy(ContactPolicy(.lock, after: .seconds(86_400)))
+        let scene = try await OrderFixture.make()
+        try await scene.session.setContactPolicy(DeadManSwitch(.lock, after: .seconds(86_400)))
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
         scene.clock.advance(.seconds(86_400))
         try await owner.unlock(with: Passcode(copying: "correct horse"))
         let lock = scene.home.homePath("lock").string
         try manager.removeItem(atPath: lock)
         try manager.createDirectory(atPath: lock, withIntermediateDirectories: false)
-        #expect(owner.holdsKeys)
-        try await owner.checkContact()
-        #expect(!owner.holdsKeys)
+        #expect(owner.hasKeys)
+        try await owner.checkHeartbeat()
+        #expect(!owner.hasKeys)
         _ = try await scene.home.open(time: scene.clock.source)
     }
 
     @Test("The dead-man's switch and orders taken before need no keybag")
     func withoutKeybag() async throws {
         for isContact in [true, false] {
-            let scene = try await OrderScene.make()
+            let scene = try await OrderFixture.make()
             if isContact {
-                try await scene.session.setContactPolicy(ContactPolicy(.wipe, after: .seconds(86_400)))
+                try await scene.session.setContactPolicy(DeadManSwitch(.wipe, after: .seconds(86_400)))
                 scene.clock.advance(.seconds(86_400))
             } else {
                 let core = scene.session.core
-                _ = try core.take(core.verify(UnverifiedWipeOrder.read(scene.order()))).get()
+                _ = try core.take(core.verify(SignedCommand.read(scene.order()))).get()
             }
             try scene.home.write("keybag", [1, 2, 3])
             let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
             #expect(error?.code == .wiped)
-            #expect(try await Session.status(at: scene.home.location).state == .wiped)
+            #expect(try await Vault.status(at: scene.home.location).state == .wiped)
         }
     }
 

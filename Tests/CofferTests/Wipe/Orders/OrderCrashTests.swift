@@ -7,14 +7,14 @@ import Testing
 
 @Suite("Orders and crashes") struct OrderCrashTests {
     /// As a process leaves it that dies between the counter and the tombstone.
-    private func interrupted(_ scene: OrderScene, _ bytes: [UInt8]) throws {
-        let order = try scene.session.core.verify(UnverifiedWipeOrder.read(bytes))
+    private func interrupted(_ scene: OrderFixture, _ bytes: [UInt8]) throws {
+        let order = try scene.session.core.verify(SignedCommand.read(bytes))
         _ = try scene.session.core.take(order).get()
     }
 
     @Test("Killed between counter and wipe, the order is carried out by the next opening")
     func opening() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let bytes = try scene.order(reason: "once and for all")
         try interrupted(scene, bytes)
         #expect(try await scene.token())
@@ -24,35 +24,35 @@ import Testing
         #expect(error?.code == .wiped)
         #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
         let receipt = [UInt8](try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string)))
-        #expect(try UnverifiedWipeOrder.read(bytes).isNamed(inReceipt: receipt))
-        #expect(try await Session.status(at: scene.home.location).state == .wiped)
+        #expect(try SignedCommand.read(bytes).isNamed(inReceipt: receipt))
+        #expect(try await Vault.status(at: scene.home.location).state == .wiped)
     }
 
     @Test("The same order given again after the kill is no replay, and gives the receipt")
     func again() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let bytes = try scene.order()
         try interrupted(scene, bytes)
         let other = try scene.order(counter: 2)
         #expect(await scene.refusal(of: other) == .busy)
-        let outcome = try await Session.carryOut(
-            UnverifiedWipeOrder.read(bytes), at: scene.home.location, time: scene.clock.source)
+        let outcome = try await Vault.execute(
+            SignedCommand.read(bytes), at: scene.home.location, time: scene.clock.source)
         guard case .wiped(let receipt) = outcome else {
             Issue.record("no receipt")
             return
         }
-        #expect(receipt.orderDigest == (try UnverifiedWipeOrder.read(bytes).digest))
+        #expect(receipt.orderDigest == (try SignedCommand.read(bytes).digest))
     }
 
     @Test("Of many who carry out the same order at once, one wipes and the others find it done")
     func atOnce() async throws {
-        let scene = try await OrderScene.make(nil)
-        let order = try UnverifiedWipeOrder.read(scene.order())
+        let scene = try await OrderFixture.make(nil)
+        let order = try SignedCommand.read(scene.order())
         let results = await withTaskGroup(of: CofferError.Code?.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     await refusal {
-                        _ = try await Session.carryOut(
+                        _ = try await Vault.execute(
                             order, at: scene.home.location, time: scene.clock.source)
                     }?.code
                 }
@@ -66,13 +66,13 @@ import Testing
 
     @Test("Of many who take the same contact at once, one does, and the others are told of a replay")
     func contacts() async throws {
-        let scene = try await OrderScene.make(nil)
-        let order = try UnverifiedWipeOrder.read(scene.order(.contact))
+        let scene = try await OrderFixture.make(nil)
+        let order = try SignedCommand.read(scene.order(.contact))
         let results = await withTaskGroup(of: CofferError.Code?.self) { group in
             for _ in 0..<4 {
                 group.addTask {
                     await refusal {
-                        _ = try await Session.carryOut(
+                        _ = try await Vault.execute(
                             order, at: scene.home.location, time: scene.clock.source)
                     }?.code
                 }
@@ -85,7 +85,7 @@ import Testing
 
     @Test("A record that cannot be written refuses the order, and nothing is erased")
     func unwritable() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let bytes = try scene.order()
         let path = scene.home.path("orders").string
         let sound = try scene.home.read("orders")

@@ -8,16 +8,16 @@ import Testing
 @Suite("The bytes of orders") struct OrderFormatTests {
     @Test("Every flipped bit of every byte and every truncation is refused and changes nothing")
     func damage() async throws {
-        let scene = try await OrderScene.make(nil)
-        let rules = OrderRules(
+        let scene = try await OrderFixture.make(nil)
+        let rules = CommandVerifier(
             keys: [scene.administrator.key], vaultID: scene.session.vaultID.uuid, deviceID: nil, lastOrder: 0,
             lastContact: 0, now: OrderEncoding.seconds(scene.now) ?? 0)
         let order = try scene.order(.wipe(.user("ada")), counter: 3, reason: "why")
-        _ = try rules.verify(UnverifiedWipeOrder.read(order))
+        _ = try rules.verify(SignedCommand.read(order))
         var codes: Set<String> = []
         func isTaken(_ bytes: [UInt8]) -> Bool {
             do {
-                _ = try rules.verify(UnverifiedWipeOrder.read(bytes))
+                _ = try rules.verify(SignedCommand.read(bytes))
                 return true
             } catch {
                 codes.insert(error.code.name)
@@ -62,20 +62,20 @@ import Testing
             ),
             (.pin(administrator.key), .vault(UUID()), 7, first + 0.9, first + 1.1, " "),
         ] as [(OrderAction, OrderTarget, UInt64, Date, Date, String)] {
-            let order = WipeOrder(
+            let order = RemoteCommand(
                 action, for: target, counter: counter, issued: issued, expires: expires, reason: reason)
             let bytes = try administrator.sign(order)
-            #expect(bytes.count <= UnverifiedWipeOrder.longest)
-            let read = try UnverifiedWipeOrder.read(bytes)
-            #expect(read.claimed.action == action && read.claimed.target == target)
-            #expect(read.claimed.counter == counter && Array(read.claimed.reason.utf8) == Array(reason.utf8))
+            #expect(bytes.count <= SignedCommand.maxByteCount)
+            let read = try SignedCommand.read(bytes)
+            #expect(read.content.action == action && read.content.target == target)
+            #expect(read.content.counter == counter && Array(read.content.reason.utf8) == Array(reason.utf8))
             #expect(
-                read.claimed.issued
+                read.content.issued
                     == Date(timeIntervalSince1970: issued.timeIntervalSince1970.rounded(.down)))
             #expect(read.claimedSigner == administrator.key)
-            #expect(try administrator.sign(read.claimed) == bytes)
+            #expect(try administrator.sign(read.content) == bytes)
         }
-        #expect(UnverifiedWipeOrder.longest == 1436)
+        #expect(SignedCommand.maxByteCount == 1436)
     }
 
     @Test("What no order may say is not written")
@@ -94,14 +94,14 @@ import Testing
             (.wipe(.user(String(long.prefix(129)))), 1, now, now + 1, ""),
             (.wipe(.user("a\0")), 1, now, now + 1, ""),
         ] as [(OrderAction, UInt64, Date, Date, String)] {
-            let order = WipeOrder(
+            let order = RemoteCommand(
                 action, for: .vault(UUID()), counter: counter, issued: issued, expires: expires,
                 reason: reason)
             let error = #expect(throws: CofferError.self) { try administrator.sign(order) }
             #expect(error?.code == .invalidInput)
         }
         let short = try SymmetricKey.random(count: 31)
-        let order = WipeOrder(.contact, for: .vault(UUID()), counter: 1, issued: now, expires: now + 1)
+        let order = RemoteCommand(.contact, for: .vault(UUID()), counter: 1, issued: now, expires: now + 1)
         var refused = false
         do { _ = try order.signed(by: short) } catch { refused = error.code == .invalidInput }
         #expect(refused)

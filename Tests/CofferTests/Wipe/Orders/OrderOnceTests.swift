@@ -7,28 +7,28 @@ import Testing
 
 /// What an order was taken for is erased, and nothing that is made afterwards.
 @Suite("Orders are carried out once") struct OrderOnceTests {
-    private func take(_ scene: OrderScene, _ bytes: [UInt8]) throws -> PendingOrder {
+    private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingOrder {
         let core = scene.session.core
-        return try #require(try core.take(core.verify(UnverifiedWipeOrder.read(bytes))).get())
+        return try #require(try core.take(core.verify(SignedCommand.read(bytes))).get())
     }
 
-    private func makeNamespace(_ location: HomeLocation, _ scene: OrderScene) async throws -> Session {
-        let session = try await Session.create(
+    private func makeNamespace(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Vault {
+        let session = try await Vault.create(
             at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
         try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
         return session
     }
 
     /// A namespace of ada's, with a token.
-    private func scene() async throws -> (OrderScene, HomeLocation) {
-        let scene = try await OrderScene.make(nil)
+    private func scene() async throws -> (OrderFixture, VaultLocation) {
+        let scene = try await OrderFixture.make(nil)
         let location = try scene.home.location.namespace(of: "ada")
         _ = try await makeNamespace(location, scene)
         return (scene, location)
     }
 
-    private func holdsToken(_ location: HomeLocation, _ scene: OrderScene) async throws -> Bool {
-        let session = try await Session.open(at: location, time: scene.clock.source)
+    private func holdsToken(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Bool {
+        let session = try await Vault.open(at: location, time: scene.clock.source)
         return try await session.tokens.count() == 1
     }
 
@@ -37,8 +37,10 @@ import Testing
         let (scene, namespace) = try await scene()
         let bytes = try scene.order(.wipe(.user("ada")))
         let order = try take(scene, bytes)
-        _ = try Wiper(home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest)
-            .wipe(.user("ada"), reason: "as ordered", by: nil)
+        _ = try VaultEraser(
+            home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest
+        )
+        .wipe(.user("ada"), reason: "as ordered", by: nil)
         _ = try await makeNamespace(namespace, scene)
         // Whoever has the order again, the next opening, and one more.
         #expect(await scene.refusal(of: bytes) == .orderReplayed)
@@ -54,7 +56,7 @@ import Testing
     func ownersWipe() async throws {
         let (scene, namespace) = try await scene()
         _ = try take(scene, scene.order(.wipe(.user("ada"))))
-        _ = try await Session.wipe(at: namespace, time: scene.clock.source)
+        _ = try await Vault.wipe(at: namespace, time: scene.clock.source)
         _ = try await makeNamespace(namespace, scene)
         _ = try await scene.home.open(time: scene.clock.source)
         #expect(try await holdsToken(namespace, scene))
@@ -81,7 +83,7 @@ import Testing
 
     @Test("Of two who have taken one order for the tokens, the second erases nothing that was stored since")
     func twoForTokens() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let bytes = try scene.order(.wipe(.tokens))
         let (first, second) = (try take(scene, bytes), try take(scene, bytes))
         guard case .success(.wiped) = try scene.session.core.finish(first, reason: "") else {
@@ -97,19 +99,19 @@ import Testing
         #expect(try await scene.token())
     }
 
-    private func put(_ scene: OrderScene) async throws {
+    private func put(_ scene: OrderFixture) async throws {
         try await scene.session.tokens.put(
             Token(copying: "another"), for: TokenID(service: "api.example.org", account: "ada"))
     }
 
     @Test("An order for the tokens is settled before one is stored again, also by who finishes the wipe")
     func interruptedTokens() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let order = try take(scene, scene.order(.wipe(.tokens)))
-        let wiper = Wiper(
+        let wiper = VaultEraser(
             home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest)
-        try wiper.markWiped(.wipingTokens, scene.session.vaultID, reason: "as ordered")
-        try Wiper.finishInterrupted(at: scene.home.location, time: scene.clock.source)
+        try wiper.writeTombstone(.wipingTokens, scene.session.vaultID, reason: "as ordered")
+        try VaultEraser.finishInterrupted(at: scene.home.location, time: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         #expect(try await !scene.token())
         try await put(scene)
@@ -122,7 +124,7 @@ import Testing
         let (scene, namespace) = try await scene()
         let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(.wipe(.user("ada"))))
         try scene.session.core.rewriteOrderBook { _ in bytes }
-        _ = try await Session.wipe(at: namespace, time: scene.clock.source)
+        _ = try await Vault.wipe(at: namespace, time: scene.clock.source)
         _ = try await makeNamespace(namespace, scene)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         _ = try await scene.home.open(time: scene.clock.source)
@@ -165,7 +167,7 @@ import Testing
             if action == .wipe(.tokens) {
                 #expect(try await scene.token() == !isWiped)
             } else {
-                let error = await refusal { _ = try await Session.open(at: namespace) }
+                let error = await refusal { _ = try await Vault.open(at: namespace) }
                 #expect((error == nil) == !isWiped)
                 guard isWiped else { continue }
                 // The same record once more: the receipt of the first time tells.
@@ -177,7 +179,7 @@ import Testing
             #expect(try await scene.token())
         }
         // One for all of it has nothing to be confused with.
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order())
         try scene.session.core.rewriteOrderBook { _ in bytes }
         scene.clock.advance(.seconds(3601))

@@ -7,22 +7,22 @@ import Testing
 
 @Suite("Scopes of orders") struct OrderScopeTests {
     /// A scene whose home has a namespace of the user ada, with a token in it.
-    private func scene() async throws -> (OrderScene, HomeLocation) {
-        let scene = try await OrderScene.make(nil)
+    private func scene() async throws -> (OrderFixture, VaultLocation) {
+        let scene = try await OrderFixture.make(nil)
         let location = try scene.home.location.namespace(of: "ada")
-        let session = try await Session.create(
+        let session = try await Vault.create(
             at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
         try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
         return (scene, location)
     }
 
-    private func isAlive(_ location: HomeLocation, _ scene: OrderScene) async -> Bool {
-        await refusal { _ = try await Session.open(at: location, time: scene.clock.source) } == nil
+    private func isAlive(_ location: VaultLocation, _ scene: OrderFixture) async -> Bool {
+        await refusal { _ = try await Vault.open(at: location, time: scene.clock.source) } == nil
     }
 
     /// As a process leaves it that dies between the counter and the mark of the wipe.
-    private func interrupt(_ scene: OrderScene, _ bytes: [UInt8]) throws {
-        let order = try scene.session.core.verify(UnverifiedWipeOrder.read(bytes))
+    private func interrupt(_ scene: OrderFixture, _ bytes: [UInt8]) throws {
+        let order = try scene.session.core.verify(SignedCommand.read(bytes))
         _ = try scene.session.core.take(order).get()
     }
 
@@ -34,7 +34,7 @@ import Testing
             Issue.record("no receipt")
             return
         }
-        let order = try UnverifiedWipeOrder.read(bytes)
+        let order = try SignedCommand.read(bytes)
         #expect(receipt.scope == "tokens" && receipt.reason == "leaked")
         #expect(receipt.orderDigest == order.digest)
         #expect(try order.isNamed(inReceipt: receipt.json))
@@ -59,7 +59,7 @@ import Testing
             return
         }
         #expect(receipt.scope == "user" && receipt.vaultID != scene.session.vaultID.uuid)
-        #expect(try UnverifiedWipeOrder.read(bytes).isNamed(inReceipt: receipt.json))
+        #expect(try SignedCommand.read(bytes).isNamed(inReceipt: receipt.json))
         #expect(await !isAlive(namespace, scene))
         #expect(await isAlive(scene.home.location, scene))
         #expect(try await scene.token())
@@ -85,7 +85,7 @@ import Testing
     func gone() async throws {
         let (scene, namespace) = try await scene()
         try interrupt(scene, scene.order(.wipe(.user("ada"))))
-        _ = try await Session.wipe(at: namespace)
+        _ = try await Vault.wipe(at: namespace)
         #expect(await isAlive(scene.home.location, scene))
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
     }

@@ -9,19 +9,19 @@ import Testing
 @Suite("Signed orders") struct OrderTests {
     @Test("A valid order wipes, locked or unlocked, and its receipt names it", arguments: [true, false])
     func valid(isLocked: Bool) async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         if isLocked { scene.session.lock() }
         let bytes = try scene.order(reason: "lost on a train")
         guard case .wiped(let receipt) = try await scene.take(bytes) else {
             Issue.record("no receipt")
             return
         }
-        let order = try UnverifiedWipeOrder.read(bytes)
+        let order = try SignedCommand.read(bytes)
         #expect(receipt.reason == "lost on a train" && receipt.vaultID == scene.session.vaultID.uuid)
         #expect(receipt.orderDigest == HexText.encode(try Digest.sha256.hash(bytes.span)))
         let json = [UInt8](try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string)))
         #expect(try order.isNamed(inReceipt: json))
-        let other = try UnverifiedWipeOrder.read(scene.order(counter: 2))
+        let other = try SignedCommand.read(scene.order(counter: 2))
         #expect(try !other.isNamed(inReceipt: json))
         #expect(throws: CofferError.self) { try order.isNamed(inReceipt: Array(json.dropLast(9))) }
         #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
@@ -30,12 +30,12 @@ import Testing
 
     @Test("An order needs no keybag that can be read: carried out, and refused when it is not for this vault")
     func withoutKeybag() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         try Data([1, 2, 3]).write(to: URL(filePath: scene.home.path("keybag").string))
         #expect(await refusal { _ = try await scene.home.open() }?.code == .corrupt)
         func carryOut(_ bytes: [UInt8]) async throws -> OrderOutcome {
-            try await Session.carryOut(
-                UnverifiedWipeOrder.read(bytes), at: scene.home.location, time: scene.clock.source)
+            try await Vault.execute(
+                SignedCommand.read(bytes), at: scene.home.location, time: scene.clock.source)
         }
         let foreign = try scene.order(target: .vault(UUID()))
         #expect(await refusal { _ = try await carryOut(foreign) }?.code == .orderForeign)
@@ -49,7 +49,7 @@ import Testing
 
     @Test("An order for the device wipes; without a machine id there is none", .enabled(if: isIdentified))
     func device() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let device = try #require(try DeviceID.current())
         guard case .wiped(let receipt) = try await scene.take(scene.order(target: .device(device))) else {
             Issue.record("no receipt")
@@ -62,7 +62,7 @@ import Testing
 
     @Test("Each refusal has a code of its own and changes nothing")
     func refusals() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let (stranger, now) = (try Administrator(), scene.now)
         try await scene.take(scene.order(.contact, counter: 5))
         try await scene.take(scene.order(.pin(stranger.key), counter: 5))
@@ -96,18 +96,18 @@ import Testing
         #expect(Set(cases.map(\.0.name)).count == 10)
         #expect(try scene.home.everything() == before)
         #expect(try await scene.token())
-        #expect(try await scene.session.verify(UnverifiedWipeOrder.read(good)).order.counter == 6)
+        #expect(try await scene.session.verify(SignedCommand.read(good)).order.counter == 6)
         #expect(try scene.home.everything() == before)
         #expect(await scene.refusal(of: good) == nil)
     }
 
-    private func versioned(_ order: [UInt8], _ version: UInt16, _ scene: OrderScene) throws -> [UInt8] {
+    private func versioned(_ order: [UInt8], _ version: UInt16, _ scene: OrderFixture) throws -> [UInt8] {
         var body = Array(order.dropLast(64))
         body.replaceSubrange(8..<10, with: version.bigEndianBytes)
         return try scene.administrator.sign(body)
     }
 
-    private func counted(_ order: [UInt8], _ counter: UInt64, _ scene: OrderScene) throws -> [UInt8] {
+    private func counted(_ order: [UInt8], _ counter: UInt64, _ scene: OrderFixture) throws -> [UInt8] {
         var body = Array(order.dropLast(64))
         body.replaceSubrange(32..<40, with: counter.bigEndianBytes)
         return try scene.administrator.sign(body)
@@ -115,7 +115,7 @@ import Testing
 
     @Test("Counters at their limits: the greatest is taken once, and nothing after it")
     func counters() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let key = try Administrator().key
         let most = UInt64.max - 1
         #expect(await scene.refusal(of: try scene.order(.pin(key), counter: most)) == nil)
@@ -129,8 +129,8 @@ import Testing
 
     @Test("The clock at 1970 and in 2038 refuses; set back, it brings no expired order to life")
     func clocks() async throws {
-        let scene = try await OrderScene.make()
-        let start = scene.clock.source.wall()
+        let scene = try await OrderFixture.make()
+        let start = scene.clock.source.wallClock()
         let short = try scene.order(counter: 9, expires: scene.now + 60)
         let old = try scene.order(.contact, counter: 1, expires: scene.now + 60)
         scene.clock.setWall(.zero)
@@ -153,13 +153,13 @@ import Testing
         let home = try TestHome()
         let session = try await home.create()
         let administrator = try Administrator()
-        let order = WipeOrder(
+        let order = RemoteCommand(
             .wipe(.all), for: .vault(session.vaultID.uuid), counter: 1, issued: Date() - 60,
             expires: Date() + 600)
         let bytes = try administrator.sign(order)
-        let read = try UnverifiedWipeOrder.read(bytes)
+        let read = try SignedCommand.read(bytes)
         #expect(await refusal { _ = try await session.verify(read) }?.code == .orderUnknownKey)
-        let outcome = await refusal { _ = try await Session.carryOut(read, at: home.location) }
+        let outcome = await refusal { _ = try await Vault.execute(read, at: home.location) }
         #expect(outcome?.code == .orderUnknownKey)
         #expect(try await session.administratorKeys().isEmpty)
         #expect(try !home.everything().keys.contains("vault/orders"))
@@ -170,11 +170,11 @@ import Testing
 
     @Test("An administrator sees the same without the vault")
     func checks() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let (stranger, now) = (try Administrator(), scene.now)
-        let order = try UnverifiedWipeOrder.read(scene.order(reason: "why"))
+        let order = try SignedCommand.read(scene.order(reason: "why"))
         try order.check(signedBy: [stranger.key, scene.administrator.key], at: now)
-        #expect(order.claimed.reason == "why" && order.claimedSigner == scene.administrator.key)
+        #expect(order.content.reason == "why" && order.claimedSigner == scene.administrator.key)
         for (keys, date, code) in [
             ([], now, .orderUnknownKey), ([stranger.key], now, .orderUnknownKey),
             ([scene.administrator.key], now - 1, .orderNotYetValid),

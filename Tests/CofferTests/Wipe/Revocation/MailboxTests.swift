@@ -23,10 +23,10 @@ import Testing
 
     /// Follows a mailbox, with `step` before each look, until the vault is no more; returns the reports.
     private func follow(
-        _ scene: OrderScene, _ box: borrowing ScratchDirectory,
+        _ scene: OrderFixture, _ box: borrowing ScratchDirectory,
         _ step: @escaping @Sendable (Int) throws -> Void
     ) async throws -> [String] {
-        let source = Stepped(MailboxRevocationSource(box.path), step)
+        let source = Stepped(DirectoryRevocationSource(box.path), step)
         let reports = Mutex<[String]>([])
         let error = await refusal {
             try await scene.session.followRevocations(from: source, every: .zero) { result in
@@ -44,11 +44,11 @@ import Testing
 
     /// A mailbox that takes a step before each look, and stops after many.
     private final class Stepped: RevocationSource {
-        let box: MailboxRevocationSource
+        let box: DirectoryRevocationSource
         let step: @Sendable (Int) throws -> Void
         let count = Mutex(0)
 
-        init(_ box: MailboxRevocationSource, _ step: @escaping @Sendable (Int) throws -> Void) {
+        init(_ box: DirectoryRevocationSource, _ step: @escaping @Sendable (Int) throws -> Void) {
             (self.box, self.step) = (box, step)
         }
 
@@ -73,7 +73,7 @@ import Testing
 
     @Test("An order that comes before its time is carried out when that has come")
     func early() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         try box.write("a.order", scene.order(issued: scene.now + 600, expires: scene.now + 1200))
         let reports = try await follow(scene, box) { number in
@@ -86,7 +86,7 @@ import Testing
 
     @Test("An order seen with a clock that is ahead is carried out when the clock is right again")
     func clockAhead() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         try box.write("a.order", scene.order(issued: scene.now, expires: scene.now + 600))
         scene.clock.advance(.seconds(900))
@@ -98,7 +98,7 @@ import Testing
 
     @Test("An order beside hundreds of other files, pipes, links and huge ones is carried out")
     func company() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         let valid = try scene.order()
         let strange = try scene.order(counter: 9, by: Administrator())
@@ -117,7 +117,7 @@ import Testing
 
     @Test("An order signed with a key that another order pins is carried out, whatever their names are")
     func chain() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         let second = try Administrator()
         try box.write("a.order", scene.order(counter: 1, by: second))
@@ -128,10 +128,10 @@ import Testing
     }
 
     /// Two users' namespaces, and an order to erase each.
-    private func twoUsers() async throws -> (scene: OrderScene, orders: [Revocation]) {
-        let scene = try await OrderScene.make(nil)
+    private func twoUsers() async throws -> (scene: OrderFixture, orders: [Revocation]) {
+        let scene = try await OrderFixture.make(nil)
         for user in ["ada", "bob"] {
-            _ = try await Session.create(
+            _ = try await Vault.create(
                 at: scene.home.location.namespace(of: user), options: TestHome.options { _ in },
                 passcode: nil)
         }
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// Makes the record of orders one that cannot be changed, as on a disk that is full; returns what it was.
-    private func obstruct(_ scene: OrderScene) throws -> [UInt8] {
+    private func obstruct(_ scene: OrderFixture) throws -> [UInt8] {
         let sound = try scene.home.read("orders")
         try scene.home.remove("orders")
         try manager.createDirectory(
@@ -154,7 +154,7 @@ import Testing
     func busy() async throws {
         let (scene, orders) = try await twoUsers()
         let sound = try obstruct(scene)
-        let source = ClosureRevocationSource { () throws(CofferError) in orders.reversed() }
+        let source = PollingRevocationSource { () throws(CofferError) in orders.reversed() }
         #expect(await refusal { try await scene.session.handleRevocations(from: source) } != nil)
         try scene.home.remove("orders")
         try scene.home.write("orders", sound)
@@ -169,8 +169,8 @@ import Testing
         arguments: ["lock", "state", "vault"])
     func disturbed(_ name: String) async throws {
         for action in [OrderAction.wipe(.tokens), .wipe(.user("ada")), .wipe(.all)] {
-            let scene = try await OrderScene.make(nil)
-            _ = try await Session.create(
+            let scene = try await OrderFixture.make(nil)
+            _ = try await Vault.create(
                 at: scene.home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)
             let box = try ScratchDirectory.make()
             let path = scene.home.homePath(name).string
@@ -218,16 +218,16 @@ import Testing
         #expect(results.count == 2)
         #expect(results.allSatisfy { if case .failure = $0.result { true } else { false } })
         let later = orders.reversed() as [Revocation]
-        let source = ClosureRevocationSource { () throws(CofferError) in later }
+        let source = PollingRevocationSource { () throws(CofferError) in later }
         let outcomes = try await scene.session.handleRevocations(from: source)
         #expect(outcomes.map(word) == ["wiped", "wiped"])
     }
 
     @Test("An order to erase everything does not wait for one that cannot be finished")
     func stuck() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let stuck = try scene.order(.wipe(.tokens), counter: 1)
-        _ = try scene.session.core.take(scene.session.core.verify(UnverifiedWipeOrder.read(stuck))).get()
+        _ = try scene.session.core.take(scene.session.core.verify(SignedCommand.read(stuck))).get()
         let contact = try await scene.session.handle(.order(scene.order(.contact, counter: 1)))
         #expect(word(contact) == "done")
         #expect(await scene.refusal(of: try scene.order(.wipe(.tokens), counter: 2)) == nil)
@@ -248,9 +248,9 @@ import Testing
 
     @Test("A file that changes is told again; what was settled under another name is not")
     func changed() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
-        let source = MailboxRevocationSource(box.path)
+        let source = DirectoryRevocationSource(box.path)
         let (first, second) = (try scene.order(.contact, counter: 1), try scene.order(.contact, counter: 2))
         try box.write("a.order", first)
         #expect(try await source.poll() == [.order(first)])
@@ -268,7 +268,7 @@ import Testing
     @Test(
         "A damaged record of orders takes no order and keeps no vault from opening", arguments: [true, false])
     func damagedRecord(isFile: Bool) async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let sound = try scene.home.read("orders")
         try scene.home.remove("orders")
         if isFile {
@@ -280,12 +280,12 @@ import Testing
         let session = try await scene.home.open(time: scene.clock.source)
         try await session.unlock(with: Passcode(copying: "correct horse"))
         #expect(try await session.tokens.count() == 1)
-        #expect(try await session.protections().contains { $0.name == "orders" && $0.status == .missing })
+        #expect(try await session.securityChecks().contains { $0.name == "orders" && $0.status == .missing })
         #expect(await refusal { _ = try await session.handle(.order(scene.order())) }?.code == .corrupt)
         #expect(await refusal { _ = try await session.contactPolicy() }?.code == .corrupt)
         try scene.home.remove("orders")
         try scene.home.write("orders", sound)
-        #expect(try await !session.protections().contains { $0.name == "orders" })
+        #expect(try await !session.securityChecks().contains { $0.name == "orders" })
         #expect(word(try await session.handle(.order(scene.order()))) == "wiped")
     }
 }

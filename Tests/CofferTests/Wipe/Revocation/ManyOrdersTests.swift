@@ -23,7 +23,7 @@ import Testing
     @Test(
         "The newest come first, a poll has its limit, each name is told until it is judged, and none is lost")
     func many() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         var changed: [[UInt8]: Int64] = [:]
         for number in 0..<Self.count {
@@ -35,7 +35,7 @@ import Testing
         }
         let order = try scene.order()
         try box.write("valid.order", order)
-        let source = MailboxRevocationSource(box.path)
+        let source = DirectoryRevocationSource(box.path)
         var polls = 0
         while true {
             let orders = try await source.poll().map(\.bytes)

@@ -8,11 +8,11 @@ import Testing
 
 @Suite("Revocations") struct RevocationTests {
     /// The kinds of the events that have come in, up to the end of the handling.
-    private func kinds(_ events: AsyncStream<SessionEvent>) async -> [SessionEvent.Kind] {
-        var kinds: [SessionEvent.Kind] = []
+    private func kinds(_ events: AsyncStream<VaultEvent>) async -> [VaultEvent.Kind] {
+        var kinds: [VaultEvent.Kind] = []
         for await event in events {
             kinds.append(event.kind)
-            if event.kind == .revocationHandled { break }
+            if event.kind == .revocationProcessed { break }
         }
         return kinds
     }
@@ -20,21 +20,22 @@ import Testing
     @Test("A grant taken back wipes, locks or keeps, as the policy says, with an event before and after")
     func grants() async throws {
         for (policy, expected) in [
-            (.wipe(.all), [.revoked, .wiped, .revocationHandled]),
-            (.lock, [.revoked, .closed, .revocationHandled]),
+            (.wipe(.all), [.revoked, .wiped, .revocationProcessed]),
+            (.lock, [.revoked, .closed, .revocationProcessed]),
             // It names no account: what it stands for is not known.
-            (.wipe(.account), [.revoked, .closed, .revocationHandled]),
-            (.keep, [.revoked, .revocationHandled]),
-        ] as [(RevocationPolicy, [SessionEvent.Kind])] {
-            let scene = try await OrderScene.make()
+            (.wipe(.account), [.revoked, .closed, .revocationProcessed]),
+            (.keep, [.revoked, .revocationProcessed]),
+        ] as [(RevocationPolicy, [VaultEvent.Kind])] {
+            let scene = try await OrderFixture.make()
             let events = scene.session.events
-            let outcome = try await scene.session.handle(.grant("dismissed"), onRevocation: policy)
+            let outcome = try await scene.session.handle(
+                .grantRevoked(reason: "dismissed"), onRevocation: policy)
             #expect(await kinds(events) == expected)
             switch (policy, outcome) {
             case (.wipe(.all), .wiped(let receipt)):
                 #expect(receipt.reason == "dismissed" && receipt.orderDigest == nil)
                 #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
-            case (.lock, .locked), (.wipe(.account), .locked): #expect(!scene.session.holdsKeys)
+            case (.lock, .locked), (.wipe(.account), .locked): #expect(!scene.session.hasKeys)
             case (.keep, .kept): #expect(try await scene.token())
             default: Issue.record("\(policy) did something else")
             }
@@ -43,7 +44,7 @@ import Testing
 
     @Test("An order is obeyed whatever the policy says, and one that is refused changes nothing")
     func orders() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let before = try scene.home.everything()
         for bytes in [[], [1, 2, 3], try scene.order(by: Administrator())] {
             guard case .refused(let error) = try await scene.session.handle(.order(bytes)) else {
@@ -62,15 +63,15 @@ import Testing
             return
         }
         #expect(receipt.orderDigest != nil)
-        #expect(await kinds(events) == [.revoked, .wiped, .revocationHandled])
+        #expect(await kinds(events) == [.revoked, .wiped, .revocationProcessed])
         #expect(await refusal { try await scene.session.handle(order) }?.code == .wiped)
     }
 
     @Test("A mailbox tells each order until it is settled, by counters, and passes over what is no file")
     func mailbox() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let scratch = try ScratchDirectory.make()
-        let source = MailboxRevocationSource(scratch.path)
+        let source = DirectoryRevocationSource(scratch.path)
         #expect(try await source.poll().isEmpty)
         let (first, second) = (try scene.order(.contact, counter: 1), try scene.order(.contact, counter: 2))
         try scratch.write("b.order", second)
@@ -87,7 +88,7 @@ import Testing
         #expect(try await source.poll() == Array(told.dropFirst()))
         for revocation in told { await source.settled(revocation) }
         #expect(try await source.poll().isEmpty)
-        let again = MailboxRevocationSource(scratch.path)
+        let again = DirectoryRevocationSource(scratch.path)
         let outcomes = try await scene.session.handleRevocations(from: again)
         let codes = outcomes.map { outcome -> String in
             switch outcome {
@@ -98,22 +99,22 @@ import Testing
         }
         #expect(codes == ["done", "done", "orderTooLong"])
         #expect(
-            await refusal { _ = try await MailboxRevocationSource("/no/such/box").poll() }?.code == .absent)
+            await refusal { _ = try await DirectoryRevocationSource("/no/such/box").poll() }?.code == .absent)
     }
 
     @Test("Following a source asks again after a failure, and ends when the vault is no more")
     func following() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let bytes = try scene.order()
         let calls = Mutex(0)
-        let source = ClosureRevocationSource { () throws(CofferError) in
+        let source = PollingRevocationSource { () throws(CofferError) in
             let call = calls.withLock { number in
                 number += 1
                 return number
             }
             switch call {
             case 1: throw CofferError(.timedOut, "the server does not answer")
-            case 2: return [.order([]), .grant("kept")]
+            case 2: return [.order([]), .grantRevoked(reason: "kept")]
             case 3: return []
             default: return [.order(bytes)]
             }
@@ -139,9 +140,9 @@ import Testing
 
     @Test("A cancelled follower ends")
     func cancelled() async throws {
-        let scene = try await OrderScene.make(nil)
+        let scene = try await OrderFixture.make(nil)
         let asked = AsyncStream.makeStream(of: Void.self)
-        let source = ClosureRevocationSource { () throws(CofferError) in
+        let source = PollingRevocationSource { () throws(CofferError) in
             asked.continuation.yield()
             return []
         }
@@ -156,7 +157,7 @@ import Testing
         "A refresh that is told invalid_grant follows the policy",
         arguments: [RevocationPolicy.wipe(.all), .wipe(.account), .lock, .keep])
     func refresh(_ policy: RevocationPolicy) async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let id = try TokenID(service: "api.example.org", account: "ada")
         let error = await refusal {
             _ = try await scene.session.tokens.refresh(id, onRevocation: policy) {
@@ -168,14 +169,14 @@ import Testing
         switch policy {
         case .wipe(.all): #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
         case .wipe(.account): #expect(try await !scene.token())
-        case .lock: #expect(!scene.session.holdsKeys)
+        case .lock: #expect(!scene.session.hasKeys)
         case .keep: #expect(try await scene.token())
         }
     }
 
     @Test("A token that was replaced while its issuer refused the old one is no revocation")
     func replaced() async throws {
-        let scene = try await OrderScene.make()
+        let scene = try await OrderFixture.make()
         let id = try TokenID(service: "api.example.org", account: "ada")
         let session = scene.session
         let error = await refusal {

@@ -16,7 +16,7 @@ import Testing
     }
 
     /// A vault with tokens of several accounts, and namespaces of two users.
-    private func filled() async throws -> (home: TestHome, session: Session, ada: Session, bob: Session) {
+    private func filled() async throws -> (home: TestHome, session: Vault, ada: Vault, bob: Vault) {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         for token in try [
@@ -24,10 +24,10 @@ import Testing
             id(Self.service, "ad\u{e9}"), id(Self.service, "ade\u{301}"),
         ] { try await session.tokens.put(Token(copying: "secret"), for: token) }
         try await session.tokens.put(
-            Token(copying: "volatile"), for: id(Self.service, "ada", .other), isVolatile: true)
-        var users: [Session] = []
+            Token(copying: "volatile"), for: id(Self.service, "ada", .other), isEphemeral: true)
+        var users: [Vault] = []
         for user in ["ada", "bob"] {
-            let inside = try await Session.create(
+            let inside = try await Vault.create(
                 at: home.location.namespace(of: user), options: TestHome.options { _ in }, passcode: nil)
             try await inside.tokens.put(Token(copying: "inside"), for: id())
             users.append(inside)
@@ -35,12 +35,12 @@ import Testing
         return (home, session, users[0], users[1])
     }
 
-    private func left(_ session: Session) async throws -> [TokenID] {
+    private func left(_ session: Vault) async throws -> [TokenID] {
         try await session.tokens.list().map(\.id)
     }
 
     private func expectAdaIsGone(
-        _ filled: (home: TestHome, session: Session, ada: Session, bob: Session), but more: [TokenID] = []
+        _ filled: (home: TestHome, session: Vault, ada: Vault, bob: Vault), but more: [TokenID] = []
     ) async throws {
         let others = try [id(Self.service, "bob"), id("other.example.org")] + more
         for other in others { #expect(try await left(filled.session).contains(other)) }
@@ -63,7 +63,7 @@ import Testing
         #expect(error?.code == .tokenRevoked)
         try await expectAdaIsGone(
             filled, but: [id(Self.service, "ad\u{e9}"), id(Self.service, "ade\u{301}")])
-        for await event in events where event.kind == .revocationHandled {
+        for await event in events where event.kind == .revocationProcessed {
             #expect(event.revocation == .accountWiped)
             break
         }
@@ -76,7 +76,8 @@ import Testing
         let filled = try await filled()
         filled.session.lock()
         try await filled.session.tokens.put(Token(copying: "new"), for: id(Self.service, "ada", .id))
-        let grant = Revocation.grant("dismissed", of: TokenAccount(service: Self.service, account: "ada"))
+        let grant = Revocation.grantRevoked(
+            reason: "dismissed", of: TokenAccount(service: Self.service, account: "ada"))
         guard case .accountWiped(let done) = try await filled.session.handle(grant) else {
             Issue.record("something else was done")
             return
@@ -97,7 +98,8 @@ import Testing
     func inside(_ isLocked: Bool) async throws {
         let filled = try await filled()
         try await filled.bob.tokens.put(Token(copying: "of ada"), for: id())
-        let grant = Revocation.grant("dismissed", of: TokenAccount(service: Self.service, account: "ada"))
+        let grant = Revocation.grantRevoked(
+            reason: "dismissed", of: TokenAccount(service: Self.service, account: "ada"))
         guard case .accountWiped(let others) = try await filled.bob.handle(grant) else {
             Issue.record("something else was done")
             return
@@ -123,7 +125,7 @@ import Testing
         let composed = TokenAccount(service: Self.service, account: "ad\u{e9}")
         let decomposed = TokenAccount(service: Self.service, account: "ade\u{301}")
         #expect(composed != decomposed && Set([composed, decomposed]).count == 2)
-        _ = try await filled.session.handle(.grant("", of: composed))
+        _ = try await filled.session.handle(.grantRevoked(reason: "", of: composed))
         #expect(try await filled.session.tokens.count() == 6)
     }
 }

@@ -1,0 +1,57 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// Files that leave the vault: each appears whole, with its last byte on the disk, or not at all.
+enum AtomicFile {
+    /// Makes a file at `path`, readable by this user alone, that `fill` writes.
+    ///
+    /// Throws `alreadyExists` for what is there already, and whatever `fill` throws; then nothing was made.
+    static func create<Result>(
+        at path: FilePath, _ fill: (borrowing Descriptor) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        guard let name = path.lastComponent else {
+            throw CofferError(
+                .invalidInput, "The path \"\(path)\" names no file: end it with the new file's name.")
+        }
+        let target = FilePath(root: nil, [name])
+        let parent = path.removingLastComponent()
+        let directory = try open(parent)
+        guard try directory.status(of: target) == nil else {
+            throw CofferError(
+                .alreadyExists, "\(path) exists already and is not replaced: choose another path.")
+        }
+        let result: Result
+        // Without a name where there can be such files: a crash leaves nothing that could be read.
+        switch try directory.openUnnamed() {
+        case .some(let file):
+            result = try fill(file)
+            try file.sync()
+            try directory.link(file, as: target)
+        case .none:
+            let temporary = try Descriptor.temporaryName()
+            let file = try directory.open(temporary, [.readWrite, .exclusive])
+            do throws(CofferError) {
+                result = try fill(file)
+                try file.sync()
+                try directory.renameWithoutReplacing(temporary, to: target)
+            } catch {
+                _ = try? directory.remove(temporary)
+                throw error
+            }
+        }
+        try directory.sync()
+        return result
+    }
+
+    private static func open(_ parent: FilePath) throws(CofferError) -> Descriptor {
+        do throws(CofferError) {
+            return try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw CofferError(
+                .absent, "There is no directory \(parent): make it first, or choose another path.",
+                systemError: error.systemError)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import CofferBase
+import CofferEngine
+package import SystemPackage
+
+/// The file that was sealed, when it is to go afterwards: only as it was when it was sealed, and only when
+/// nobody has it open for writing.
+package struct SourceFile: ~Copyable {
+    private let path: FilePath
+    private let directory: Descriptor
+    private let name: FilePath
+    /// As it was before anything of it was read.
+    private let status: FileStatus
+
+    /// Looks at `path` before `source`, which is that file, is read. What cannot be removed later is refused
+    /// before anything is sealed.
+    init(_ path: FilePath, _ source: borrowing Descriptor) throws(CofferError) {
+        guard let component = path.lastComponent else {
+            throw CofferError(.refused, "\(path) names no file.")
+        }
+        let parent = path.removingLastComponent()
+        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        let name = FilePath(root: nil, [component])
+        let first = try source.status()
+        guard try directory.status(of: name)?.isSameFile(as: first) == true else {
+            throw CofferError(.refused, "\(path) is a link: the file behind it is not removed through it.")
+        }
+        // Another change within the same tick of the file system's clock would not show.
+        if !first.isSettled { Clock.sleep(for: .milliseconds(110)) }
+        let status = try source.status()
+        guard status == first else { throw CofferError(.conflict, "\(path) is being changed.") }
+        self.path = path
+        self.directory = directory
+        self.name = name
+        self.status = status
+    }
+
+    /// Removes the file unless it was changed or replaced since, or somebody may still write to it.
+    ///
+    /// Where the kernel grants leases, writers wait from before the comparison until the file is gone; those
+    /// that come then find no name any more. The file is first renamed, and looked at again, so that nothing
+    /// that took its name in between is removed in its place.
+    consuming func remove(_ source: borrowing Descriptor) throws(CofferError) {
+        let lease = source.leaseAgainstWriters()
+        defer { source.releaseLease() }
+        guard lease != .hasWriters else {
+            throw CofferError(.conflict, "\(path) is open for writing; it was not removed.")
+        }
+        guard try source.status() == status, try directory.status(of: name) == status else { throw changed }
+        let aside = try asideName()
+        do throws(CofferError) {
+            try directory.rename(name, to: aside)
+        } catch {
+            throw stillThere(error)
+        }
+        do throws(CofferError) {
+            // Also the time for a writer that had found the file by its name to show up at the lease.
+            try directory.sync()
+            guard let now = try directory.status(of: aside), now.isSameFile(as: status),
+                now.size == status.size, now.modified == status.modified,
+                lease == .unavailable || source.isLeaseUnbroken
+            else { throw changed }
+        } catch {
+            throw putBack(aside, after: error)
+        }
+        do throws(CofferError) {
+            try directory.remove(aside)
+        } catch {
+            throw putBack(aside, after: stillThere(error))
+        }
+        try directory.sync()
+    }
+
+    private func stillThere(_ error: CofferError) -> CofferError {
+        CofferError(
+            error.code, "\(path) is sealed and still there: it could not be removed. \(error.message)",
+            systemError: error.systemError)
+    }
+
+    /// The part of a name that was set aside behind the file's own.
+    private static let mark = Array(".removing-".utf8)
+    private static let randomSize = 16
+
+    /// Originals that an interrupted removal left beside `path`, in clear and under another name.
+    package static func remains(beside path: FilePath) -> [FilePath] {
+        let parent = path.removingLastComponent()
+        guard let directory = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]),
+            let names = try? directory.names()
+        else { return [] }
+        return names.filter { name in
+            let end = FileNameBytes.of(name).suffix(mark.count + randomSize)
+            return end.starts(with: mark) && end.count == mark.count + randomSize
+        }.map { parent.pushing($0) }
+    }
+
+    private var changed: CofferError {
+        CofferError(.conflict, "\(path) was changed or replaced since it was sealed; it was not removed.")
+    }
+
+    /// A name beside the file that a person recognises, should a crash leave it.
+    private func asideName() throws(CofferError) -> FilePath {
+        let random = try Descriptor.temporaryName().string.utf8.suffix(Self.randomSize)
+        let bytes: [UInt8] = FileNameBytes.of(name).prefix(200) + Self.mark + random
+        guard let component = FileNameBytes.component(bytes) else {
+            throw CofferError(.internalFailure, "A name is none.")
+        }
+        return FilePath(root: nil, [component])
+    }
+
+    /// Puts the file back under its name, unless there is another of that name by now.
+    private func putBack(_ aside: FilePath, after error: CofferError) -> CofferError {
+        do throws(CofferError) {
+            try directory.renameWithoutReplacing(aside, to: name)
+            return error
+        } catch {
+            return CofferError(
+                .conflict, "\(path) was replaced since it was sealed; what was moved aside is \(aside).")
+        }
+    }
+}

@@ -1,7 +1,0 @@
-/// How far work on all files is.
-public struct StoreProgress: Sendable, Equatable {
-    /// Files done.
-    public let completed: Int
-    /// Files in all.
-    public let total: Int
-}

@@ -1,0 +1,60 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// Reads a record field by field. Every length is checked against what is there: it may come from an
+/// attacker.
+struct BinaryReader {
+    private let bytes: [UInt8]
+    private let name: String
+    private let remedy: Remedy?
+    private(set) var position: Int
+
+    /// Starts at `position`; `what` is the record's name, for the error, and `remedy` what it says to do.
+    init(_ bytes: [UInt8], from position: Int = 0, name: String, remedy: Remedy? = nil) {
+        self.bytes = bytes
+        self.position = position
+        self.name = name
+        self.remedy = remedy
+    }
+
+    var remaining: Int { bytes.count - position }
+
+    var corruptError: CofferError { CofferError(.corrupt, "The \(name) is damaged.", remedy) }
+
+    mutating func take(_ count: Int) throws(CofferError) -> [UInt8] {
+        guard count >= 0, count <= remaining else { throw corruptError }
+        defer { position += count }
+        return Array(bytes[position..<position + count])
+    }
+
+    mutating func number<Number: FixedWidthInteger & Sendable>(
+        _ type: Number.Type = Number.self
+    ) throws(CofferError) -> Number {
+        let size = Number.bitWidth / 8
+        guard size <= remaining else { throw corruptError }
+        defer { position += size }
+        return bytes.span.bigEndian(type, at: position)
+    }
+
+    mutating func lengthPrefixed(limit: Int = .max) throws(CofferError) -> [UInt8] {
+        let count = Int(try number(UInt32.self))
+        guard count <= limit else { throw corruptError }
+        return try take(count)
+    }
+
+    mutating func text() throws(CofferError) -> String {
+        guard let text = String(validating: try lengthPrefixed(), as: UTF8.self) else { throw corruptError }
+        return text
+    }
+
+    mutating func skip(_ count: Int) throws(CofferError) {
+        guard count >= 0, count <= remaining else { throw corruptError }
+        position += count
+    }
+
+    /// Fails unless only zeros are left.
+    func expectPadding() throws(CofferError) {
+        guard bytes[position...].allSatisfy({ $0 == 0 }) else { throw corruptError }
+    }
+}

@@ -1,0 +1,24 @@
+import CofferCrypto
+
+/// Builds a record field by field; numbers are big-endian.
+struct BinaryWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(_ number: some FixedWidthInteger & Sendable) { bytes += number.bigEndianBytes }
+
+    mutating func append(_ field: [UInt8]) { bytes += field }
+
+    /// A length of 4 bytes, then the bytes.
+    mutating func appendLengthPrefixed(_ field: [UInt8]) {
+        append(UInt32(field.count))
+        bytes += field
+    }
+
+    mutating func appendText(_ text: String) { appendLengthPrefixed(Array(text.utf8)) }
+
+    /// Zeros up to `size`; traps when there is more already.
+    mutating func pad(to size: Int) {
+        precondition(bytes.count <= size)
+        bytes += [UInt8](repeating: 0, count: size - bytes.count)
+    }
+}

@@ -1,0 +1,225 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+import SystemPackage
+
+/// One home directory on disk.
+///
+///     home/            0700, of its owner
+///       lock           the lock of everyone who changes something
+///       state          alive, being wiped, or wiped
+///       keyring-…      a vault that may have items in the Secret Service
+///       vault/         appears whole, by rename, when the home is made
+///         device       vault id and device key, or the key that opens it
+///         keybag       wrapped class keys
+///         attempts     count of wrong passcodes
+///         filekeys     wrapped keys that wrap the keys of files
+///         fileindex    the sealed index of files
+///         tokens       the sealed token file
+///         files/       sealed file containers
+///         leases/      empty files that are locked while their tokens are refreshed
+///       users/         homes of their own, one for each user's namespace
+final class VaultDirectory: Sendable {
+    static let vaultName: FilePath = "vault"
+    static let filesName: FilePath = "files"
+    static let leasesName: FilePath = "leases"
+    static let usersName: FilePath = "users"
+    private static let lockName: FilePath = "lock"
+    /// How long a change waits for another process's change.
+    static let lockDeadline = Duration.seconds(10)
+
+    let path: FilePath
+    let directory: Descriptor
+    /// The vault that a session means: one made in its place later is another. `nil` before that is known.
+    private let vaultID: VaultID?
+    /// The Secret Service of this home's user, for those vaults that use it.
+    let service: SecretServiceClient
+    /// The vault's directory, and the state record that it was opened by.
+    private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
+
+    private init(
+        path: FilePath, directory: consuming Descriptor, vaultID: VaultID?, service: SecretServiceClient
+    ) {
+        self.path = path
+        self.directory = directory
+        self.vaultID = vaultID
+        self.service = service
+    }
+
+    /// The same directory for one vault alone: another vault in its place means that this one was wiped.
+    func pinned(to vaultID: VaultID) throws(CofferError) -> VaultDirectory {
+        VaultDirectory(path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service)
+    }
+
+    /// Whether `state` is that of the vault that is meant.
+    func belongsToThisVault(_ state: VaultStateFile) -> Bool { belongsToThisVault(state.vaultID) }
+
+    func belongsToThisVault(_ id: VaultID) -> Bool { vaultID == nil || vaultID == id }
+
+    /// Opens the directory, whatever is in it; `notInitialised` when there is none.
+    static func openDirectory(
+        _ location: VaultLocation, interaction: PromptPolicy = .never
+    ) throws(CofferError) -> VaultDirectory {
+        let directory: Descriptor
+        do throws(CofferError) {
+            directory = try Descriptor.open(location.path, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw missing(location.path)
+        }
+        let status = try directory.status()
+        guard status.isOwn, status.permissions & 0o022 == 0 else {
+            throw CofferError(
+                .refused, "\(location.path) is not a directory that only this user can write: refused.")
+        }
+        return VaultDirectory(
+            path: location.path, directory: directory, vaultID: nil,
+            service: SecretServiceClient(address: location.sessionBus, interaction: interaction))
+    }
+
+    /// Opens a home for erasing it: whatever its mode says, if it belongs to this user.
+    static func openForWiping(_ location: VaultLocation) throws(CofferError) -> VaultDirectory {
+        do throws(CofferError) {
+            return try forWiping(Descriptor.open(location.path, [.read, .directory]), location)
+        } catch {
+            guard error.code == .permissionDenied, let name = location.path.lastComponent else {
+                throw error.code == .absent ? missing(location.path) : error
+            }
+            let parent = location.path.removingLastComponent()
+            let base = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+            let entry = FilePath(root: nil, [name])
+            let old = try base.status(of: entry)?.permissions
+            let home = try forWiping(base.openClosed(entry), location)
+            // A directory that turns out to be no home keeps its mode.
+            guard WipeTarget(home).isVault else {
+                if let old { try? home.directory.setPermissions(old) }
+                throw missing(location.path)
+            }
+            return home
+        }
+    }
+
+    /// The home of a namespace in this one, for erasing it.
+    func namespaceForWiping(_ name: FilePath) throws(CofferError) -> VaultDirectory {
+        let users = try directory.openClosed(Self.usersName)
+        let location = VaultLocation(
+            path: path.pushing(Self.usersName).pushing(name), sessionBus: service.address)
+        return try Self.forWiping(users.openClosed(name), location)
+    }
+
+    private static func forWiping(
+        _ directory: consuming Descriptor, _ location: VaultLocation
+    ) throws(CofferError) -> VaultDirectory {
+        guard try directory.status().isOwn else {
+            throw CofferError(.refused, "\(location.path) belongs to another user: not touched.")
+        }
+        return VaultDirectory(
+            path: location.path, directory: directory, vaultID: nil,
+            service: SecretServiceClient(address: location.sessionBus, interaction: .never))
+    }
+
+    static func missing(_ path: FilePath) -> CofferError {
+        CofferError(.notInitialised, "There is no vault at \(path): run init first.")
+    }
+
+    /// The state of the home; `nil` when none was ever made here.
+    func state() throws(CofferError) -> VaultStateFile? { try VaultStateFile.read(in: directory) }
+
+    /// Opens the vault for use: `notInitialised`, `wiped`, or its directory. For tokens also `busy`, while
+    /// these are being erased.
+    func openVault(forTokens: Bool = false) throws(CofferError) -> Descriptor {
+        let state = try state()
+        switch state?.phase {
+        case nil:
+            guard try directory.status(of: Self.vaultName) == nil else {
+                throw CofferError(.corrupt, "The state record of the home is missing.", .home)
+            }
+            throw Self.missing(path)
+        case .wiping, .wiped: throw CofferError.wiped
+        case .wipingTokens:
+            guard !forTokens else {
+                throw CofferError(.busy, "The tokens are being erased: open the vault again.")
+            }
+        case .active: break
+        }
+        if let state, !belongsToThisVault(state) { throw CofferError.wiped }
+        do throws(CofferError) {
+            return try directory.open(Self.vaultName, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw Self.missing(path)
+        }
+    }
+
+    /// The same for tokens, opened anew only when the state record has changed since.
+    func tokenVault() throws(CofferError) -> VaultHandle {
+        let record = try directory.status(of: VaultStateFile.fileName)
+        if let record, let vault = opened.withLock({ $0?.record == record ? $0?.vault : nil }) {
+            return vault
+        }
+        let vault = VaultHandle(try openVault(forTokens: true))
+        if let record, record.isSettled { opened.withLock { $0 = (record, vault) } }
+        return vault
+    }
+
+    /// Runs `body` while no other process or thread changes this home.
+    func withExclusiveLock<Result: ~Copyable>(
+        _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        let lock = try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
+        defer { extendLifetime(lock) }
+        return try body()
+    }
+
+    /// As ``withExclusiveLock(_:)``; where the lock cannot be had in time, without it, and `body` is told
+    /// why. For what must not fail: nobody who holds the lock can keep a wipe from overwriting keys.
+    /// `waiting` is called once when another process holds the lock, before it is waited for.
+    func insisting<Result: ~Copyable>(
+        within deadline: Duration = lockDeadline, waiting: () -> Void = {},
+        _ body: (_ hindrance: CofferError?) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        var lock: FileLock?
+        var hindrance: CofferError?
+        do throws(CofferError) {
+            lock = try FileLock.tryAcquire(Self.lockName, in: directory)
+            if lock == nil {
+                waiting()
+                lock = try FileLock.acquire(Self.lockName, in: directory, deadline: deadline)
+            }
+        } catch {
+            hindrance = error
+        }
+        defer { extendLifetime(lock) }
+        return try body(hindrance)
+    }
+
+    /// As ``withExclusiveLock(_:)``, with the vault's directory; a home wiped in the meantime is `wiped`.
+    func withExclusiveVault<Result: ~Copyable>(
+        _ body: (borrowing Descriptor) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        try withExclusiveLock { () throws(CofferError) in
+            let vault = try openVault()
+            return try mappingMissingFiles { () throws(CofferError) in try body(vault) }
+        }
+    }
+}
+
+/// The directory of a vault, shared by those who read in it.
+final class VaultHandle: Sendable {
+    let directory: Descriptor
+
+    init(_ directory: consuming Descriptor) { self.directory = directory }
+}
+
+extension CofferError {
+    static var wiped: CofferError {
+        CofferError(.wiped, "This home was wiped and needs activation: run init.")
+    }
+
+    static var locked: CofferError { CofferError(.locked, "The vault is locked: unlock it first.") }
+
+    static var lockedMeanwhile: CofferError {
+        CofferError(.locked, "The vault was locked while it was being unlocked: unlock it again.")
+    }
+}

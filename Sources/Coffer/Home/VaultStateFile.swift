@@ -1,0 +1,92 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// Whether a home is alive, being wiped, wholly or of its tokens, or wiped: one sector, written in place,
+/// reserved when the home is made, so that wiping needs no space on the disk.
+///
+/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded), in a
+/// tombstone its cause (296), zeros.
+struct VaultStateFile: Equatable {
+    enum Phase: String, CaseIterable {
+        case active = "LIVE"
+        case wiping = "WIPING"
+        case wiped = "WIPED"
+        /// Alive, and its tokens are being erased.
+        case wipingTokens = "TOKENS"
+
+        /// Eight bytes, zero-padded.
+        var bytes: [UInt8] { Array(rawValue.utf8) + [UInt8](repeating: 0, count: 8 - rawValue.utf8.count) }
+    }
+
+    static let fileName: FilePath = "state"
+    static let size = 512
+
+    let phase: Phase
+    let vaultID: VaultID
+    /// Of a tombstone, as far as it is there.
+    var cause: WipeReason?
+
+    /// Whether there is a vault to use.
+    var isAlive: Bool { phase == .active || phase == .wipingTokens }
+
+    /// The state of `home`; `nil` when there is none.
+    static func read(in home: borrowing Descriptor) throws(CofferError) -> VaultStateFile? {
+        guard try home.status(of: fileName) != nil else { return nil }
+        let file = try home.open(fileName, .read)
+        let bytes = try Remedy.saying(.home) { () throws(CofferError) in try file.readAll(limit: size) }
+        var reader = BinaryReader(bytes, name: "state record of the home", remedy: .home)
+        guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.corruptError }
+        guard try reader.number(UInt16.self) == 1 else {
+            throw CofferError(
+                .unsupportedVersion, "The home was made by a newer release, or its state is damaged.",
+                .newerRelease)
+        }
+        try reader.skip(6)
+        guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.corruptError }
+        let text = try reader.take(8)
+        guard let word = Phase.allCases.first(where: { $0.bytes == text }) else { throw reader.corruptError }
+        let cause = try reader.take(WipeReason.size)
+        try reader.expectPadding()
+        return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeReason(cause))
+    }
+
+    /// Makes this the state of `home` and flushes it: the first time by rename, from then on in place.
+    func write(in home: borrowing Descriptor) throws(CofferError) {
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.state.utf8))
+        writer.append(UInt16(1))
+        writer.pad(to: 16)
+        writer.append(vaultID.bytes)
+        writer.append(phase.bytes)
+        writer.append(cause?.bytes ?? [])
+        writer.pad(to: Self.size)
+        let record = writer.bytes
+        guard try home.status(of: Self.fileName) != nil else {
+            return try home.replace(Self.fileName, with: record.span)
+        }
+        let file = try home.openForOverwriting(Self.fileName)
+        try file.write(record.span, at: 0)
+        // Nothing but the bytes changes: no journal has to be waited for.
+        try file.syncData()
+    }
+
+    /// The same for a tombstone: also over what is no file, cannot be written or is longer. A directory that
+    /// is not empty stays, and is the error.
+    func writeOverAnything(in home: borrowing Descriptor) throws(CofferError) {
+        do throws(CofferError) {
+            let status = try home.status(of: Self.fileName)
+            guard let status, status.kind != .regular || status.size > Int64(Self.size) else {
+                return try write(in: home)
+            }
+            if status.kind == .directory {
+                try home.removeDirectory(Self.fileName)
+                return try write(in: home)
+            }
+        } catch {
+            guard ![.readOnly, .noSpace, .alreadyExists].contains(error.code) else { throw error }
+        }
+        try home.remove(Self.fileName)
+        try write(in: home)
+    }
+}

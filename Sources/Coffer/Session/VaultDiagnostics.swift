@@ -1,0 +1,271 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+extension Vault {
+    /// What protects a vault on this host, whatever vault it is.
+    ///
+    /// - Parameter sessionBus: The bus that the user's Secret Service is on; `nil`: that of the environment.
+    /// - Returns: One for each thing that is looked at.
+    public static func hostSecurityChecks(sessionBus: String? = nil) -> [SecurityCheck] {
+        [
+            swap, viewDirectory, lockedMemory, kernelKeyring, secretService(on: sessionBus),
+            documentedSchemes,
+        ]
+    }
+
+    /// The protections of this vault on this host: the host's and the vault's own. A check that cannot
+    /// be made says so and stops none of the others.
+    ///
+    /// - Throws: `wiped`, `corrupt`: nothing can be said of a vault without its keybag.
+    public func securityChecks() async throws(CofferError) -> [SecurityCheck] {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            let keybag = try core.readKeybag()
+            let backend = try core.keyring.backend()
+            let bus = core.home.service.address
+            return [Self.passcode(keybag), Self.deviceKey(backend, on: bus)]
+                + Self.checked("attempts") { () throws(CofferError) in
+                    if keybag.passcode != nil { _ = try core.readAttempts() }
+                    return [Self.attempts(keybag, backend)]
+                }
+                + Self.checked("tokens") { () throws(CofferError) in
+                    _ = try core.keyring.count()
+                    return []
+                }
+                + Self.checked("this-device") { () throws(CofferError) in [try Self.host(keybag)] }
+                + Self.checked("disk") { () throws(CofferError) in
+                    [try Self.disk(StorageMedium.of(core.home.openVault()))]
+                }
+                + core.storeSecurityChecks() + Self.hostSecurityChecks(sessionBus: bus)
+        }
+    }
+
+    /// The findings of a check, or why it could not be made.
+    static func checked(
+        _ name: String, _ check: () throws(CofferError) -> [SecurityCheck]
+    ) -> [SecurityCheck] {
+        do throws(CofferError) {
+            return try check()
+        } catch {
+            return [.failed(name, error)]
+        }
+    }
+
+    /// Only where there are any.
+    fileprivate static func unfinished(_ remains: FileRemains) -> [SecurityCheck] {
+        guard remains.count > 0 else { return [] }
+        let left =
+            remains.count == 1
+            ? "1 interrupted addition or removal of a file"
+            : "\(remains.count) interrupted additions or removals of files"
+        return [
+            SecurityCheck(
+                "unfinished-files", .advisory,
+                "\(left) left \(remains.bytes) sealed bytes in the home. The next command that lists or "
+                    + "changes files removes them: coffer file list")
+        ]
+    }
+
+    /// Only where there are any.
+    fileprivate static func others(_ remains: FileRemains) -> [SecurityCheck] {
+        guard let first = remains.others.first else { return [] }
+        let more = remains.others.count > 1 ? " and \(remains.others.count - 1) more" : ""
+        return [
+            SecurityCheck(
+                "foreign-entries", .advisory,
+                "vault/files/\(first)\(more) in the home is no file that Coffer made: somebody put it there. "
+                    + "Coffer passes it over. Look at it and remove it.")
+        ]
+    }
+
+    /// Only where there are any.
+    fileprivate static func damagedTokens(_ count: Int) -> [SecurityCheck] {
+        guard count > 0 else { return [] }
+        return [
+            SecurityCheck(
+                "damaged-tokens", .missing,
+                (count == 1
+                    ? "1 token that was stored while locked is damaged, and nobody can read it any more. "
+                    : "\(count) tokens that were stored while locked are damaged, and nobody can read them "
+                        + "any more. ")
+                    + "Store again what is missing, then remove what is left: coffer token discard-damaged")
+        ]
+    }
+
+    private static func passcode(_ keybag: Keybag) -> SecurityCheck {
+        guard let parameters = keybag.passcode else {
+            return SecurityCheck(
+                "passcode", .missing,
+                "No passcode is set: whoever can read the home can open it. Set one with: coffer passcode set"
+            )
+        }
+        let cost =
+            "Argon2id with \(parameters.cost.memoryKiB / 1024) MiB and \(parameters.cost.passes) passes"
+        guard keybag.policy.characters != .digits else {
+            return SecurityCheck(
+                "passcode", .advisory,
+                "A passcode of 4 to 8 digits under \(cost): with a copy of the home, all of them can be "
+                    + "tried. "
+                    + "Use a longer passcode.")
+        }
+        return SecurityCheck(
+            "passcode", .ok, "A passcode under \(cost). Its length decides how long guessing takes.")
+    }
+
+    private static func attempts(_ keybag: Keybag, _ backend: KeyringBackend) -> SecurityCheck {
+        guard keybag.passcode != nil else {
+            return SecurityCheck("attempts", .missing, "Without a passcode there is nothing to count.")
+        }
+        guard backend == .file else {
+            return SecurityCheck(
+                "attempts", .ok,
+                "The tenth wrong passcode erases the vault. An older copy of the home is refused: the "
+                    + "Secret Service remembers the counter. Who copies both guesses without end.")
+        }
+        return SecurityCheck(
+            "attempts", .advisory,
+            "The tenth wrong passcode erases the vault. Who copies the home first can guess on the copy "
+                + "without end."
+        )
+    }
+
+    /// Only where something is wrong with it: most vaults take no orders.
+    fileprivate static func orders(_ damage: CofferError?) -> [SecurityCheck] {
+        guard let damage else { return [] }
+        return [
+            SecurityCheck(
+                "orders", .missing,
+                "The record of orders cannot be read: no signed order is taken and the dead-man's switch is "
+                    + "off. \(damage.message) Put back a copy of the vault's file orders, or remove it and "
+                    + "pin the keys again.")
+        ]
+    }
+
+    /// Only where there are any: each opening tries to finish them.
+    fileprivate static func unfinishedOrders(_ count: Int) -> [SecurityCheck] {
+        guard count > 0 else { return [] }
+        return [
+            SecurityCheck(
+                "unfinished-orders", .missing,
+                (count == 1 ? "A signed order to erase was" : "\(count) signed orders to erase were")
+                    + " taken and cannot be finished: every command tries again. To see what is still there, "
+                    + "erase it yourself: coffer wipe --yes --user NAME, or --tokens")
+        ]
+    }
+
+    private static func host(_ keybag: Keybag) throws(CofferError) -> SecurityCheck {
+        let now = try MachineFingerprint.current()
+        if keybag.hostBinding == MachineFingerprint.unknown || now == MachineFingerprint.unknown {
+            return SecurityCheck(
+                "this-device", .advisory, "This machine has no machine-id(5) to recognise it by.")
+        }
+        guard keybag.hostBinding == now else {
+            return SecurityCheck(
+                "this-device", .advisory,
+                "The vault was made on another machine, or the machine's identity changed.")
+        }
+        return SecurityCheck(
+            "this-device", .advisory, "The vault is on the machine and of the user that made it.")
+    }
+
+    private static func disk(_ place: StorageMedium) -> SecurityCheck {
+        let name = place.type.isEmpty ? "" : " (\(place.type))"
+        switch place.medium {
+        case .network:
+            return SecurityCheck("disk", .advisory, "The vault is on a network file system\(name).")
+        case .removable:
+            return SecurityCheck("disk", .advisory, "The vault is on a medium that can be pulled out\(name).")
+        case .memory:
+            return SecurityCheck("disk", .advisory, "The vault is in memory\(name): it goes with a reboot.")
+        case .fixed, .unknown: break
+        }
+        switch place.isEncrypted {
+        case true?: return SecurityCheck("disk", .ok, "What is below the vault encrypts, too\(name).")
+        case false?:
+            return SecurityCheck(
+                "disk", .advisory,
+                "The disk below the vault is not encrypted\(name): the device key can be read from it. "
+                    + "Encrypt it with dm-crypt or fscrypt.")
+        case nil:
+            return SecurityCheck(
+                "disk", .advisory, "Whether the disk below the vault is encrypted is not known\(name).")
+        }
+    }
+
+    /// Not of this vault, which does not use them, but of what is encrypted under them elsewhere.
+    private static var documentedSchemes: SecurityCheck {
+        SecurityCheck(
+            "documented-schemes", .advisory,
+            "Keys of the documented schemes (coffer key, coffer crypt) cost one SHA-256 for each passcode "
+                + "that is tried: all of 4 to 8 digits take seconds. They are as secret as their UUID. Use "
+                + "them for data that has them already.")
+    }
+
+    private static var swap: SecurityCheck {
+        guard FileSystemInfo.isSwapActive() else {
+            let source = ProcFile.read("/proc/swaps") == nil ? " by sysinfo(2), without /proc" : ""
+            return SecurityCheck("swap", .ok, "No swap is active\(source).")
+        }
+        return SecurityCheck(
+            "swap", .advisory,
+            "Swap is active: view copies and file contents in memory may be written to it. Encrypt it "
+                + "or use zram."
+        )
+    }
+
+    private static var viewDirectory: SecurityCheck {
+        if ViewCopyDirectory.hasRuntimeDirectory {
+            return SecurityCheck(
+                "view-copies", .ok, "View copies lie in the user's runtime directory, in memory.")
+        }
+        guard ViewCopyDirectory.hasSharedMemory else {
+            return SecurityCheck(
+                "view-copies", .missing, "There is no directory in memory: files cannot be viewed.")
+        }
+        return SecurityCheck(
+            "view-copies", .ok, "View copies lie in a private directory under /dev/shm, in memory.")
+    }
+
+    private static var lockedMemory: SecurityCheck {
+        let needed = 1 << 20
+        guard let limit = ResourceLimits.lockableMemory, limit < needed else {
+            return SecurityCheck("locked-memory", .ok, "Keys and tokens are locked in memory.")
+        }
+        return SecurityCheck(
+            "locked-memory", .advisory,
+            "Only \(limit) bytes may be locked in memory: keys may be written to swap. Raise the limit "
+                + "(ulimit -l)."
+        )
+    }
+
+    private static var kernelKeyring: SecurityCheck {
+        guard KernelKeyring.isAvailable else {
+            return SecurityCheck(
+                "kernel-keyring", .missing,
+                "The kernel keyring is missing or forbidden here: every command asks for the passcode.")
+        }
+        return SecurityCheck(
+            "kernel-keyring", .ok, "Unlocking lasts for later commands, in the kernel keyring.")
+    }
+}
+
+extension VaultCore {
+    /// What is wrong with the files, the tokens that came while locked, and the orders.
+    fileprivate func storeSecurityChecks() -> [SecurityCheck] {
+        let files = FileStore(core: self)
+        return Vault.checked("unfinished-files") { () throws(CofferError) in
+            let remains = try files.remains()
+            return Vault.unfinished(remains) + Vault.others(remains)
+        }
+            + Vault.checked("files") { () throws(CofferError) in try files.condition().protections }
+            + Vault.checked("damaged-tokens") { () throws(CofferError) in
+                Vault.damagedTokens(try inbox.damaged(among: inbox.entries()))
+            }
+            + Vault.checked("orders") { () throws(CofferError) in
+                let pending = (try? readOrderBook())?.pending.count ?? 0
+                return Vault.orders(try orderRecordDamage()) + Vault.unfinishedOrders(pending)
+            }
+    }
+}

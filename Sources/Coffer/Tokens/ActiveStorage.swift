@@ -1,0 +1,96 @@
+import CofferBase
+import CofferEngine
+import Synchronization
+
+/// The keyring that the home records, also when another process has moved it since.
+final class ActiveStorage: ItemStorage {
+    private struct Current: Sendable {
+        let backend: KeyringBackend
+        let keyring: any ItemStorage
+        /// The record that says so, as it was.
+        let record: FileStatus?
+    }
+
+    private let home: VaultDirectory
+    private let device: DeviceKey
+    private let current = Mutex<Current?>(nil)
+    let faults = KeyringFaults()
+
+    init(home: VaultDirectory, device: DeviceKey) {
+        self.home = home
+        self.device = device
+    }
+
+    /// Where the tokens are now.
+    func backend() throws(CofferError) -> KeyringBackend { try recorded().backend }
+
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
+        try reading { (keyring) throws(CofferError) in try keyring.envelope(name) }
+    }
+
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] {
+        try reading { (keyring) throws(CofferError) in try keyring.envelopes() }
+    }
+
+    func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String]) {
+        try reading { (keyring) throws(CofferError) in try keyring.readableEnvelopes() }
+    }
+
+    func count() throws(CofferError) -> Int {
+        try reading { (keyring) throws(CofferError) in try keyring.count() }
+    }
+
+    /// The envelope of a name, where what was read before still holds and looking at a few files tells so;
+    /// `nil` also when there is none, or when it takes more than that to know.
+    func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
+        guard !faults.isSet, let known = try? recorded(), let file = known.keyring as? FileStorage else {
+            return nil
+        }
+        return file.cachedEnvelope(name)
+    }
+
+    /// Under the home's lock nobody moves the keyring.
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
+        try faults.check(.changing)
+        try recorded().keyring.apply(changes)
+        try faults.check(.changed)
+    }
+
+    /// Runs `body`, once more when what it read was moved away meanwhile.
+    private func reading<Result>(
+        _ body: (any ItemStorage) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        try faults.check(.reading)
+        let before = try recorded()
+        do throws(CofferError) {
+            let result = try body(before.keyring)
+            // The file is read at one moment; the service is not.
+            guard before.backend == .secretService else { return result }
+            let after = try recorded()
+            return after.backend == before.backend ? result : try body(after.keyring)
+        } catch {
+            let after = try recorded()
+            guard after.backend != before.backend else { throw error }
+            return try body(after.keyring)
+        }
+    }
+
+    private func recorded() throws(CofferError) -> Current {
+        let vault = try home.tokenVault()
+        return try home.mappingMissingFiles { () throws(CofferError) in
+            let record = try vault.directory.status(of: DeviceKeyFile.name)
+            if let known = current.withLock({ $0 }), known.record == record { return known }
+            let file = try DeviceKeyFile.read(in: vault.directory)
+            guard file.vaultID == device.vaultID else { throw CofferError.wiped }
+            let keyring: any ItemStorage =
+                switch file.backend {
+                case .file: FileStorage(home: home, device: device)
+                case .secretService:
+                    try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
+                }
+            let found = Current(backend: file.backend, keyring: keyring, record: record)
+            current.withLock { $0 = found }
+            return found
+        }
+    }
+}

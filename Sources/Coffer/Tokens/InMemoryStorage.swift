@@ -1,0 +1,25 @@
+import CofferBase
+import Synchronization
+
+/// A keyring in the memory of this process, for what is never stored. Gone with its owner.
+final class InMemoryStorage: ItemStorage {
+    private let items = Mutex<[[UInt8]: [UInt8]]>([:])
+
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { items.withLock { $0[name] } }
+
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] { items.withLock { $0 } }
+
+    func count() throws(CofferError) -> Int { items.withLock { $0.count } }
+
+    var isEmpty: Bool { items.withLock { $0.isEmpty } }
+
+    func removeAll() { items.withLock { $0 = [:] } }
+
+    func removeAll(where matches: (_ envelope: [UInt8]) -> Bool) {
+        items.withLock { items in items = items.filter { !matches($0.value) } }
+    }
+
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
+        items.withLock { $0 = $0.applying(changes) }
+    }
+}

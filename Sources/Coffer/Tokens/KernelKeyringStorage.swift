@@ -1,0 +1,119 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// A keyring in the kernel's, for volatile tokens that later commands of the same user are to find: sealed
+/// like stored ones, never on a disk, gone with the session's timeout, a lock or a reboot.
+///
+/// Every process of this user can put something there, such as an older envelope of a stored token. So each
+/// entry ends with a tag under the key of its class, and what has no right tag is not there. While the class
+/// is locked nobody can tell: see ``TokenStore/findEnvelope(_:orLocked:)``.
+struct KernelKeyringStorage: ItemStorage {
+    private static let tagSize = 32
+
+    private let vaultID: VaultID
+    /// Seconds until the ring goes, where no session that is held has set its time already.
+    private let timeout: Int?
+    /// Entries of another boot are not there.
+    private let boot: @Sendable () -> String
+    /// The key of a class; `nil` while it is locked.
+    private let key: @Sendable (ProtectionClass) -> ClassKey?
+
+    init(
+        vaultID: VaultID, timeout: Int?, boot: @escaping @Sendable () -> String,
+        key: @escaping @Sendable (ProtectionClass) -> ClassKey?
+    ) {
+        self.vaultID = vaultID
+        self.timeout = timeout
+        self.boot = boot
+        self.key = key
+    }
+
+    static func name(_ vaultID: VaultID) -> String { "coffer:\(vaultID):volatile" }
+
+    private var name: String { Self.name(vaultID) }
+
+    /// Removes every volatile token of a vault.
+    static func remove(vaultID: VaultID) { _ = try? KernelSubkeyring.remove(name(vaultID)) }
+
+    /// Makes the ring if it is not there, and starts its timeout.
+    static func prepare(vaultID: VaultID, timeout: Int?) throws(CofferError) {
+        try KernelSubkeyring.make(name(vaultID)).setTimeout(timeout)
+    }
+
+    /// Starts the timeout again, where there is a ring.
+    static func renew(vaultID: VaultID, timeout: Int) {
+        try? KernelSubkeyring.find(name(vaultID))?.setTimeout(timeout)
+    }
+
+    /// The ring; `nil` also where the kernel has none or forbids it: then nothing can be in it.
+    private var ring: KernelSubkeyring? { try? KernelSubkeyring.find(name) }
+
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
+        guard let ring else { return nil }
+        let found = try ring.read(Self.text(name))
+        switch found {
+        case .some(let bytes): return try opened(bytes.span.copied(), name)
+        case .none: return nil
+        }
+    }
+
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] {
+        var envelopes: [[UInt8]: [UInt8]] = [:]
+        guard let ring else { return envelopes }
+        for text in try ring.descriptions() {
+            guard let name = HexText.decode(text), let envelope = try envelope(name) else { continue }
+            envelopes[name] = envelope
+        }
+        return envelopes
+    }
+
+    func count() throws(CofferError) -> Int { try envelopes().count }
+
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
+        for (name, change) in changes {
+            switch change {
+            case .remove: try ring?.remove(Self.text(name))
+            case .put(let envelope):
+                guard let classKey = try key(TokenEnvelope.decode(envelope).protection) else {
+                    throw CofferError.locked
+                }
+                let entry = try envelope + tag(envelope, name, classKey)
+                try writable().store(GuardedBytes.copying(entry.span), description: Self.text(name))
+            }
+        }
+    }
+
+    private func writable() throws(CofferError) -> KernelSubkeyring {
+        if let ring { return ring }
+        let ring = try KernelSubkeyring.make(name)
+        try ring.setTimeout(timeout)
+        return ring
+    }
+
+    /// The envelope of an entry; `nil` when it is not one of this vault, name and boot. While its class is
+    /// locked nobody can tell, nor open it.
+    private func opened(_ entry: [UInt8], _ name: [UInt8]) throws(CofferError) -> [UInt8]? {
+        guard entry.count > Self.tagSize else { return nil }
+        let envelope = Array(entry.dropLast(Self.tagSize))
+        guard let protection = try? TokenEnvelope.decode(envelope).protection else { return nil }
+        guard let classKey = key(protection) else { return envelope }
+        let expected = try tag(envelope, name, classKey)
+        let found = Array(entry.suffix(Self.tagSize))
+        return ConstantTime.equal(expected.span, found.span) ? envelope : nil
+    }
+
+    private func tag(
+        _ envelope: [UInt8], _ name: [UInt8], _ classKey: ClassKey
+    ) throws(CofferError) -> [UInt8] {
+        let context = vaultID.bytes
+        let key = try HKDF.deriveKey(from: classKey.key, info: KDFLabel.volatileToken, context: context.span)
+        let boot = Array(boot().utf8)
+        let message = UInt32(boot.count).bigEndianBytes + boot + UInt32(name.count).bigEndianBytes + name
+        return try HMAC.authenticate((message + envelope).span, key: key)
+    }
+
+    private static func text(_ name: [UInt8]) throws(CofferError) -> String {
+        String(decoding: try Encoding.hexText(name), as: UTF8.self)
+    }
+}

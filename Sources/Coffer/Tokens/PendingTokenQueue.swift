@@ -1,0 +1,213 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// Tokens that wait for an unlock: the directory `inbox` of the vault, there only while something is in it.
+///
+/// Each is a file of its own, so that damage to one is no other's. The file's name says its number, which is
+/// the order of storing, and its class: `0000000000000007-1`. One that is damaged gets the prefix `damaged-`
+/// and stays until somebody discards it; one that would replace a stored value and cannot prove that it may
+/// gets the prefix `unconfirmed-` and stays until somebody accepts or rejects it. Changes are made under the
+/// home's lock.
+struct PendingTokenQueue {
+    static let directoryName: FilePath = "inbox"
+    private static let directoryPath = VaultDirectory.vaultName.appending(directoryName.string)
+    /// The most that may wait.
+    static let maxEntryCount = 256
+    /// The most bytes that may wait.
+    static let maxByteCount = 16 << 20
+    /// More than the longest token and its metadata take.
+    private static let maxEntryLength = (1 << 20) + (1 << 18)
+
+    let home: VaultDirectory
+    let device: DeviceKey
+
+    /// The state of an entry: the prefix of its file's name.
+    enum State: String, CaseIterable {
+        case waiting = ""
+        case unconfirmed = "unconfirmed-"
+        case damaged = "damaged-"
+    }
+
+    /// A file of the inbox.
+    struct Entry {
+        let name: FilePath
+        let number: UInt64
+        let rawClass: UInt16
+        let state: State
+
+        /// Strict, byte for byte: every name has one reading, and every reading one name.
+        init?(_ name: FilePath) {
+            let bytes = Array(name.string.utf8)
+            let state = State.allCases.last { bytes.starts(with: $0.rawValue.utf8) } ?? .waiting
+            let parts = bytes.dropFirst(state.rawValue.utf8.count).split(
+                separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0].count == 16,
+                let number = UInt64(String(decoding: parts[0], as: UTF8.self), radix: 16),
+                let rawClass = UInt16(String(decoding: parts[1], as: UTF8.self))
+            else { return nil }
+            guard Self.name(number, rawClass, state).string.utf8.elementsEqual(bytes) else { return nil }
+            self.name = name
+            self.number = number
+            self.rawClass = rawClass
+            self.state = state
+        }
+
+        static func name(_ number: UInt64, _ rawClass: UInt16, _ state: State) -> FilePath {
+            let digits = String(number, radix: 16)
+            return FilePath(
+                state.rawValue + String(repeating: "0", count: 16 - digits.count) + digits + "-\(rawClass)")
+        }
+    }
+
+    /// A file that was added.
+    struct Added: Sendable {
+        let name: FilePath
+        let status: FileStatus
+        let fingerprint: String
+    }
+
+    /// What is there, in the order of storing; damaged ones too.
+    func entries() throws(CofferError) -> [Entry] {
+        guard let directory = try open() else { return [] }
+        return try directory.names().compactMap(Entry.init).sorted { $0.number < $1.number }
+    }
+
+    /// How many are damaged; what has the inbox's place is one.
+    func damaged(among entries: [Entry]) throws(CofferError) -> Int {
+        try entries.count { $0.state == .damaged } + (isMisplaced() ? 1 : 0)
+    }
+
+    /// Whether there may be anything.
+    func exists() throws(CofferError) -> Bool {
+        try home.directory.status(of: Self.directoryPath) != nil
+    }
+
+    /// Whether something that is no directory has the inbox's name: somebody else put it there, and nothing
+    /// waits in it.
+    func isMisplaced() throws(CofferError) -> Bool {
+        try home.directory.status(of: Self.directoryPath).map { $0.kind != .directory } ?? false
+    }
+
+    /// Without a look at the vault's state: whoever finds something looks again under the lock.
+    private func open() throws(CofferError) -> Descriptor? {
+        do throws(CofferError) {
+            guard try exists(), try !isMisplaced() else { return nil }
+            return try home.directory.open(Self.directoryPath, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            return nil
+        }
+    }
+
+    /// Adds what `seal` makes for the next number.
+    @discardableResult
+    func add(
+        in vault: borrowing Descriptor, _ seal: (_ number: UInt64) throws(CofferError) -> PendingToken
+    ) throws(CofferError) -> Added {
+        guard try !isMisplaced() else {
+            throw CofferError(
+                .corrupt,
+                "The vault's inbox is no directory, so nothing can wait in it: coffer token discard-damaged "
+                    + "removes what is there.")
+        }
+        if try vault.status(of: Self.directoryName) == nil {
+            try vault.makeDirectory(Self.directoryName)
+            try vault.sync()
+        }
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        try directory.removeTemporaries()
+        let entries = try entries()
+        // The names are anybody's who can write the home.
+        let (number, isOver) = (entries.last?.number ?? 0).addingReportingOverflow(1)
+        guard !isOver else {
+            throw CofferError(
+                .corrupt,
+                "A file in the vault's directory inbox has a number that no value has: remove it."
+            )
+        }
+        let pending = try seal(number)
+        let bytes = try pending.encoded(device: device)
+        var total = Int64(bytes.count)
+        for entry in entries { total += try directory.status(of: entry.name)?.size ?? 0 }
+        guard entries.count < Self.maxEntryCount, total <= Int64(Self.maxByteCount) else {
+            throw CofferError(
+                .noSpace,
+                "Too much waits already: at most \(Self.maxEntryCount) tokens of "
+                    + "\(Self.maxByteCount >> 20) MiB together. Unlock, then accept or reject what is left.")
+        }
+        let name = Entry.name(pending.number, pending.protection.rawValue, .waiting)
+        try directory.replace(name, with: bytes.span)
+        guard let status = try directory.status(of: name) else {
+            throw CofferError(.inputOutput, "A waiting token vanished while it was stored.")
+        }
+        return Added(name: name, status: status, fingerprint: try PendingToken.fingerprint(of: bytes))
+    }
+
+    /// Whether what was added still waits, unchanged.
+    func isWaiting(_ added: Added) throws(CofferError) -> Bool {
+        guard let directory = try open() else { return false }
+        return try directory.status(of: added.name) == added.status
+    }
+
+    /// Reads one; `nil` when it is damaged or no file that can be read, which its name then says, and when a
+    /// newer release stored it: one entry stops nothing that is about others.
+    func read(_ entry: Entry, in vault: borrowing Descriptor) throws(CofferError) -> PendingToken? {
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        do throws(CofferError) {
+            let bytes = try bytes(of: entry, directory)
+            let pending = try PendingToken.decode(bytes, device: device)
+            guard pending.number == entry.number, pending.protection.rawValue == entry.rawClass else {
+                throw CofferError(.corrupt, "A waiting token has another's name.")
+            }
+            return pending
+        } catch {
+            switch error.code {
+            case .unsupportedVersion: return nil
+            case .corrupt, .permissionDenied:
+                // It is passed over also where its name cannot be changed.
+                try? mark(entry, .damaged, in: vault)
+                return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// The bytes of an entry, also where its mode forbids to read it.
+    private func bytes(
+        of entry: Entry, _ directory: borrowing Descriptor
+    ) throws(CofferError) -> [UInt8] {
+        guard try directory.status(of: entry.name)?.kind == .regular else {
+            throw CofferError(.corrupt, "A waiting token is no file.")
+        }
+        do throws(CofferError) {
+            return try directory.open(entry.name, .read).readAll(limit: Self.maxEntryLength)
+        } catch {
+            guard error.code == .permissionDenied, directory.permitOwner(entry.name, 0o600) else {
+                throw error
+            }
+            return try directory.open(entry.name, .read).readAll(limit: Self.maxEntryLength)
+        }
+    }
+
+    /// Notes what becomes of an entry in its name.
+    func mark(_ entry: Entry, _ state: State, in vault: borrowing Descriptor) throws(CofferError) {
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        try directory.rename(entry.name, to: Entry.name(entry.number, entry.rawClass, state))
+        try directory.sync()
+    }
+
+    /// Removes entries, and with the last one the inbox.
+    func remove(_ entries: [Entry], in vault: borrowing Descriptor) throws(CofferError) {
+        guard !entries.isEmpty else { return }
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        // What is damaged may be no file at all.
+        for entry in entries { try directory.removeTree(entry.name) }
+        try directory.sync()
+        guard try self.entries().isEmpty else { return }
+        try directory.removeTemporaries()
+        guard try directory.names().isEmpty else { return }
+        try vault.removeDirectory(Self.directoryName)
+        try vault.sync()
+    }
+}

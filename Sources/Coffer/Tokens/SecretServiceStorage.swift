@@ -1,0 +1,232 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+
+/// A keyring in the user's Secret Service: one item for each envelope.
+///
+/// An item has three attributes, the name of this package and two keyed hashes, and one line of Base64: a
+/// collection without a password is a plain text file in which a newline would lose everything. Looking for
+/// an item takes gnome-keyring the longer the more there are, so an item that was found before is read where
+/// it was, in one call, and looked for when it is not there. Whoever changes an item always looks, for
+/// duplicates too: there gnome-keyring writes its file anew each time, which takes longer still.
+///
+/// Nothing is taken for ours by its attributes alone: other programs may set the same. What cannot be read as
+/// ours and has no attribute besides is `corrupt` and never written over or removed.
+final class SecretServiceStorage: ItemStorage {
+    /// What a user sees in the keyring's own program.
+    private static let label = "Coffer"
+    /// The bus takes no message of more than 128 MiB: so many items of 1 MiB fit.
+    private static let batch = 32
+
+    /// So many paths are remembered.
+    private static let maxPathCount = 4096
+
+    private let client: SecretServiceClient
+    /// Where items were when they were last looked for: a guess, which every use checks.
+    private let paths = Mutex<[[UInt8]: String]>([:])
+    /// The attributes that all items of this keyring share.
+    private let shared: [String: String]
+
+    /// The tokens of a vault.
+    convenience init(tokensOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
+        try self.init(KDFLabel.keyringTokens, vaultID, client)
+    }
+
+    /// The device key of a vault, under a name of 32 zeros.
+    convenience init(deviceKeyOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
+        try self.init(KDFLabel.keyringDeviceKey, vaultID, client)
+    }
+
+    private init(_ label: String, _ vaultID: VaultID, _ client: SecretServiceClient) throws(CofferError) {
+        self.client = client
+        let key = try SymmetricKey.copying(vaultID.bytes.span)
+        let tag = try HMAC.authenticate(Array(label.utf8).span, key: key)
+        shared = ["application": "coffer", "vault": try Self.hex(tag)]
+    }
+
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
+        let time = client.deadline()
+        if let path = paths.withLock({ $0[name] }), let found = try envelope(name, at: path, time) {
+            return found
+        }
+        guard let item = try item(name, time) else {
+            try client.requireReadable(time)
+            return nil
+        }
+        return item.envelope
+    }
+
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] {
+        let (envelopes, damaged) = try readableEnvelopes()
+        if let path = damaged.first { throw Self.corruptError(path) }
+        return envelopes
+    }
+
+    func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String]) {
+        var damaged: [String] = []
+        var time = client.deadline()
+        let paths = try find(shared, time)
+        if paths.isEmpty { try client.requireReadable(time) }
+        var found: [[UInt8]: (path: String, envelope: [UInt8])] = [:]
+        for start in stride(from: 0, to: paths.count, by: Self.batch) {
+            time = client.deadline()
+            let batch = Array(paths[start..<min(start + Self.batch, paths.count)])
+            for (path, secret) in try client.secrets(of: batch, time) {
+                guard let (name, envelope) = Self.decode(secret) else {
+                    if try isOurs(path, time) { damaged.append(path) }
+                    continue
+                }
+                if let other = found[name] { throw Self.ambiguous([other.path, path]) }
+                found[name] = (path, envelope)
+            }
+        }
+        return (found.mapValues(\.envelope), damaged)
+    }
+
+    func count() throws(CofferError) -> Int {
+        let time = client.deadline()
+        let (unlocked, locked) = try client.search(shared, time)
+        return unlocked.count + locked.count
+    }
+
+    func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
+        for (name, change) in changes {
+            switch change {
+            case .put(let envelope): try put(envelope, for: name, client.deadline())
+            case .remove: try remove(name, client.deadline())
+            }
+        }
+    }
+
+    /// Removes every item, as long as `time` lasts; gives how many were removed and how many are left.
+    func removeAll(_ time: Deadline) throws(CofferError) -> (removed: Int, left: Int) {
+        let (unlocked, locked) = try client.search(shared, time)
+        var removed = 0
+        for path in unlocked where try isOurs(path, time) {
+            try client.delete(path, time)
+            removed += 1
+        }
+        return (removed, locked.count)
+    }
+
+    // MARK: One item
+
+    /// Stores, reads back and looks for duplicates.
+    private func put(_ envelope: [UInt8], for name: [UInt8], _ time: Deadline) throws(CofferError) {
+        let secret = try Self.encode(name, envelope)
+        let old = try item(name, time)
+        let isReplaced = if let old { try client.replace(old.path, by: secret, time) } else { false }
+        if !isReplaced {
+            try client.create(label: Self.label, attributes(name), secret: secret, time)
+        }
+        guard let stored = try item(name, time), stored.envelope == envelope else {
+            throw CofferError(.inputOutput, "The Secret Service does not give back what it was given.")
+        }
+    }
+
+    private func remove(_ name: [UInt8], _ time: Deadline) throws(CofferError) {
+        while let item = try item(name, time) { try client.delete(item.path, time) }
+    }
+
+    /// The one item of a name; `nil` when there is none.
+    private func item(
+        _ name: [UInt8], _ time: Deadline
+    ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
+        let item = try searched(name, time)
+        paths.withLock { paths in
+            if paths.count >= Self.maxPathCount { paths = [:] }
+            paths[name] = item?.path
+        }
+        return item
+    }
+
+    /// The envelope of a name, when the item at this path is still its own.
+    private func envelope(
+        _ name: [UInt8], at path: String, _ time: Deadline
+    ) throws(CofferError) -> [UInt8]? {
+        do throws(CofferError) {
+            guard let secret = try client.secret(of: path, time),
+                let (storedName, envelope) = Self.decode(secret), storedName == name
+            else { return nil }
+            return envelope
+        } catch {
+            guard error.code == .keyringLocked else { throw error }
+            return nil
+        }
+    }
+
+    private func searched(
+        _ name: [UInt8], _ time: Deadline
+    ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
+        var found: [(path: String, envelope: [UInt8])] = []
+        for path in try find(attributes(name), time) {
+            guard let secret = try client.secret(of: path, time) else { continue }
+            if let (storedName, envelope) = Self.decode(secret), storedName == name {
+                found.append((path, envelope))
+            } else if try isOurs(path, time) {
+                throw Self.corruptError(path)
+            }
+        }
+        guard found.count <= 1 else { throw Self.ambiguous(found.map(\.path)) }
+        return found.first
+    }
+
+    /// The paths of what has these attributes, unlocked.
+    private func find(
+        _ attributes: [String: String], _ time: Deadline
+    ) throws(CofferError) -> [String] {
+        let (unlocked, locked) = try client.search(attributes, time)
+        guard !locked.isEmpty else { return unlocked }
+        try client.unlock(locked, time)
+        let after = try client.search(attributes, client.deadline())
+        return after.unlocked + after.locked
+    }
+
+    /// Whether an item has our attributes and no others.
+    private func isOurs(_ path: String, _ time: Deadline) throws(CofferError) -> Bool {
+        guard var attributes = try client.attributes(of: path, time) else { return false }
+        // The service's own note of the type that an item was stored as.
+        attributes["xdg:schema"] = nil
+        attributes["item"] = nil
+        return attributes == shared
+    }
+
+    private func attributes(_ name: [UInt8]) throws(CofferError) -> [String: String] {
+        var attributes = shared
+        attributes["item"] = try Self.hex(name)
+        return attributes
+    }
+
+    // MARK: The line
+
+    /// One line of Base64 over a version (1), the name (32) and the envelope.
+    private static func encode(_ name: [UInt8], _ envelope: [UInt8]) throws(CofferError) -> [UInt8] {
+        try Encoding.base64Text([1] + name + envelope)
+    }
+
+    private static func decode(_ line: [UInt8]) -> (name: [UInt8], envelope: [UInt8])? {
+        guard let bytes = try? Encoding.decodeBase64Text(line), bytes.count >= 33, bytes[0] == 1 else {
+            return nil
+        }
+        return (Array(bytes[1..<33]), Array(bytes[33...]))
+    }
+
+    private static func hex(_ bytes: [UInt8]) throws(CofferError) -> String {
+        String(decoding: try Encoding.hexText(bytes), as: UTF8.self)
+    }
+
+    private static func corruptError(_ path: String) -> CofferError {
+        CofferError(
+            .corrupt,
+            "An item of the keyring is damaged: \(path). Put back a copy of the keyring from a backup.",
+            entries: [path])
+    }
+
+    private static func ambiguous(_ paths: [String]) -> CofferError {
+        CofferError(
+            .ambiguous,
+            "The keyring has several items of one name; remove all but one: "
+                + paths.sorted().joined(separator: ", "), entries: paths.sorted())
+    }
+}

@@ -1,0 +1,193 @@
+public import CofferBase
+public import CofferCrypto
+import CofferEngine
+public import SystemPackage
+
+extension TokenStore {
+    /// Writes tokens to a new file that another vault can import: those of the classes that may move, with
+    /// all that is known of them, sealed under a passphrase.
+    ///
+    /// The file appears whole or not at all, readable by this user alone. Whoever has it can try passphrases
+    /// for ever: take a long one, of chance. Volatile tokens, databases and files are not in it.
+    ///
+    /// - Parameters:
+    ///   - path: Where to; an existing file is not replaced.
+    ///   - passphrase: Of at least 12 bytes.
+    ///   - only: These tokens; `nil` for every one that may move.
+    ///   - cost: What deriving a key from the passphrase costs.
+    /// - Returns: How many were written, how many may not move, and which are damaged: these keep no other
+    ///   from being written.
+    /// - Throws: `refused` for a short passphrase, where a token of `only` may not move and where there is
+    ///   none that may; `absent` for one that is not there, `corrupt` for one of `only` that is damaged;
+    ///   `alreadyExists`, `locked`, `wiped`, `noSpace`.
+    @discardableResult
+    public func export(
+        to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
+    ) async throws(CofferError) -> TokenExportReport {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            guard passphrase.secret.count >= TokenExport.shortestPassphrase else {
+                throw CofferError(
+                    .refused,
+                    "The passphrase of an export has at least \(TokenExport.shortestPassphrase) bytes.")
+            }
+            try core.drainPendingTokens()
+            var (names, staying, damaged) = try exportable(only)
+            return try AtomicFile.create(at: path) { (file) throws(CofferError) in
+                var writer = try TokenExport.Writer.begin(in: file, passphrase: passphrase, cost: cost)
+                var exported = 0
+                for (name, envelope) in names {
+                    try cancellation.check()
+                    let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
+                    guard
+                        let (info, token) = try readable(
+                            name, into: &damaged, unless: only != nil,
+                            { () throws(CofferError) in try open(found, name: name, withValue: true) })
+                    else { continue }
+                    // The key of a database is of no use without it.
+                    guard let token, !ReservedServices.contains(info.id.service) else { continue }
+                    try writer.add(info, token, to: file)
+                    exported += 1
+                }
+                try writer.finish(in: file)
+                return TokenExportReport(exported: exported, thisDeviceOnly: staying, damaged: damaged)
+            }
+        }
+    }
+
+    /// The result of `body`; `nil` for a token that is damaged, which is then noted. With `isAsked` it is an
+    /// error.
+    private func readable<Result>(
+        _ name: [UInt8], into damaged: inout [UnreadableToken], unless isAsked: Bool,
+        _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result? {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard !isAsked, error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+            let hex = String(decoding: try Encoding.hexText(name), as: UTF8.self)
+            damaged.append(UnreadableToken(name: hex, code: error.code))
+            return nil
+        }
+    }
+
+    private typealias Exportable = (
+        moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, damaged: [UnreadableToken]
+    )
+
+    /// The envelopes that may move, how many may not, and those that do not say.
+    private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
+        let stored = try keyring.readableEnvelopes()
+        var wanted = stored.envelopes
+        var damaged = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
+        if let only {
+            var chosen: [[UInt8]: [UInt8]] = [:]
+            for id in only {
+                let name = try name(of: id)
+                guard let envelope = wanted[name] else {
+                    throw CofferError(.absent, "There is no stored token of this name: \(id.service).")
+                }
+                chosen[name] = envelope
+            }
+            wanted = chosen
+            damaged = []
+        }
+        var moving: [(name: [UInt8], envelope: [UInt8])] = []
+        var staying = 0
+        for (name, envelope) in wanted {
+            let protection = try readable(name, into: &damaged, unless: only != nil) {
+                () throws(CofferError) in try TokenEnvelope.decode(envelope).protection
+            }
+            guard let protection else { continue }
+            if protection.isExportable { moving.append((name, envelope)) } else { staying += 1 }
+        }
+        guard !moving.isEmpty, only == nil || staying == 0 else {
+            throw CofferError(
+                .refused,
+                staying == 0
+                    ? "There is no token to export."
+                    : "\(staying) of the tokens may not leave this device: their class is ThisDeviceOnly.")
+        }
+        return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying, damaged)
+    }
+
+    /// Takes in the tokens of an export, with their classes, expiries, scopes and attributes.
+    ///
+    /// The whole file is checked before anything is stored. A token that is there already with something else
+    /// stays as it is and is reported, unless `replacing`; one that is damaged stays in any case. With the
+    /// embedded keyring all are stored at once; in the Secret Service one after the other: said again after a
+    /// failure, an import goes on.
+    ///
+    /// - Parameters:
+    ///   - path: What ``export(to:passphrase:only:cost:)`` wrote.
+    ///   - passphrase: That of the export.
+    ///   - replacing: Whether the export's value goes over another one.
+    ///   - allowingExpensive: Whether the file may ask for more than 1 GiB of memory, up to 4 GiB, or for
+    ///     passes over more than 4 GiB in all: it does so before anything in it can be authenticated.
+    /// - Returns: What became of each.
+    /// - Throws: `refused` for a file that asks for more than is allowed; `wrongPasscode` for another
+    ///   passphrase, `corrupt` for what is not whole, `unsupportedVersion`, `locked`, `wiped`, `busy`,
+    ///   `noSpace`; then nothing was changed, or, in the Secret Service, a part.
+    @discardableResult
+    public func importTokens(
+        from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
+    ) async throws(CofferError) -> TokenImportReport {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let file = try Descriptor.open(path, [.read, .nonBlocking])
+            guard try file.status().kind == .regular else {
+                throw CofferError(.invalidInput, "\(path) is no file.")
+            }
+            let export = try TokenExport(
+                file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase,
+                allowingExpensive: allowingExpensive)
+            try export.forEachToken { (_, _) throws(CofferError) in try cancellation.check() }
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try core.drainPendingTokens(in: vault)
+                return try merge(export, replacing: replacing, in: vault)
+            }
+        }
+    }
+
+    /// Stores what `export` has, under the home's lock.
+    private func merge(
+        _ export: TokenExport, replacing: Bool, in vault: borrowing Descriptor
+    ) throws(CofferError) -> TokenImportReport {
+        var report = TokenImportReport()
+        var changes: [[UInt8]: StorageChange] = [:]
+        var damaged: [UnreadableToken] = []
+        let waiting = try core.inbox.entries().contains { $0.state == .waiting }
+        // Something older would come over what is imported now.
+        guard !waiting else { throw CofferError.locked }
+        try export.forEachToken { (info, token) throws(CofferError) in
+            let key = try core.keyForStoring(info.protection)
+            let name = try name(of: info.id)
+            var version: UInt64 = 0
+            if let found = try findEnvelope(name) {
+                guard
+                    let (old, oldToken) = try readable(
+                        name, into: &damaged, unless: false,
+                        { () throws(CofferError) in try open(found, name: name, withValue: true) })
+                else { return report.conflicts.append(info.id) }
+                if let oldToken, !old.isEphemeral, old.describesTheSame(as: info),
+                    oldToken.secret.isEqual(to: token.secret)
+                {
+                    return report.same += 1
+                }
+                guard replacing else { return report.conflicts.append(info.id) }
+                version = old.version
+                report.replaced += 1
+            } else {
+                report.imported += 1
+            }
+            let stored = TokenInfo(
+                id: info.id, version: version + 1, protection: info.protection, stored: info.stored,
+                expires: info.expires, scopes: info.scopes, attributes: info.attributes)
+            let envelope = try TokenEnvelope.seal(
+                token, info: stored, name: name, under: key, vaultID: core.device.vaultID)
+            changes[name] = .put(envelope.encoded)
+        }
+        guard !changes.isEmpty else { return report }
+        try keyring.apply(changes)
+        try core.ephemeralTokens.apply(changes.mapValues { _ in .remove })
+        return report
+    }
+}

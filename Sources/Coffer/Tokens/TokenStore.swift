@@ -1,0 +1,324 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+public import FoundationEssentials
+
+/// The tokens of one vault.
+///
+/// Every token is sealed under its own key, that key under its protection class's; names, accounts and expiry
+/// are sealed too. Several processes may use one vault: changes are serialised and none is lost.
+public final class TokenStore: Sendable {
+    let core: VaultCore
+
+    init(core: VaultCore) { self.core = core }
+
+    /// Where the envelopes are.
+    var keyring: any ItemStorage { core.keyring }
+
+    /// Stores a token, replacing the one of that name.
+    ///
+    /// While its class is locked, the value is sealed to the class's public key and waits for an unlock, in
+    /// the order in which values came. Until then this session alone reads it. At the unlock it is stored
+    /// where there is no value of that name, and marked (``TokenInfo/isStoredWhileLocked``). A stored value
+    /// it replaces when this session has read or written that very value: then it can prove that it continues
+    /// it. Otherwise it waits on, and the stored value is the one that everybody gets, until somebody calls
+    /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. That a version is compared asks for an
+    /// unlocked vault. Where the classes of the stored and of the new value are open, other values that wait
+    /// under the name keep it from nothing.
+    ///
+    /// - Parameters:
+    ///   - token: The value.
+    ///   - id: What it is found by.
+    ///   - protection: When it can be read.
+    ///   - expires: When it stops being valid.
+    ///   - scopes: OAuth scopes.
+    ///   - attributes: The caller's own attributes.
+    ///   - isEphemeral: Keep it in memory alone, never in the keyring, until the next lock or the end of this
+    ///     session.
+    ///   - ifVersion: Store only when this is the version now stored; 0 means that there must be none.
+    /// - Returns: The new version, one more than the one before; 0 when the value waits for an unlock.
+    /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes or attributes,
+    ///   for 64 KiB of them or an expiry centuries away; `refused` for a service that begins with `coffer.`,
+    ///   which is the library's own; `locked`, `wiped`, `busy`, `noSpace`.
+    @discardableResult
+    public func put(
+        _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
+        isEphemeral: Bool = false, ifVersion: UInt64? = nil
+    ) async throws(CofferError) -> UInt64 {
+        try ReservedServices.check(id)
+        return try await putUnchecked(
+            token, for: id, class: protection, expires: expires, scopes: scopes, attributes: attributes,
+            isEphemeral: isEphemeral, ifVersion: ifVersion)
+    }
+
+    /// Stores what is the library's own under a reserved service; never while locked, and only when
+    /// `ifVersion` is the version now stored: 0 means that there must be none.
+    package func putReserved(
+        _ token: Token, for id: TokenID, class protection: ProtectionClass,
+        attributes: [String: String] = [:], ifVersion: UInt64 = 0
+    ) async throws(CofferError) {
+        _ = try await putUnchecked(
+            token, for: id, class: protection, expires: nil, scopes: [], attributes: attributes,
+            isEphemeral: false, ifVersion: ifVersion)
+    }
+
+    private func putUnchecked(
+        _ token: Token, for id: TokenID, class protection: ProtectionClass, expires: Date?,
+        scopes: [String], attributes: [String: String], isEphemeral: Bool, ifVersion: UInt64?
+    ) async throws(CofferError) -> UInt64 {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            let name = try name(of: id)
+            let stored = Date(nanosecondsSince1970: core.time.wallClock().nanoseconds)
+            func info(_ version: UInt64) -> TokenInfo {
+                TokenInfo(
+                    id: id, version: version, protection: protection, stored: stored, expires: expires,
+                    scopes: scopes, attributes: attributes)
+            }
+            try info(0).checkLimits()
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try core.drainPendingTokens(in: vault)
+                do throws(CofferError) {
+                    let isFirst = try core.entries(.waiting, of: name, in: vault).isEmpty
+                    guard try isFirst ? true : overtakesWaiting(name) else { throw CofferError.locked }
+                    return try store(token, name: name, ifVersion: ifVersion, isEphemeral: isEphemeral, info)
+                } catch {
+                    guard error.code == .locked, ifVersion == nil, !isEphemeral else { throw error }
+                    try core.enqueue(token, info(0), name: name, in: vault)
+                    return 0
+                }
+            }
+        }
+    }
+
+    /// Whether a value goes straight over the stored one although others wait under its name: anybody can
+    /// make them wait. At the unlock they are judged against what is stored then. One that this session
+    /// let wait is older and comes first.
+    private func overtakesWaiting(_ name: [UInt8]) throws(CofferError) -> Bool {
+        guard try core.ownWaitingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)
+        else {
+            return false
+        }
+        return isOpen(found)
+    }
+
+    /// Stores a token under the home's lock, with what `info` says of its new version.
+    private func store(
+        _ token: Token, name: [UInt8], ifVersion: UInt64?, isEphemeral: Bool, _ info: (UInt64) -> TokenInfo
+    ) throws(CofferError) -> UInt64 {
+        var version: UInt64 = 0
+        let classKey = try core.keyForStoring(info(0).protection)
+        if let old = try findEnvelope(name, orLocked: ifVersion != nil) {
+            version = try open(old, name: name, withValue: false).info.version
+        }
+        if let ifVersion, ifVersion != version {
+            throw CofferError(
+                .conflict, "The token has version \(version), not \(ifVersion).", currentVersion: version)
+        }
+        let envelope = try TokenEnvelope.seal(
+            token, info: info(version + 1), name: name, under: classKey, vaultID: core.device.vaultID)
+        let (target, other) = isEphemeral ? (core.ephemeralTokens, keyring) : (keyring, core.ephemeralTokens)
+        try target.put(envelope.encoded, for: name)
+        if try other.envelope(name) != nil { try other.remove(name) }
+        noteTicket(of: envelope, name)
+        return version + 1
+    }
+
+    /// Keeps the right to replace this version, for the time after a lock. Without it a value that is stored
+    /// then waits to be accepted, so that it cannot be had is no error.
+    private func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
+        guard !core.tickets.has(envelope.wrappedKey, for: name) else { return }
+        guard let key = core.keys.all[envelope.protection],
+            let ticket = try? envelope.ticket(name: name, under: key, vaultID: core.device.vaultID)
+        else { return }
+        core.tickets.keep(ticket, for: name, wrapped: envelope.wrappedKey)
+    }
+
+    /// Gives `body` the token and what is known of it; `nil` when there is none of that name.
+    ///
+    /// A value that this session stored while locked and that still waits is the one that it gets, with
+    /// version 0.
+    ///
+    /// The token is cleared when its last owner goes: keep no reference longer than needed.
+    ///
+    /// - Parameters:
+    ///   - id: What it is found by.
+    ///   - body: What uses the token.
+    /// - Returns: What `body` gives; `nil` when there is no such token.
+    /// - Throws: `locked`, `wiped`, `corrupt`, or what `body` throws.
+    public func withToken<Result>(
+        for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result? {
+        if let warm = try? cachedToken(id) { return try body(warm.token, warm.info) }
+        let found = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ReadToken? in
+            let name = try name(of: id)
+            try core.drainPendingTokens()
+            if let own = try core.ownWaitingValue(name) { return ReadToken(token: own.token, info: own.info) }
+            guard let envelope = try findEnvelope(name) else {
+                try core.throwIfPending(name)
+                return nil
+            }
+            let (info, token) = try open(envelope, name: name, withValue: true)
+            guard let token else { return nil }
+            return ReadToken(token: token, info: info)
+        }
+        guard let found else { return nil }
+        return try body(found.token, found.info)
+    }
+
+    private struct ReadToken: Sendable {
+        let token: Token
+        let info: TokenInfo
+    }
+
+    /// What is known of one token without its value; `nil` when there is none of that name.
+    ///
+    /// - Throws: `locked`, `wiped`, `corrupt`.
+    public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            let name = try name(of: id)
+            try core.drainPendingTokens()
+            if let own = try core.ownWaitingValue(name) { return own.info }
+            guard let envelope = try findEnvelope(name) else {
+                try core.throwIfPending(name)
+                return nil
+            }
+            return try open(envelope, name: name, withValue: false).info
+        }
+    }
+
+    /// The class of a token, known also while it is locked; `nil` when there is none of that name in the
+    /// keyring.
+    package func protection(of id: TokenID) async throws(CofferError) -> ProtectionClass? {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            guard let bytes = try core.keyring.envelope(name(of: id)) else { return nil }
+            return try TokenEnvelope.decode(bytes).protection
+        }
+    }
+
+    /// Returns the description of every token, without values, ordered by the bytes of service and account,
+    /// then by kind.
+    ///
+    /// - Throws: `locked` when any of them cannot be read now; `corrupt` when any is damaged: ``listing()``
+    ///   leaves those out; `wiped`.
+    public func list() async throws(CofferError) -> [TokenInfo] {
+        let listing = try await listing()
+        if let damaged = listing.damaged.first {
+            throw CofferError(damaged.code, "A stored token cannot be read: \(damaged.name).", .token)
+        }
+        return listing.tokens
+    }
+
+    /// Removes a token, also one that waits for an unlock; gives whether there was one.
+    ///
+    /// - Parameters:
+    ///   - id: What it is found by.
+    ///   - ifVersion: Remove only when this is the version now stored.
+    /// - Returns: Whether there was one.
+    /// - Throws: `conflict`, `locked` (the version can be compared only while unlocked), `wiped`, `busy`.
+    @discardableResult
+    public func remove(_ id: TokenID, ifVersion: UInt64? = nil) async throws(CofferError) -> Bool {
+        try await removeCounting(id, ifVersion: ifVersion) != nil
+    }
+
+    /// The same; tells also how many values that waited under the name went. `nil`: there was nothing.
+    package func removeCounting(
+        _ id: TokenID, ifVersion: UInt64? = nil
+    ) async throws(CofferError) -> (wasStored: Bool, waiting: Int)? {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
+            let name = try name(of: id)
+            return try core.home.withExclusiveVault {
+                (vault) throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
+                try core.drainPendingTokens(in: vault)
+                var waiting = try core.entries(.waiting, of: name, in: vault)
+                guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
+                waiting += try core.entries(.unconfirmed, of: name, in: vault)
+                try core.inbox.remove(waiting, in: vault)
+                core.ownWaiting[name] = nil
+                guard let envelope = try findEnvelope(name) else {
+                    return waiting.isEmpty ? nil : (false, waiting.count)
+                }
+                if let ifVersion {
+                    let version = try open(envelope, name: name, withValue: false).info.version
+                    guard version == ifVersion else {
+                        throw CofferError(
+                            .conflict, "The token has version \(version), not \(ifVersion).",
+                            currentVersion: version)
+                    }
+                }
+                try keyring.remove(name)
+                try core.ephemeralTokens.remove(name)
+                return (true, waiting.count)
+            }
+        }
+    }
+
+    /// How many tokens there are; known also while locked.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func count() async throws(CofferError) -> Int {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try keyring.count() + core.ephemeralTokens.count()
+        }
+    }
+
+    /// The token, where all of it is in memory and nobody has changed anything since: no thread is needed for
+    /// a look at the status of a few files. `nil` or an error: ask again, on a thread that may wait.
+    private func cachedToken(_ id: TokenID) throws(CofferError) -> ReadToken? {
+        guard core.ephemeralTokens.isEmptyInMemory, try !core.inbox.exists() else { return nil }
+        let name = try name(of: id)
+        guard let envelope = core.keyring.cachedEnvelope(name) else { return nil }
+        let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
+        let (info, token) = try open(found, name: name, withValue: true)
+        return token.map { ReadToken(token: $0, info: info) }
+    }
+
+    func name(of id: TokenID) throws(CofferError) -> [UInt8] {
+        let key = try core.device.nameKey()
+        return try id.keyedHash(key.key)
+    }
+
+    /// An envelope, and where it is.
+    struct StoredEnvelope {
+        let bytes: [UInt8]
+        let isEphemeral: Bool
+    }
+
+    /// The envelope of a name, a volatile one first. One whose class is locked counts only where nothing is
+    /// stored, and only with `locked`: nobody can tell it from what somebody put into the kernel's keyring.
+    func findEnvelope(_ name: [UInt8], orLocked locked: Bool = true) throws(CofferError) -> StoredEnvelope? {
+        let bytes = try core.ephemeralTokens.envelope(name)
+        let volatile = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
+        if let volatile, isOpen(volatile) { return volatile }
+        if let bytes = try keyring.envelope(name) { return StoredEnvelope(bytes: bytes, isEphemeral: false) }
+        return locked ? volatile : nil
+    }
+
+    /// Whether the key of its class is here.
+    func isOpen(_ found: StoredEnvelope) -> Bool {
+        (try? TokenEnvelope.decode(found.bytes)).map { core.keys.all[$0.protection] != nil } ?? false
+    }
+
+    /// The key of a stored token's class. Where the keybag has none of that class, nothing can have been
+    /// stored in it: the class is damaged.
+    private func key(of protection: ProtectionClass) throws(CofferError) -> ClassKey {
+        do throws(CofferError) {
+            return try core.keys.key(protection)
+        } catch {
+            guard error.code == .refused, try core.readKeybag().keys[protection] == nil else { throw error }
+            throw CofferError(.corrupt, "A stored token is damaged: no key is of its class.", .token)
+        }
+    }
+
+    func open(
+        _ found: StoredEnvelope, name: [UInt8], withValue: Bool
+    ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
+        let envelope = try TokenEnvelope.decode(found.bytes)
+        var (info, token) = try envelope.open(
+            name: name, under: key(of: envelope.protection), vaultID: core.device.vaultID,
+            withValue: withValue)
+        info.isEphemeral = found.isEphemeral
+        if withValue { noteTicket(of: envelope, name) }
+        return (info, token)
+    }
+}

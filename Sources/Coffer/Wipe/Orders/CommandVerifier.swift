@@ -1,0 +1,70 @@
+import CofferBase
+import FoundationEssentials
+
+/// Whether a vault takes an order: whose orders it takes, who it is, what it has seen and what time it is.
+struct CommandVerifier {
+    let keys: [AdministratorKey]
+    let vaultID: UUID
+    /// `nil` where the machine has no identity.
+    let deviceID: DeviceID?
+    /// The counter of the last order taken; 0 for none.
+    let lastOrder: UInt64
+    /// The counter of the last contact taken; 0 for none.
+    let lastContact: UInt64
+    /// Seconds since 1970.
+    let now: UInt64
+
+    /// The same as ``verificationResult(of:)``, for callers to whom a refusal is an error like others.
+    func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
+        try verificationResult(of: order).orThrow()
+    }
+
+    /// Makes a verified order, or refuses with a code of its own for each reason, in this order.
+    func verificationResult(
+        of order: SignedCommand
+    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+        let isSigned = keys.contains(order.claimedSigner) ? try order.hasValidSignature() : false
+        do throws(OrderRefusal) {
+            return .success(try verified(order, isSigned: isSigned))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func verified(
+        _ order: SignedCommand, isSigned: Bool
+    ) throws(OrderRefusal) -> VerifiedCommand {
+        let claimed = order.content
+        guard keys.contains(order.claimedSigner) else {
+            throw OrderRefusal(.orderUnknownKey, "The order is signed with a key that is not pinned here.")
+        }
+        guard isSigned else {
+            throw OrderRefusal(.orderBadSignature, "The order's signature is not that of the key it names.")
+        }
+        guard matches(by: claimed.target) else {
+            throw OrderRefusal(.orderForeign, "The order is for another vault or another device.")
+        }
+        guard RemoteCommand.counters.contains(claimed.counter) else {
+            throw OrderRefusal(.orderCounterOutOfRange, "No order may have the counter \(claimed.counter).")
+        }
+        let last = claimed.action == .contact ? lastContact : lastOrder
+        guard claimed.counter > last else {
+            throw OrderRefusal(
+                .orderReplayed, "The order's counter is \(claimed.counter), and \(last) has been seen.")
+        }
+        guard let issued = OrderEncoding.seconds(claimed.issued), issued <= now else {
+            throw OrderRefusal(.orderNotYetValid, "The order is not valid yet, by this machine's clock.")
+        }
+        guard let expires = OrderEncoding.seconds(claimed.expires), now < expires else {
+            throw OrderRefusal(.orderExpired, "The order is no longer valid.")
+        }
+        return VerifiedCommand(order)
+    }
+
+    private func matches(by target: OrderTarget) -> Bool {
+        switch target {
+        case .vault(let id): id == vaultID
+        case .device(let id): id == deviceID
+        }
+    }
+}

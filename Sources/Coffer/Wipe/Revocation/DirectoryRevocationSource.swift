@@ -1,0 +1,136 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+public import SystemPackage
+
+/// Signed orders that somebody puts into a directory as files whose names end in `.order`.
+///
+/// The directory is only read: it may belong to the administrator. Every file is looked at, however many
+/// there are; an order is told until its outcome is final, and again when its file changes. So one that comes
+/// before its time is taken when that has come, unless somebody removes the file first. Links, pipes and what
+/// is longer than an order are told as what they are not, or passed over.
+///
+/// The source remembers settled orders by their digests, the newest 131 072 of them; one that it forgot is
+/// judged again. One poll reports 16 MiB of orders at most: first those never reported before, the newest of
+/// them first; the next poll reports the rest.
+public final class DirectoryRevocationSource: RevocationSource {
+    /// The directory.
+    public let directory: FilePath
+
+    private let memory = Mutex(Memory())
+    private static let maxByteCount = 16 << 20
+
+    /// The files that were there at the last poll, and the orders that were settled.
+    private struct Memory {
+        var files: [FileKey: KnownFile] = [:]
+        var settled = NewestDigests(limit: 1 << 17)
+        var round = 0
+    }
+
+    /// A file that nobody has changed since it was read.
+    private struct FileKey: Hashable {
+        let device: UInt64
+        let inode: UInt64
+        let size: Int64
+        let changed: Int64
+    }
+
+    private struct KnownFile {
+        let digest: [UInt8]
+        /// The poll that told it last.
+        var round: Int
+    }
+
+    private struct Candidate {
+        let name: FilePath
+        let key: FileKey
+        let isSettled: Bool
+        var known: KnownFile?
+    }
+
+    /// A source that reads `directory`.
+    public init(_ directory: FilePath) { self.directory = directory }
+
+    /// An order that is not settled is still in the directory, or somebody took it back.
+    public var repeatsUnsettled: Bool { true }
+
+    /// The orders that are not settled, by name, and of those that are orders the lowest counter first.
+    ///
+    /// - Throws: What keeps the directory from being read; `absent` when there is none.
+    public func poll() async throws(CofferError) -> [Revocation] {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let box = try Descriptor.open(directory, [.read, .directory])
+            let candidates = try self.candidates(in: box)
+            return try memory.withLock { (memory) throws(CofferError) in
+                try report(candidates, in: box, &memory) { cancellation.isCancelled }
+            }
+        }
+    }
+
+    /// Remembers what need not be told again.
+    public func settled(_ revocation: Revocation) async {
+        guard case .order(let bytes) = revocation, let digest = try? Digest.sha256.hash(bytes.span) else {
+            return
+        }
+        memory.withLock { $0.settled.insert(digest) }
+    }
+
+    /// The files with the right names: those never told first, of these the newest, then those that were told
+    /// longest ago.
+    private func candidates(in box: borrowing Descriptor) throws(CofferError) -> [Candidate] {
+        let ending = Array(".order".utf8)
+        let known = memory.withLock { $0.files }
+        var found: [Candidate] = []
+        for name in try box.names() where FileNameBytes.of(name).suffix(ending.count).elementsEqual(ending) {
+            guard let status = try? box.status(of: name), status.kind == .regular else { continue }
+            let key = FileKey(
+                device: status.device, inode: status.inode, size: status.size, changed: status.changed)
+            found.append(
+                Candidate(name: name, key: key, isSettled: status.isSettled, known: known[key]))
+        }
+        return found.sorted { one, other in
+            (one.known?.round ?? 0, -one.key.changed) < (other.known?.round ?? 0, -other.key.changed)
+        }
+    }
+
+    private func report(
+        _ candidates: [Candidate], in box: borrowing Descriptor, _ memory: inout Memory,
+        isCancelled: () -> Bool
+    ) throws(CofferError) -> [Revocation] {
+        memory.round += 1
+        var files: [FileKey: KnownFile] = [:]
+        var orders: [(order: ReceivedOrder, name: [UInt8])] = []
+        var told: Set<[UInt8]> = []
+        var room = Self.maxByteCount
+        for var candidate in candidates where !isCancelled() {
+            if let known = candidate.known, memory.settled.contains(known.digest) || room <= 0 {
+                files[candidate.key] = known
+                continue
+            }
+            guard room > 0, let bytes = Self.contents(candidate.name, in: box) else { continue }
+            let digest = try Digest.sha256.hash(bytes.span)
+            candidate.known = KnownFile(digest: digest, round: memory.round)
+            // One that was changed a moment ago may be changed again without its status showing it.
+            if candidate.isSettled { files[candidate.key] = candidate.known }
+            guard !memory.settled.contains(digest), told.insert(digest).inserted else { continue }
+            room -= bytes.count
+            orders.append((ReceivedOrder(bytes), FileNameBytes.of(candidate.name)))
+        }
+        memory.files = files
+        orders.sort { $0.name.lexicographicallyPrecedes($1.name) }
+        return ReceivedOrder.inSequence(orders.map(\.order)).map { .order($0.bytes) }
+    }
+
+    /// One byte more than an order has, at most; `nil` for what cannot be read or is no file.
+    private static func contents(_ name: FilePath, in box: borrowing Descriptor) -> [UInt8]? {
+        guard let file = try? box.open(name, .read), let status = try? file.status(),
+            status.kind == .regular
+        else { return nil }
+        var bytes = [UInt8](
+            repeating: 0, count: min(Int(clamping: status.size), SignedCommand.maxByteCount + 1))
+        var span = bytes.mutableSpan
+        guard let count = try? file.read(at: 0, into: &span) else { return nil }
+        return Array(bytes.prefix(count))
+    }
+}

@@ -1,0 +1,226 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// One step of the tour: what was done, what it proved, and how long it took.
+struct TourStep {
+    let title: String
+    let proof: String
+    let held: Bool
+    let duration: Duration
+
+    private var milliseconds: Double {
+        let parts = duration.components
+        return Double(parts.seconds) * 1e3 + Double(parts.attoseconds) / 1e15
+    }
+
+    var line: String {
+        let mark = held ? "ok  " : "FAIL"
+        return "\(mark)  \(title) (\(Int(milliseconds.rounded(.up))) ms)\n      \(proof)"
+    }
+
+    var document: JSONDocument {
+        .object([
+            ("title", .text(title)), ("proof", .text(proof)), ("held", .flag(held)),
+            ("milliseconds", .decimal(milliseconds)),
+        ])
+    }
+}
+
+/// The main job from end to end. Each step throws when what it shows does not hold; the first failure ends
+/// the tour.
+struct Demo {
+    private let workshop: DemoDirectory
+    private let file: FilePath
+    private let name: FilePath.Component
+    private let home: VaultLocation
+    private let token: [UInt8]
+    private let search: MemoryScanner
+    private let searchNote: String
+
+    /// What did not hold, in words.
+    private struct Broken: Error { let what: String }
+
+    init(workshop: DemoDirectory, file: FilePath) throws(CofferError) {
+        self.workshop = workshop
+        self.file = file
+        guard let name = file.lastComponent else {
+            throw CofferError(.invalidInput, "\(file) names no file.")
+        }
+        self.name = name
+        home = VaultLocation(path: workshop.path.appending("home"))
+        let value = try Encoding.hexText(SecureRandom.bytes(24))
+        token = value
+        var search = MemoryScanner()
+        search.add("the token", value.span)
+        let nameBytes = FileNameBytes.of(name)
+        search.add("the file name", nameBytes.span, isWhole: true)
+        let window = try Self.sample(of: file)
+        search.add("the file's content", window.span, isWhole: true)
+        self.search = search
+        searchNote = window.count < 16 ? " (the file is too short to look for its content)" : ""
+    }
+
+    func run() async -> [TourStep] {
+        var steps: [TourStep] = []
+        let begin = Clock.sinceBoot
+        do {
+            try await perform { title, start, proof in
+                steps.append(
+                    TourStep(title: title, proof: proof, held: true, duration: Clock.sinceBoot - start))
+            }
+        } catch {
+            let what = (error as? Broken)?.what ?? (error as? CofferError)?.message ?? "\(error)"
+            steps.append(
+                TourStep(title: "stopped", proof: what, held: false, duration: Clock.sinceBoot - begin))
+        }
+        return steps
+    }
+
+    private typealias Report = (_ title: String, _ start: Duration, _ proof: String) -> Void
+
+    private func perform(_ report: Report) async throws {
+        var start = Clock.sinceBoot
+        func done(_ title: String, _ proof: String) {
+            report(title, start, proof)
+            start = Clock.sinceBoot
+        }
+        done("search before", try searchBefore())
+
+        let passcode = try Passcode(copying: "2468")
+        let session = try await Vault.create(at: home, passcode: passcode)
+        done("init", "vault \(session.vaultID): its keys are random, wrapped under Argon2id of the passcode")
+
+        try await demonstrateToken(session)
+        done("token in and out", "\(token.count) bytes went in and came out the same; version 1, then 2")
+
+        done("documented key", try documentedKey(session.vaultID))
+
+        let id = try await session.files.add(contentsOf: file)
+        let length = try await compare(session, id)
+        done(
+            "file double-encrypted",
+            "\(length) bytes sealed under two unrelated keys and opened again, all equal")
+
+        let path = try await view(session, id)
+        done("file viewed", "a copy named \(name) was readable while viewed and is gone after: \(path)")
+
+        session.lock()
+        try await expect(.locked) { _ = try await session.tokens.list() }
+        try expectNoPlaintext(below: home.path)
+        done("lock", "reading is refused, and the home holds no trace of token, name or content" + searchNote)
+
+        let wrong = try Passcode(copying: "1357")
+        try await expect(.wrongPasscode) { try await session.unlock(with: wrong) }
+        done("wrong passcode", "refused and counted on the disk before it was tried")
+
+        let receipt = try await session.wipe(reason: "tour")
+        try await expect(.wiped) { _ = try await Vault.open(at: home) }
+        let time = receipt.keysDestroyedAfterMilliseconds.map { "within \(Int($0.rounded(.up))) ms" }
+        done("wipe", "keys destroyed \(time ?? "in part"); needs activation")
+
+        try expectNoPlaintext(below: home.path)
+        try expectNoPlaintext(below: "/dev/shm")
+        if let runtime = Environment.value("XDG_RUNTIME_DIR") {
+            try expectNoPlaintext(below: FilePath(runtime))
+        }
+        done("search after", "nothing in the home, the runtime directory or /dev/shm" + searchNote)
+    }
+
+    /// The search must find what lies open, or finding nothing later would prove nothing.
+    private func searchBefore() throws -> String {
+        let plain = workshop.path.appending("plain")
+        try Descriptor.open(workshop.path, [.read, .directory]).makeDirectory("plain")
+        let directory = try Descriptor.open(plain, [.read, .directory])
+        let content = token + [UInt8(ascii: "\n")] + (try Self.sample(of: file))
+        try directory.replace(FilePath(root: nil, [name]), with: content.span)
+        let hits = try search.matches(below: plain)
+        try directory.removeTree(FilePath(root: nil, [name]))
+        guard hits.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
+            throw Broken(what: "The search does not find a token that lies open.")
+        }
+        return "the search finds \(hits.count) traces where token, name and content lie open" + searchNote
+    }
+
+    private func demonstrateToken(_ session: Vault) async throws {
+        let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
+        let first = try await session.tokens.put(Token(copying: token), for: id)
+        let second = try await session.tokens.put(Token(copying: token), for: id, ifVersion: first)
+        guard first == 1, second == 2 else { throw Broken(what: "The versions are \(first) and \(second).") }
+        try await expect(.conflict) {
+            try await session.tokens.put(Token(copying: "stale"), for: id, ifVersion: first)
+        }
+        let same = try await session.tokens.withToken(for: id) { (stored, _) throws(CofferError) in
+            stored.exposing { ConstantTime.equal($0, token.span) }
+        }
+        guard same == true else { throw Broken(what: "The token came out changed.") }
+    }
+
+    private func documentedKey(_ vaultID: VaultID) throws -> String {
+        let passcode = try SecretBytes.copying("2468")
+        let key = try Documented.key(uuid: vaultID.description, passcode: passcode)
+        let message = Array("documented".utf8)
+        let sealed = try Documented.encrypt(message.span, key: key)
+        let opened = try Documented.decrypt(sealed.span, key: key)
+        guard opened.exposing({ ConstantTime.equal($0, message.span) }) else {
+            throw Broken(what: "The documented scheme does not open what it sealed.")
+        }
+        return "SHA-256 of UUID and Base64(SHA-256(passcode)), then AES-256-CBC there and back"
+    }
+
+    private func compare(_ session: Vault, _ id: FileID) async throws -> Int64 {
+        let original = try Descriptor.open(file, .read)
+        let check = StreamComparator(original: original)
+        try await session.files.readChunks(of: id) { (bytes) throws(CofferError) in try check.add(bytes) }
+        guard try check.isComplete else { throw Broken(what: "The file came out changed.") }
+        return check.length
+    }
+
+    private func view(_ session: Vault, _ id: FileID) async throws -> FilePath {
+        let size = try Descriptor.open(file, .read).status().size
+        let path = try await session.files.withViewCopy(of: id) { path in
+            guard try Descriptor.open(path, .read).status().size == size, path.lastComponent == name else {
+                throw Broken(what: "The view copy is not the file.")
+            }
+            return path
+        }
+        guard (try? Descriptor.open(path, .read)) == nil else {
+            throw Broken(what: "The view copy is still there.")
+        }
+        return path
+    }
+
+    private func expect(_ code: CofferError.Code, _ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as CofferError {
+            guard error.code == code else { throw error }
+            return
+        }
+        throw Broken(what: "What had to be refused with '\(code.name)' was not.")
+    }
+
+    private func expectNoPlaintext(below root: FilePath) throws {
+        let hits = try search.matches(below: root)
+        guard hits.isEmpty else { throw Broken(what: "Found: " + hits.joined(separator: "; ")) }
+    }
+
+    /// The most varied 48 bytes of the file's first piece: zeros would be found everywhere.
+    private static func sample(of file: FilePath) throws(CofferError) -> [UInt8] {
+        let source = try Descriptor.open(file, [.read, .nonBlocking])
+        guard try source.status().kind == .regular else {
+            throw CofferError(.refused, "\(file) is not a regular file.")
+        }
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        var span = piece.mutableSpan
+        let count = try source.read(at: 0, into: &span)
+        let size = 48
+        guard count > size else { return [] }
+        let starts = stride(from: 0, through: count - size, by: size)
+        let best = starts.max { Set(piece[$0..<$0 + size]).count < Set(piece[$1..<$1 + size]).count } ?? 0
+        let window = Array(piece[best..<best + size])
+        return Set(window).count >= 8 ? window : []
+    }
+}

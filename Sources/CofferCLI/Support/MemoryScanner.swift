@@ -1,0 +1,83 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// Looks for secrets in everything below a directory, in contents and in names, and in other places where
+/// they could be left.
+struct MemoryScanner {
+    private var needles = SecretPatterns()
+
+    private static let pieceSize = 1 << 20
+    /// Of a longer file, only so much is searched.
+    private static let maxFileByteCount: Int64 = 256 << 20
+
+    /// Adds a secret; what has less than 8 bytes is not looked for. With `isWhole` it is found as a whole
+    /// alone, not by any 8 bytes of it.
+    mutating func add(_ what: String, _ secret: Span<UInt8>, isWhole: Bool = false) {
+        needles.add(what, secret, isWhole: isWhole)
+    }
+
+    /// What is looked for.
+    var names: [String] { needles.names }
+
+    /// Where something was found below `root`; a root that is not there holds nothing.
+    func matches(below root: FilePath) throws(CofferError) -> [String] {
+        guard let directory = try? Descriptor.open(root, [.read, .directory]) else { return [] }
+        return try matches(in: directory)
+    }
+
+    /// Where something was found in bytes that `place` had.
+    func matches(in bytes: Span<UInt8>, of place: String) -> [String] {
+        needles.found(in: bytes).sorted().map { "\($0) in \(place)" }
+    }
+
+    /// What was found in this process's own memory.
+    func hitsInMemory() throws(CofferError) -> [String] {
+        var found: Set<String> = []
+        try ProcessMemory.withSelfMemory { () throws(CofferError) in
+            try ProcessMemory.forEachPiece(overlap: needles.maxPatternLength) { piece in
+                found.formUnion(needles.found(in: piece))
+            }
+        }
+        return found.sorted().map { "\($0) in the memory of this process" }
+    }
+
+    private func matches(in directory: borrowing Descriptor) throws(CofferError) -> [String] {
+        var found: [String] = []
+        for name in try directory.names() {
+            let nameBytes = FileNameBytes.of(name)
+            found += needles.found(in: nameBytes.span).sorted().map {
+                "\($0) in the name of an entry of \(directory.path)"
+            }
+            do throws(CofferError) {
+                switch try directory.status(of: name)?.kind {
+                case .directory: found += try matches(in: directory.open(name, [.read, .directory]))
+                case .regular:
+                    found += try matches(in: directory.open(name, [.read, .nonBlocking]), named: name)
+                default: continue
+                }
+            } catch {
+                // Gone meanwhile, or another user's.
+                guard error.code == .absent || error.code == .permissionDenied else { throw error }
+            }
+        }
+        return found
+    }
+
+    /// Reads piece by piece, each with the end of the one before.
+    private func matches(in file: borrowing Descriptor, named name: FilePath) throws(CofferError) -> [String]
+    {
+        var buffer = [UInt8](repeating: 0, count: Self.pieceSize + needles.maxPatternLength)
+        defer { buffer.clear() }
+        var found: Set<String> = []
+        var offset: Int64 = 0
+        while true {
+            var span = buffer.mutableSpan
+            let count = try file.read(at: offset, into: &span)
+            found.formUnion(needles.found(in: buffer.span.extracting(..<count)))
+            guard count == buffer.count, offset < Self.maxFileByteCount else { break }
+            offset += Int64(Self.pieceSize)
+        }
+        return found.sorted().map { "\($0) in \(file.path)" }
+    }
+}

@@ -1,0 +1,33 @@
+import CofferBase
+import CofferEngine
+import Synchronization
+
+/// Compares pieces that come in order with an original file.
+final class StreamComparator: Sendable {
+    private let original: Descriptor
+    private let state = Mutex((offset: Int64(0), isEqual: true))
+
+    init(original: consuming Descriptor) { self.original = original }
+
+    func add(_ bytes: Span<UInt8>) throws(CofferError) {
+        let offset = state.withLock { $0.offset }
+        var piece = [UInt8](repeating: 0, count: bytes.count)
+        var span = piece.mutableSpan
+        let count = try original.read(at: offset, into: &span)
+        let same = count == bytes.count && ConstantTime.equal(piece.span, bytes)
+        state.withLock { state in
+            state.offset += Int64(bytes.count)
+            state.isEqual = state.isEqual && same
+        }
+    }
+
+    var length: Int64 { state.withLock { $0.offset } }
+
+    /// Whether everything was the same and nothing is missing.
+    var isComplete: Bool {
+        get throws(CofferError) {
+            let size = try original.status().size
+            return state.withLock { $0.isEqual && $0.offset == size }
+        }
+    }
+}

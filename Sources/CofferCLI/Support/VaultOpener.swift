@@ -1,0 +1,229 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+
+/// How commands come to an open or an unlocked session.
+enum VaultOpener {
+    /// The session of the home, locked.
+    static func session(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+        let session = try await Vault.open(at: location(global), interaction: global.interaction)
+        session.shareEphemeralTokens()
+        return session
+    }
+
+    static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
+        VaultLocation(path: try global.homePath())
+    }
+
+    /// The session of the home, unlocked: by the passcode that was given, by keys that `unlock` left in the
+    /// kernel keyring, without one where none is set, or by asking on the terminal. Where nobody can be
+    /// asked, keys that outlast a lock still open what is of their class.
+    static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+        let session = try await session(global)
+        try await unlock(session, global, isHolding: false) { _ in true }
+        return session
+    }
+
+    /// Runs what needs an unlocked vault. Keys that outlast a lock are not enough for it: then the error
+    /// names the option for the passcode.
+    static func withPasscode<Result>(
+        _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result {
+        let session = try await unlocked(global)
+        do throws(CofferError) {
+            return try await body(session)
+        } catch {
+            guard error.code == .locked, global.passcodeFd == nil else { throw error }
+            throw CofferError(.locked, noTerminal)
+        }
+    }
+
+    /// The same, with keys that may be held for so long: those of every class, and none that is held until
+    /// an exact time before that.
+    static func unlockedForHolding(
+        _ global: GlobalOptions, for duration: Duration?
+    ) async throws(CofferError) -> Vault {
+        let session = try await session(global)
+        do throws(CofferError) {
+            try await unlock(session, global, isHolding: true) { $0.canCacheKeys(for: duration) }
+            guard session.canCacheKeys(for: duration) else { throw CofferError(.locked, requiresPasscode) }
+        } catch {
+            session.withdrawHolding()
+            throw error
+        }
+        return session
+    }
+
+    private static let requiresPasscode =
+        "The keys that are held are not those of every class, or are held until an exact time: unlock with "
+        + "the passcode, on a terminal or with --passcode-fd."
+    static let noTerminal =
+        "The vault is locked, and there is no terminal to ask for its passcode: give it with --passcode-fd, "
+        + "or "
+        + "run coffer unlock first."
+
+    /// Unlocks a session; keys in the kernel keyring are enough where `isEnough` says so. With `isHolding`, a
+    /// lock by another process is noticed from here on.
+    private static func unlock(
+        _ session: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
+    ) async throws(CofferError) {
+        let given = try passcode(global)
+        if isHolding { try await session.announceHolding() }
+        if let passcode = given { return try await unlock(session, with: passcode) }
+        if try await session.restoreCachedKeys(), isEnough(session) { return }
+        do throws(CofferError) {
+            try await session.unlock()
+        } catch {
+            guard error.code == .locked else { throw error }
+            guard let typed = try await typedPasscode("Passcode: ", of: session) else {
+                guard session.hasKeys else { throw CofferError(.locked, noTerminal) }
+                return
+            }
+            // A lock that came while somebody typed came before this unlock.
+            if isHolding { try await session.announceHolding() }
+            try await unlock(session, with: typed)
+        }
+    }
+
+    /// The same, with the passcode that was given or typed, for a scheme that it goes into. Held keys unlock
+    /// the vault and do not tell its passcode: where `isNeeded`, that is asked for nevertheless.
+    static func unlockedKeepingPasscode(
+        _ global: GlobalOptions, isNeeded: Bool
+    ) async throws(CofferError) -> (session: Vault, passcode: Token?) {
+        let session = try await session(global)
+        let secret: Token
+        if let number = global.passcodeFd {
+            secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
+        } else {
+            let isUnlocked = try await session.restoreCachedKeys()
+            if isUnlocked, !isNeeded { return (session, nil) }
+            guard try await session.status().hasPasscode else {
+                try await unlock(session, with: nil)
+                return (session, nil)
+            }
+            await warnBeforeLastAttempt(session)
+            guard let typed = try PasscodeInput.readOrPrompt(nil) else {
+                throw CofferError(.invalidInput, (isUnlocked ? "" : isLocked) + (isNeeded ? inKey : ofVault))
+            }
+            secret = try Token(typed)
+        }
+        try await unlock(session, with: Passcode(secret.copied()))
+        return (session, secret)
+    }
+
+    private static let isLocked = "The vault is locked. "
+    private static let inKey =
+        "The passcode is a part of this key, and no vault knows its passcode: give it by --passcode-fd. "
+        + "Where "
+        + "the key has another passcode or none, give that one by --key-passcode-fd."
+    private static let ofVault = "Give its passcode by --passcode-fd."
+
+    /// The same for the helpers of other programs, whose users see nothing but the message.
+    static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+        do throws(CofferError) {
+            return try await unlocked(global)
+        } catch {
+            guard error.code == .locked else { throw error }
+            throw CofferError(.locked, "The vault is locked: run coffer unlock first.")
+        }
+    }
+
+    /// The same; where the vault is locked and nobody can be asked, the session as it is: what is stored
+    /// waits for an unlock.
+    static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+        do throws(CofferError) {
+            return try await unlocked(global)
+        } catch {
+            guard error.code == .locked else { throw error }
+            return try await session(global)
+        }
+    }
+
+    /// The passcode on `--passcode-fd`; `nil` when the option was not given.
+    static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
+        try wrap(PasscodeInput.read(global.passcodeFd))
+    }
+
+    /// The passcode now set: on `--passcode-fd`, or asked for on the terminal.
+    static func currentPasscode(
+        _ global: GlobalOptions, of session: Vault
+    ) async throws(CofferError) -> Passcode? {
+        if let passcode = try passcode(global) { return passcode }
+        return try await typedPasscode("Current passcode: ", of: session)
+    }
+
+    /// A new passcode: on the given descriptor, or asked for twice on the terminal.
+    static func newPasscode(
+        onDescriptor number: Int32?, option: String = "--new-passcode-fd"
+    ) throws(CofferError) -> Passcode {
+        if let number { return try Passcode(SecretBytes(PasscodeInput.line(of: number))) }
+        guard let first = try typedPasscode("New passcode: ") else {
+            throw CofferError(
+                .invalidInput,
+                "A new passcode is needed, and there is no terminal to ask for it: give it with \(option).")
+        }
+        guard let second = try typedPasscode("The same again: "), first.isEqual(to: second) else {
+            throw CofferError(.invalidInput, "The two passcodes are not the same.")
+        }
+        return first
+    }
+
+    /// Unlocks; where the answer is delayed after wrong passcodes, waits as long as it takes.
+    static func unlock(_ session: Vault, with passcode: Passcode?) async throws(CofferError) {
+        try await waitingForDelay { () async throws(CofferError) in try await session.unlock(with: passcode) }
+    }
+
+    /// Runs what evaluates a passcode; after a delay that it is told of, once more.
+    @discardableResult
+    static func waitingForDelay<Result>(
+        _ body: () async throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result {
+        while true {
+            do throws(CofferError) {
+                return try await body()
+            } catch {
+                guard error.code == .attemptDelayed, let wait = error.retryAfter, wait <= maxWait else {
+                    throw error
+                }
+                let seconds = Int(wait.components.seconds) + (wait.components.attoseconds > 0 ? 1 : 0)
+                Output.message("coffer: waiting \(Plural.of(seconds, "second")) after a wrong passcode.")
+                Clock.sleep(for: wait)
+            }
+        }
+    }
+
+    /// More than this is an error instead of a wait.
+    private static let maxWait = Duration.seconds(60)
+
+    /// The passcode of a vault; before the last attempt the person is told what it is.
+    private static func typedPasscode(
+        _ prompt: String, of session: Vault
+    ) async throws(CofferError) -> Passcode? {
+        guard try Descriptor.standardInput().isTerminal else { return nil }
+        await warnBeforeLastAttempt(session)
+        return try Passcode.readFromTerminal(prompt: prompt)
+    }
+
+    private static func warnBeforeLastAttempt(_ session: Vault) async {
+        guard let left = (try? await session.status())?.attemptsLeft, left <= 1 else { return }
+        Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
+    }
+
+    private static func typedPasscode(_ prompt: String) throws(CofferError) -> Passcode? {
+        guard try Descriptor.standardInput().isTerminal else { return nil }
+        return try Passcode.readFromTerminal(prompt: prompt)
+    }
+
+    private static func wrap(_ secret: consuming SecretBytes?) throws(CofferError) -> Passcode? {
+        guard let secret else { return nil }
+        return try Passcode(secret)
+    }
+}
+
+extension Token {
+    /// The bytes once more, in guarded memory of their own.
+    func copied() throws(CofferError) -> SecretBytes {
+        try exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
+    }
+}

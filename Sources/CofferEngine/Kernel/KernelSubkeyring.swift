@@ -1,0 +1,128 @@
+package import CofferBase
+import Glibc
+import CLinux
+
+/// A ring of short secrets in the kernel's user keyring, which go all at once: with the ring's timeout, when
+/// it is removed, or at a reboot.
+package struct KernelSubkeyring: Sendable {
+    static let type = "keyring"
+    /// The kernel's number of a key is a signed word of 32 bits.
+    private static let numberSize = 4
+    let number: Int
+
+    /// The ring under `description`; `nil` when there is none or its time is over.
+    package static func find(_ description: String) throws(CofferError) -> KernelSubkeyring? {
+        let found = try KernelKeyring.find(description, type: type, in: Int(KEY_SPEC_USER_KEYRING))
+        return found.map { KernelSubkeyring(number: $0) }
+    }
+
+    /// The ring under `description`, made when there is none.
+    package static func make(_ description: String) throws(CofferError) -> KernelSubkeyring {
+        if let ring = try find(description) { return ring }
+        let number = unsafe clinux_add_key(type, description, nil, 0, CInt(KEY_SPEC_USER_KEYRING))
+        guard number >= 0 else { throw KernelKeyring.notStored() }
+        KernelKeyring.allow(number)
+        return KernelSubkeyring(number: number)
+    }
+
+    /// Removes the ring under `description` with all that is in it; tells whether there was one.
+    @discardableResult
+    package static func remove(_ description: String) throws(CofferError) -> Bool {
+        guard let ring = try find(description) else { return false }
+        try ring.remove()
+        return true
+    }
+
+    func remove() throws(CofferError) {
+        // Its keys would otherwise stay until the kernel gets round to them. A ring that does not list its
+        // keys goes all the same.
+        for entry in KernelSubkeyringSearch(in: self).entries where entry.ring != number {
+            try? entry.key.remove()
+        }
+        for key in (try? keys()) ?? [] { try? key.remove() }
+        try KernelKey(number: number).remove()
+    }
+
+    /// Starts the timeout again, in seconds; `nil` for none, which the kernel calls 0.
+    package func setTimeout(_ seconds: Int?) throws(CofferError) {
+        try KernelKeyring.check(seconds)
+        try KernelKey(number: number).setTimeout(seconds ?? 0)
+    }
+
+    /// Stores `secret` under `description`, replacing what was there.
+    package func store(_ secret: borrowing GuardedBytes, description: String) throws(CofferError) {
+        try KernelKeyring.store(secret, description: description, in: number)
+    }
+
+    /// The secret under `description`; `nil` when there is none.
+    package func read(_ description: String) throws(CofferError) -> GuardedBytes? {
+        guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return nil }
+        return try KernelKey(number: key).content()
+    }
+
+    /// Removes the secret under `description`; tells whether there was one.
+    @discardableResult
+    package func remove(_ description: String) throws(CofferError) -> Bool {
+        guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return false }
+        try KernelKey(number: key).remove()
+        return true
+    }
+
+    /// What the secrets in the ring are stored under, in no order.
+    package func descriptions() throws(CofferError) -> [String] {
+        try keys().compactMap { $0.label.map { String(decoding: $0.name, as: UTF8.self) } }
+    }
+
+    /// Gives `body` every secret of the user keyring that can be read, also in the rings in it, and what it
+    /// is stored under.
+    package static func forEachSecretOfUser(
+        _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
+    ) throws(CofferError) {
+        try KernelSubkeyring(number: Int(KEY_SPEC_USER_KEYRING)).forEachSecret(depth: 3, body)
+    }
+
+    private func forEachSecret(
+        depth: Int, _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
+    ) throws(CofferError) {
+        for key in try keys() {
+            // One that goes meanwhile has nothing to say.
+            guard let label = key.label else { continue }
+            // A secret is read into guarded memory and by nothing else; a ring is read as a list of keys.
+            guard label.type != Array(Self.type.utf8) else {
+                if depth > 0 {
+                    try? KernelSubkeyring(number: key.number).forEachSecret(depth: depth - 1, body)
+                }
+                continue
+            }
+            let content = try? key.content()
+            switch content {
+            case .some(let secret): body(String(decoding: label.name, as: UTF8.self), secret.span)
+            case .none: break
+            }
+        }
+    }
+
+    /// The keys in the ring. It may grow while it is read: then it is read again.
+    func keys() throws(CofferError) -> [KernelKey] {
+        var bytes: [UInt8] = []
+        while true {
+            let size = unsafe bytes.withUnsafeMutableBytes {
+                unsafe clinux_keyctl_read(number, $0.baseAddress, UInt($0.count))
+            }
+            guard size >= 0 else {
+                let none: [KernelKey]? = try KernelKeyring.missing()
+                return none ?? []
+            }
+            if size <= bytes.count {
+                bytes.removeLast(bytes.count - size)
+                break
+            }
+            bytes = [UInt8](repeating: 0, count: size + 16 * Self.numberSize)
+        }
+        return stride(from: 0, to: bytes.count - Self.numberSize + 1, by: Self.numberSize).map { start in
+            unsafe bytes.withUnsafeBytes {
+                KernelKey(number: Int(unsafe $0.loadUnaligned(fromByteOffset: start, as: Int32.self)))
+            }
+        }
+    }
+}

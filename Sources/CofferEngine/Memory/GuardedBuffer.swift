@@ -1,0 +1,66 @@
+package import CofferBase
+
+/// Secret bytes that come piece by piece, in guarded memory that grows with them.
+package struct GuardedBuffer: ~Copyable {
+    private let limit: Int
+    private var buffer: GuardedBytes
+    private var count = 0
+
+    private init(limit: Int, buffer: consuming GuardedBytes) {
+        self.limit = limit
+        self.buffer = buffer
+    }
+
+    static func tooLong(_ limit: Int) -> CofferError {
+        CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
+    }
+
+    /// For at most `limit` bytes.
+    package static func make(limit: Int) throws(CofferError) -> GuardedBuffer {
+        guard limit >= 0, limit < Int.max else { throw CofferError(.invalidInput, "No such limit.") }
+        return GuardedBuffer(limit: limit, buffer: try GuardedBytes.zeroed(count: min(4096, limit + 1)))
+    }
+
+    /// Takes what `read` puts into the space it is given; gives false when it says that there is no more.
+    package mutating func append(
+        _ read: (inout MutableSpan<UInt8>) throws(CofferError) -> Int?
+    ) throws(CofferError) -> Bool {
+        let start = count
+        if start == buffer.count {
+            let larger = try GuardedBytes.filled(count: min(start * 4, limit + 1)) {
+                $0.write(buffer.span, at: 0)
+            }
+            buffer = larger
+        }
+        let end = buffer.count
+        var span = buffer.mutableSpan
+        var rest = span._mutatingExtracting(start..<end)
+        guard let more = try read(&rest) else { return false }
+        count += more
+        guard count <= limit else {
+            throw Self.tooLong(limit)
+        }
+        return true
+    }
+
+    /// Appends `bytes`.
+    package mutating func append(_ bytes: Span<UInt8>) throws(CofferError) {
+        var done = 0
+        while done < bytes.count {
+            _ = try append { (span) throws(CofferError) in
+                let piece = bytes.extracting(done..<min(bytes.count, done + span.count))
+                span.write(piece, at: 0)
+                done += piece.count
+                return piece.count
+            }
+        }
+    }
+
+    /// Appends the UTF-8 of `text`, which is not secret.
+    package mutating func append(_ text: String) throws(CofferError) { try append(Array(text.utf8).span) }
+
+    /// What came.
+    package consuming func finish() throws(CofferError) -> GuardedBytes {
+        try GuardedBytes.copying(buffer.span.extracting(0..<count))
+    }
+}

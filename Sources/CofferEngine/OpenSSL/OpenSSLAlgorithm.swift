@@ -1,0 +1,55 @@
+import COpenSSL
+
+/// One of OpenSSL's algorithms, fetched once: with `EVP_aes_256_gcm()` and its like, OpenSSL looks the
+/// implementation up again for every context, which costs more than a short message.
+///
+/// `@unchecked Sendable` holds because an algorithm does not change after the fetch and is never freed.
+@safe package struct OpenSSLAlgorithm: @unchecked Sendable {
+    /// `nil` where this build of OpenSSL does not have the algorithm.
+    package let pointer: OpaquePointer?
+
+    /// As a program exits, OpenSSL frees all that it has, under the hands of threads that still compute or
+    /// are about to end, and the program crashes instead of ending with its own code. The first fetch turns
+    /// that off, for as long as nothing else in the program used OpenSSL before; the kernel takes the memory.
+    private static let keepsEverythingAtExit =
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
+
+    private init(_ fetch: () -> OpaquePointer?) {
+        _ = Self.keepsEverythingAtExit
+        unsafe pointer = unsafe fetch()
+    }
+
+    private static func cipher(_ name: String) -> OpenSSLAlgorithm {
+        unsafe OpenSSLAlgorithm { unsafe EVP_CIPHER_fetch(nil, name, nil) }
+    }
+
+    private static func digest(_ name: String) -> OpenSSLAlgorithm {
+        unsafe OpenSSLAlgorithm { unsafe EVP_MD_fetch(nil, name, nil) }
+    }
+
+    static let aes128GCM = cipher("AES-128-GCM")
+    static let aes192GCM = cipher("AES-192-GCM")
+    static let aes256GCM = cipher("AES-256-GCM")
+    static let chaCha20Poly1305 = cipher("ChaCha20-Poly1305")
+    static let aes256ECB = cipher("AES-256-ECB")
+    static let aes128Wrap = cipher("AES-128-WRAP")
+    static let aes192Wrap = cipher("AES-192-WRAP")
+    static let aes256Wrap = cipher("AES-256-WRAP")
+    static let aes128WrapPadded = cipher("AES-128-WRAP-PAD")
+    static let aes192WrapPadded = cipher("AES-192-WRAP-PAD")
+    static let aes256WrapPadded = cipher("AES-256-WRAP-PAD")
+    static let aes128CBC = cipher("AES-128-CBC")
+    static let aes192CBC = cipher("AES-192-CBC")
+    package static let aes256CBC = cipher("AES-256-CBC")
+    static let aes128CTR = cipher("AES-128-CTR")
+    static let aes192CTR = cipher("AES-192-CTR")
+    package static let aes256CTR = cipher("AES-256-CTR")
+    static let sha1 = digest("SHA1")
+    static let sha224 = digest("SHA224")
+    static let sha256 = digest("SHA256")
+    static let sha384 = digest("SHA384")
+    static let sha512 = digest("SHA512")
+    static let cmac = unsafe OpenSSLAlgorithm { unsafe EVP_MAC_fetch(nil, "CMAC", nil) }
+    package static let hmac = unsafe OpenSSLAlgorithm { unsafe EVP_MAC_fetch(nil, "HMAC", nil) }
+    static let hkdf = unsafe OpenSSLAlgorithm { unsafe EVP_KDF_fetch(nil, "HKDF", nil) }
+}

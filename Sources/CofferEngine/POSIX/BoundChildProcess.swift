@@ -1,0 +1,116 @@
+package import CofferBase
+import Glibc
+import CLinux
+import Synchronization
+import SystemPackage
+
+/// Another program that runs beside this process until its owner goes. Its standard input is a pipe that
+/// closes when this process ends, however it ends; what it prints is dropped unless it is asked for.
+package final class BoundChildProcess: Sendable {
+    /// Its number, its own until ``ended()`` or ``end()`` came back.
+    package let identifier: Int32
+    private let input: Descriptor
+    private let output: Descriptor?
+    /// How it ended, once it was waited for.
+    private let code = Mutex<Int32?>(nil)
+
+    private init(process: pid_t, input: consuming Descriptor, output: consuming Descriptor?) {
+        identifier = process
+        self.input = input
+        self.output = output
+    }
+
+    deinit { end() }
+
+    /// Starts `arguments[0]`, looked up in PATH.
+    ///
+    /// - Parameters:
+    ///   - arguments: The name and the arguments.
+    ///   - readsOutput: Whether ``read(into:)`` gives what it writes to standard output.
+    /// - Returns: The program.
+    /// - Throws: `invalidInput` for what is no command; what hinders starting it.
+    package static func start(
+        _ arguments: [[UInt8]], readsOutput: Bool = false
+    ) throws(CofferError) -> BoundChildProcess {
+        let incoming = try Pipe.make()
+        let outgoing = readsOutput ? try Pipe.make() : nil
+        let target: CInt? =
+            switch outgoing {
+            case .some(let ends): ends.writer.raw
+            case .none: nil
+            }
+        let process = unsafe try ChildProcess.start(arguments) { actions in
+            unsafe posix_spawn_file_actions_adddup2(actions, incoming.reader.raw, STDIN_FILENO)
+            unsafe posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+            unsafe posix_spawn_file_actions_adddup2(actions, target ?? STDERR_FILENO, STDOUT_FILENO)
+        }
+        return BoundChildProcess(
+            process: process, input: incoming.takeWriter(), output: outgoing?.takeReader())
+    }
+
+    /// Writes to its standard input, all of it.
+    ///
+    /// - Throws: `inputOutput` when it reads no more.
+    package func write(_ bytes: Span<UInt8>) throws(CofferError) {
+        var written = 0
+        while written < bytes.count {
+            let rest = bytes.extracting(written...)
+            let count = BrokenPipe.ignoring {
+                unsafe rest.withUnsafeBytes { unsafe Glibc.write(input.raw, $0.baseAddress, $0.count) }
+            }
+            guard count >= 0 || Errno.current == EINTR else { throw Errno.failure("write to", "pipe") }
+            written += max(0, count)
+        }
+    }
+
+    /// Reads from its standard output: one call, `nil` at the end and where nothing is read.
+    package func read(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
+        try output?.readSome(into: &buffer)
+    }
+
+    /// Whether it runs, or is stopped.
+    package var isRunning: Bool {
+        code.withLock { code in
+            guard code == nil else { return false }
+            return (try? ChildProcess.hasExited(identifier)) == false
+        }
+    }
+
+    /// Stops it where it is: it does nothing until ``resume()``.
+    package func stop() { signal(SIGSTOP) }
+
+    /// Lets it go on.
+    package func resume() { signal(SIGCONT) }
+
+    /// Ends it at once, as a crash would, also while it is stopped, and waits until it is gone.
+    package func end() {
+        signal(SIGKILL)
+        _ = ended()
+    }
+
+    /// Waits until it ends; gives the exit code, 128 + number when a signal ended it, -1 when the system does
+    /// not know.
+    @discardableResult
+    package func ended() -> Int32 {
+        // Without the lock, so that others can end it meanwhile.
+        var information = unsafe siginfo_t()
+        while code.withLock({ $0 == nil }),
+            unsafe waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0,
+            Errno.current == EINTR
+        {}
+        return code.withLock { code in
+            if let code { return code }
+            var status: CInt = 0
+            var result: pid_t = -1
+            repeat {
+                result = unsafe waitpid(identifier, &status, 0)
+            } while result < 0 && Errno.current == EINTR
+            let found = result < 0 ? -1 : clinux_exit_code(status)
+            code = found
+            return found
+        }
+    }
+
+    /// The number is its own until it was waited for.
+    private func signal(_ number: CInt) { code.withLock { if $0 == nil { kill(identifier, number) } } }
+}

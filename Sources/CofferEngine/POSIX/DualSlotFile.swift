@@ -1,0 +1,72 @@
+package import CofferBase
+package import SystemPackage
+
+/// Two equal slots in one preallocated file, updated in place.
+///
+/// A rename would leave the old bytes readable on the disk; here each update overwrites them. One slot is
+/// always whole: the first is written and flushed before the second is touched. Which slot counts is the
+/// caller's to say, who can authenticate them.
+package struct DualSlotFile: ~Copyable, Sendable {
+    private let file: Descriptor
+    package let slotSize: Int
+
+    private init(file: consuming Descriptor, slotSize: Int) {
+        self.file = file
+        self.slotSize = slotSize
+    }
+
+    /// Creates the file with `slot` in both places; an existing one is an error. A failure leaves no file
+    /// behind.
+    package static func create(
+        _ name: FilePath, in directory: borrowing Descriptor, slot: Span<UInt8>
+    ) throws(CofferError) {
+        let file = try directory.open(name, [.readWrite, .exclusive])
+        do throws(CofferError) {
+            try file.reserve(Int64(slot.count * 2))
+            try file.write(slot, at: 0)
+            try file.write(slot, at: Int64(slot.count))
+            try file.sync()
+        } catch {
+            _ = try? directory.remove(name)
+            throw error
+        }
+    }
+
+    /// Opens the file; a wrong size is `corrupt`.
+    package static func open(
+        _ name: FilePath, in directory: borrowing Descriptor, slotSize: Int, writable: Bool
+    ) throws(CofferError) -> DualSlotFile {
+        let file = try directory.open(name, writable ? .readWrite : .read)
+        let status = try file.status()
+        guard status.kind == .regular, status.size == Int64(slotSize * 2) else {
+            throw CofferError(.corrupt, "\(file.path) is not a file of \(slotSize * 2) bytes.")
+        }
+        return DualSlotFile(file: file, slotSize: slotSize)
+    }
+
+    /// The bytes of slot 0 or 1.
+    package func slot(_ index: Int) throws(CofferError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: slotSize)
+        var span = bytes.mutableSpan
+        guard try file.read(at: Int64(index * slotSize), into: &span) == slotSize else {
+            throw CofferError(.corrupt, "\(file.path) is shorter than its two slots.")
+        }
+        return bytes
+    }
+
+    /// Writes `bytes` to the slot that does not count at the moment, then over the one that did.
+    package func update(_ bytes: Span<UInt8>, current: Int) throws(CofferError) {
+        guard bytes.count == slotSize else { throw CofferError.wrongOutputSize }
+        for index in [1 - current, current] {
+            try file.write(bytes, at: Int64(index * slotSize))
+            try file.syncData()
+        }
+    }
+
+    /// Writes `bytes` over one slot alone: to bring a slot that an interrupted update left behind up to date.
+    package func repair(_ bytes: Span<UInt8>, slot index: Int) throws(CofferError) {
+        guard bytes.count == slotSize else { throw CofferError.wrongOutputSize }
+        try file.write(bytes, at: Int64(index * slotSize))
+        try file.syncData()
+    }
+}

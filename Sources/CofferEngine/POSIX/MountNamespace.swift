@@ -1,0 +1,126 @@
+package import CofferBase
+import CLinux
+import Glibc
+package import SystemPackage
+
+/// A process that sees a file which no other does: it gets a mount namespace of its own with a file system in
+/// memory, and becomes the program that views. The file goes with the last process of the namespace.
+///
+/// Only a process with one thread can get a user namespace of its own, so the program is run again from its
+/// beginning, with ``word`` as the first argument, and calls ``execIfRequested(_:)`` before anything else.
+package enum MountNamespace {
+    /// The first argument of a process that is to become a viewer.
+    package static let word = "view-inside"
+    private static let probe = "--probe"
+
+    /// The command that runs `command` with the bytes of an inherited descriptor at `path`, whose directory
+    /// is an empty one of this user.
+    package static func command(
+        descriptor: Int32, path: FilePath, _ command: [[UInt8]]
+    ) -> [[UInt8]] {
+        [
+            Array("/proc/self/exe".utf8), Array(word.utf8), Array(String(descriptor).utf8),
+            FileNameBytes.of(path),
+        ]
+            + command
+    }
+
+    /// Whether this host lets this user have such a namespace.
+    package static func isPossible() throws(CofferError) -> Bool {
+        try ChildProcess.run([Array("/proc/self/exe".utf8), Array(word.utf8), Array(probe.utf8)]) == 0
+    }
+
+    /// Does what the arguments ask for when they begin with ``word``, and does not return then; `arguments`
+    /// are those behind the program's name.
+    package static func execIfRequested(_ arguments: [String]) {
+        guard arguments.first == word else { return }
+        do throws(CofferError) {
+            try exec(Array(arguments.dropFirst()))
+        } catch {
+            let message = Array("coffer: \(error.message)\n".utf8)
+            _ = unsafe message.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            exit(1)
+        }
+    }
+
+    private static func exec(_ arguments: [String]) throws(CofferError) {
+        if arguments == [probe] {
+            try enterNamespace()
+            exit(0)
+        }
+        guard arguments.count >= 3, let number = Int32(arguments[0]) else {
+            throw CofferError(.invalidInput, "\(word) is what coffer calls itself with, not for people.")
+        }
+        let source = try Descriptor.adopting(number)
+        try enterNamespace()
+        try place(source, at: ProgramArguments.path(arguments[1]))
+        try ChildProcess.become(arguments[2...].map { ProgramArguments.bytes($0) })
+    }
+
+    /// A user namespace in which this user is who he is, and a mount namespace in it. Root needs the latter
+    /// alone, where the former is forbidden.
+    private static func enterNamespace() throws(CofferError) {
+        let (user, group) = (geteuid(), getegid())
+        if clinux_unshare(newUser | newMounts) == 0 {
+            // The files below /proc/self belong to root as long as the process cannot be dumped.
+            _ = clinux_prctl(PR_SET_DUMPABLE, 1)
+            defer { _ = clinux_prctl(PR_SET_DUMPABLE, 0) }
+            try? write("deny", to: "/proc/self/setgroups")
+            try write("\(user) \(user) 1", to: "/proc/self/uid_map")
+            try write("\(group) \(group) 1", to: "/proc/self/gid_map")
+        } else if user != 0 || clinux_unshare(newMounts) != 0 {
+            throw Errno.failure("make a mount namespace", nil)
+        }
+        try mount("none", "/", nil, MountFlags.recursive | MountFlags.isPrivate, nil)
+    }
+
+    private static var newUser: CInt { 0x1000_0000 }  // CLONE_NEWUSER
+    private static var newMounts: CInt { 0x0002_0000 }  // CLONE_NEWNS
+
+    private enum MountFlags {
+        static let noSetUserID: UInt = 2
+        static let noDevices: UInt = 4
+        static let noExecution: UInt = 8
+        static let recursive: UInt = 16384
+        static let isPrivate: UInt = 1 << 18
+    }
+
+    private static func write(_ text: String, to path: FilePath) throws(CofferError) {
+        let file = try Descriptor.open(path, .readWrite)
+        let bytes = Array(text.utf8)
+        try file.append(bytes.span)
+    }
+
+    private static func mount(
+        _ source: String, _ target: FilePath, _ type: String?, _ flags: UInt, _ options: String?
+    ) throws(CofferError) {
+        let status = unsafe target.withPlatformString { target in
+            unsafe clinux_mount(source, target, type, flags, options)
+        }
+        guard status == 0 else { throw Errno.failure("mount", target) }
+    }
+
+    /// Copies what the descriptor holds to `path`, in memory that this namespace alone has.
+    private static func place(_ source: borrowing Descriptor, at path: FilePath) throws(CofferError) {
+        let flags = MountFlags.noSetUserID | MountFlags.noDevices | MountFlags.noExecution
+        guard let name = path.lastComponent else {
+            throw CofferError(.invalidInput, "\(path) names no file.")
+        }
+        let parent = path.removingLastComponent()
+        try mount("coffer", parent, "tmpfs", flags, "mode=700")
+        let directory = try Descriptor.open(parent, [.read, .directory])
+        let file = try directory.open(FilePath(root: nil, [name]), [.readWrite, .exclusive])
+        let size = try source.status().size
+        let buffer = try AlignedBuffer.make(count: 1 << 20)
+        var offset: Int64 = 0
+        while offset < size {
+            let count = try buffer.write(0..<buffer.count) { (piece) throws(CofferError) in
+                try source.read(at: offset, into: &piece)
+            }
+            guard count > 0 else { throw Errno.failure("read", source.path, errno: EIO) }
+            try buffer.read(0..<count) { (piece) throws(CofferError) in try file.write(piece, at: offset) }
+            offset += Int64(count)
+        }
+        try file.setPermissions(0o400)
+    }
+}

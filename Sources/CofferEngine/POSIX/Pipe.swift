@@ -1,0 +1,46 @@
+import CofferBase
+import Glibc
+import CLinux
+import SystemPackage
+
+/// The two ends of a new pipe.
+struct Pipe: ~Copyable {
+    let reader: Descriptor
+    let writer: Descriptor
+
+    static func make() throws(CofferError) -> Pipe {
+        var ends: [CInt] = [-1, -1]
+        guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe clinux_pipe($0.baseAddress) }) == 0
+        else { throw Errno.failure("make a pipe", nil) }
+        return Pipe(
+            reader: Descriptor(raw: ends[0], path: "pipe"), writer: Descriptor(raw: ends[1], path: "pipe"))
+    }
+
+    /// The end to read from; the other is closed.
+    consuming func takeReader() -> Descriptor { reader }
+
+    /// The end to write to; the other is closed.
+    consuming func takeWriter() -> Descriptor { writer }
+}
+
+/// Writing to a pipe that nobody reads, without the signal that would end this process.
+enum BrokenPipe {
+    /// Runs `write`; `errno` is as it left it.
+    static func ignoring(_ write: () -> Int) -> Int {
+        var signals = sigset_t()
+        var former = sigset_t()
+        unsafe sigemptyset(&signals)
+        unsafe sigaddset(&signals, SIGPIPE)
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, &former)
+        let result = write()
+        let number = Errno.current
+        if result < 0, number == EPIPE {
+            // CLinux sees the same header, but files that do not import it must see this one.
+            var none = Glibc.timespec()
+            unsafe sigtimedwait(&signals, nil, &none)
+        }
+        unsafe pthread_sigmask(SIG_SETMASK, &former, nil)
+        Glibc.errno = number
+        return result
+    }
+}

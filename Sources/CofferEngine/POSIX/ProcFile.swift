@@ -1,0 +1,23 @@
+import CofferBase
+package import SystemPackage
+
+/// The short texts by which the kernel tells of itself, in /proc and /sys.
+package enum ProcFile {
+    private static let maxByteCount = 1 << 20
+
+    /// The text of `path`, without the newline at its end; `nil` when there is none that can be read.
+    package static func read(_ path: FilePath) -> String? {
+        guard let file = try? Descriptor.open(path, [.read, .nonBlocking]) else { return nil }
+        var bytes: [UInt8] = []
+        // Such files have no size, and some give a page at a time.
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        while bytes.count < maxByteCount {
+            var span = buffer.mutableSpan
+            guard let count = try? file.read(at: Int64(bytes.count), into: &span) else { return nil }
+            if count == 0 { break }
+            bytes += buffer[..<count]
+        }
+        while bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,137 @@
+package import CofferBase
+import Glibc
+import CLinux
+import SystemPackage
+
+/// A program that is given a secret on its standard input and gives one on its standard output.
+package enum Subprocess {
+    /// What a program left.
+    package struct Outcome: ~Copyable {
+        /// Its exit code; 128 + number when a signal ended it.
+        package let code: Int32
+        /// What it wrote.
+        package let output: GuardedBytes
+
+        /// What it wrote, alone.
+        package consuming func takeOutput() -> GuardedBytes { output }
+    }
+
+    /// How long a program that was asked to end has before it is killed.
+    private static let grace = Duration.seconds(1)
+
+    /// Runs `arguments[0]`, looked up in PATH, with `input` on its standard input. Both secrets stay in
+    /// guarded memory and the pipes. What ``TerminationSignals`` holds goes to the program meanwhile; when
+    /// this process is killed, so that it can hand on nothing, the kernel asks the program to end.
+    ///
+    /// - Parameters:
+    ///   - arguments: The name and the arguments.
+    ///   - input: What it reads.
+    ///   - limit: The most bytes that it may write.
+    ///   - deadline: How long it may run; then it is ended.
+    ///   - isCancelled: Asked now and then; once true, the program is ended.
+    /// - Returns: What it left.
+    /// - Throws: `timedOut`, `cancelled`, `invalidInput` for too long an output or what is no command.
+    package static func run(
+        _ arguments: [[UInt8]], input: Span<UInt8>, limit: Int, deadline: Duration,
+        isCancelled: () -> Bool = { false }
+    ) throws(CofferError) -> Outcome {
+        let incoming = try Pipe.make()
+        let outgoing = try Pipe.make()
+        let process = try ChildProcess.startBound(
+            arguments, input: incoming.reader.raw, output: outgoing.writer.raw)
+        TerminationSignals.startForwarding(to: process)
+        var exchange = Exchange(
+            process: process, reader: outgoing.takeReader(), writer: incoming.takeWriter(),
+            collector: try GuardedBuffer.make(limit: limit), end: Clock.sinceBoot + deadline)
+        do throws(CofferError) {
+            try exchange.run(input, isCancelled: isCancelled)
+        } catch {
+            kill(process, SIGKILL)
+            _ = try? ChildProcess.end(of: process)
+            throw error
+        }
+        let code = try ChildProcess.end(of: process)
+        return Outcome(code: code, output: try exchange.takeOutput())
+    }
+
+    /// The talk with a program that runs.
+    private struct Exchange: ~Copyable {
+        let process: pid_t
+        let reader: Descriptor
+        var writer: Descriptor?
+        var collector: GuardedBuffer
+        let end: Duration
+        var written = 0
+        var hasEnded = false
+        var stopped: (at: Duration, why: CofferError)?
+
+        /// Writes and reads until the program has ended. A program of its own that it left behind with its
+        /// output is not waited for.
+        mutating func run(_ input: Span<UInt8>, isCancelled: () -> Bool) throws(CofferError) {
+            while try !ChildProcess.hasExited(process) {
+                try transfer(input, wait: hasEnded ? 2 : 50)
+                try terminateIfNeeded(isCancelled)
+            }
+            while !hasEnded, try transfer(input, wait: 0) {}
+            if let stopped { throw stopped.why }
+        }
+
+        consuming func takeOutput() throws(CofferError) -> GuardedBytes { try collector.finish() }
+
+        /// One step; gives whether there was something to read.
+        @discardableResult
+        private mutating func transfer(_ input: Span<UInt8>, wait: CInt) throws(CofferError) -> Bool {
+            if written == input.count { writer = nil }
+            var target: CInt = -1
+            switch writer {
+            case .some(let writer): target = writer.raw
+            case .none: break
+            }
+            var polls = [
+                pollfd(fd: hasEnded ? -1 : reader.raw, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: target, events: Int16(POLLOUT), revents: 0),
+            ]
+            let ready = unsafe polls.withUnsafeMutableBufferPointer { buffer in
+                unsafe poll(buffer.baseAddress, nfds_t(buffer.count), wait)
+            }
+            guard ready >= 0 || Errno.current == EINTR else { throw Errno.failure("wait for", "pipe") }
+            guard ready > 0 else { return false }
+            if polls[1].revents != 0 { try writeSome(input, to: target) }
+            guard polls[0].revents != 0 else { return false }
+            hasEnded = try !collector.append { (span) throws(CofferError) in
+                try reader.readSome(into: &span)
+            }
+            return !hasEnded
+        }
+
+        /// Writes what a pipe that can be written takes without waiting. A program that reads no more is not
+        /// an error: its exit code says what it thinks of it.
+        private mutating func writeSome(_ input: Span<UInt8>, to target: CInt) throws(CofferError) {
+            let piece = input.extracting(written..<min(input.count, written + Int(PIPE_BUF)))
+            let count = BrokenPipe.ignoring {
+                unsafe piece.withUnsafeBytes { unsafe Glibc.write(target, $0.baseAddress, $0.count) }
+            }
+            if count >= 0 {
+                written += count
+            } else if Errno.current == EPIPE {
+                writer = nil
+                written = input.count
+            } else if Errno.current != EINTR {
+                throw Errno.failure("write to", "pipe")
+            }
+        }
+
+        private mutating func terminateIfNeeded(_ isCancelled: () -> Bool) throws(CofferError) {
+            let now = Clock.sinceBoot
+            if let stopped {
+                if now >= stopped.at + grace { kill(process, SIGKILL) }
+            } else if isCancelled() {
+                stopped = (now, CofferError(.cancelled, "Cancelled; the command was ended."))
+                kill(process, SIGTERM)
+            } else if now >= end {
+                stopped = (now, CofferError(.timedOut, "The command did not end in time."))
+                kill(process, SIGTERM)
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+#if SecretService
+    import CSecretService
+
+    /// The signals that one call waits for, on a context that this thread alone turns.
+    ///
+    /// GLib delivers a signal to the context that was the thread's default when it was subscribed to, so
+    /// nothing happens here but in ``step()``, on the one thread that uses this value.
+    @safe final class SignalWaiter {
+        private(set) var values: [BusValue]?
+        private(set) var isSenderGone = false
+        private(set) var appeared = false
+        private let connection: OpaquePointer
+        private let sender: String
+        private let context: OpaquePointer?
+        private let ticks: UnsafeMutablePointer<GSource>?
+        private var subscriptions: [CUnsignedInt] = []
+
+        init(connection: OpaquePointer, sender: String) {
+            unsafe self.connection = connection
+            self.sender = sender
+            unsafe context = g_main_context_new()
+            unsafe g_main_context_push_thread_default(context)
+            // Wakes the loop, so that deadlines and a closed bus are seen.
+            unsafe ticks = g_timeout_source_new(50)
+            unsafe g_source_set_callback(ticks, { _ in 1 }, nil, nil)
+            unsafe g_source_attach(ticks, context)
+        }
+
+        /// Waits for `signal` of an object, and for its sender's end.
+        func subscribe(path: String, interface: String, signal: String) {
+            unsafe subscribe(sender, interface, signal, path, nil) { _, _, _, _, _, values, wait in
+                guard let wait = unsafe wait, let values = unsafe values else { return }
+                unsafe Unmanaged<SignalWaiter>.fromOpaque(wait).takeUnretainedValue().values =
+                    unsafe BusValue.reading(values).structure
+            }
+            unsafe subscribeToOwner(of: sender) { _, _, _, _, _, values, wait in
+                guard let wait = unsafe wait, let values = unsafe values else { return }
+                let change = unsafe BusValue.reading(values).structure ?? []
+                if change.count == 3, change[2].text == "" {
+                    unsafe Unmanaged<SignalWaiter>.fromOpaque(wait).takeUnretainedValue().isSenderGone = true
+                }
+            }
+        }
+
+        /// Notes when somebody takes `name` on the bus.
+        func watch(_ name: String) {
+            unsafe subscribeToOwner(of: name) { _, _, _, _, _, values, wait in
+                guard let wait = unsafe wait, let values = unsafe values else { return }
+                let change = unsafe BusValue.reading(values).structure ?? []
+                if change.count == 3, change[2].text != "" {
+                    unsafe Unmanaged<SignalWaiter>.fromOpaque(wait).takeUnretainedValue().appeared = true
+                }
+            }
+        }
+
+        /// Delivers what has come, waiting at most one tick.
+        func step() { _ = unsafe g_main_context_iteration(context, 1) }
+
+        /// Nothing is delivered after this.
+        func end() {
+            for subscription in subscriptions {
+                unsafe g_dbus_connection_signal_unsubscribe(connection, subscription)
+            }
+            subscriptions = []
+            unsafe g_source_destroy(ticks)
+            unsafe g_source_unref(ticks)
+            // What is queued refers to subscriptions that are gone, and is dropped.
+            while unsafe g_main_context_iteration(context, 0) != 0 {}
+            unsafe g_main_context_pop_thread_default(context)
+            unsafe g_main_context_unref(context)
+        }
+
+        private func subscribeToOwner(of name: String, _ callback: GDBusSignalCallback) {
+            unsafe subscribe(
+                MessageBus.ownName, MessageBus.ownName, "NameOwnerChanged", "/org/freedesktop/DBus", name,
+                callback)
+        }
+
+        /// The callback gets this value unretained: it is called in ``step()`` alone, while this is alive.
+        private func subscribe(
+            _ sender: String, _ interface: String, _ signal: String, _ path: String, _ argument: String?,
+            _ callback: GDBusSignalCallback
+        ) {
+            let subscription = unsafe g_dbus_connection_signal_subscribe(
+                connection, sender, interface, signal, path, argument, G_DBUS_SIGNAL_FLAGS_NONE, callback,
+                Unmanaged.passUnretained(self).toOpaque(), nil)
+            subscriptions.append(subscription)
+        }
+    }
+#endif

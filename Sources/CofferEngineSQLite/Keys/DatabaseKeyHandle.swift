@@ -1,0 +1,119 @@
+package import CofferBase
+package import CofferEngine
+import Synchronization
+package import SystemPackage
+
+/// A key's stay in the registry of the VFS: while it lives, connections can be opened with its ``uri(for:)``.
+package final class DatabaseKeyHandle: Sendable {
+    private static let entries = Mutex<[String: KeyEntry]>([:])
+
+    let entry: KeyEntry
+    private let token: String
+
+    /// What a file's name says to be opened through the shim.
+    static let tokenParameter = "kref"
+
+    private init(entry: KeyEntry, token: String) {
+        self.entry = entry
+        self.token = token
+    }
+
+    deinit {
+        revoke()
+        _ = Self.entries.withLock { $0.removeValue(forKey: token) }
+    }
+
+    /// Takes a key in.
+    ///
+    /// - Parameters:
+    ///   - format: How the pages are encrypted.
+    ///   - secret: A key of 32 bytes, or a passphrase.
+    ///   - costs: What a passphrase costs; `nil` for a key.
+    ///   - salt: What of the first page's clear bytes is known; `nil` takes it from the file.
+    ///   - reserve: The reserve of a new database; `nil` for the format's own.
+    ///   - pageSize: The size of a page, in tests that expect another; `nil` for the format's own.
+    ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in clear; 0 for none.
+    ///   - recovers: Whether a file of a format that is to read only may be written all the same, to take
+    ///     back what a crash interrupted.
+    ///   - trace: Notes every access, in tests.
+    /// - Returns: The lease.
+    /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
+    package static func register(
+        _ format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts? = nil,
+        salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil, plaintextHeader: Int = 0,
+        recovers: Bool = false, trace: AccessTrace? = nil
+    ) throws(CofferError) -> DatabaseKeyHandle {
+        guard costs != nil || secret.count == 32 else {
+            throw CofferError(.invalidInput, "A database's key has 32 bytes, not \(secret.count).")
+        }
+        guard costs == nil || secret.count > 0 else {
+            throw CofferError(.invalidInput, "The passphrase is empty.")
+        }
+        guard salt.map(format.takesSalt) ?? true else {
+            throw CofferError(.invalidInput, "A salt has \(CodecFormat.saltSize) bytes.")
+        }
+        try EncryptedVFS.register()
+        let token = try SecureRandom.bytes(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+            .joined()
+        let entry = KeyEntry(
+            format: format, secret: secret, costs: costs, salt: salt,
+            reserve: reserve ?? format.reserve, pageSize: pageSize ?? format.pageSize,
+            plaintextHeader: plaintextHeader, isReadOnly: format.isReadOnly && !recovers, trace: trace)
+        entries.withLock { $0[token] = entry }
+        return DatabaseKeyHandle(entry: entry, token: token)
+    }
+
+    /// The key under `token`; `nil` when there is none, or no more.
+    static func entry(_ token: String) -> KeyEntry? { entries.withLock { $0[token] } }
+
+    /// The URI that opens the database at the absolute `path` through the shim.
+    package func uri(for path: FilePath) -> String {
+        DatabaseAddress.uri(for: path, "vfs=\(EncryptedVFS.name)&\(Self.tokenParameter)=\(token)")
+    }
+
+    /// The same for a path that is text.
+    package func uri(for path: String) -> String { uri(for: FilePath(path)) }
+
+    /// How the pages are encrypted.
+    package var format: CodecFormat { entry.format }
+
+    /// The pragmas that only the shim answers: with the format's name, by guarding the connection, and by
+    /// forgetting what came of a key that was taken back.
+    package static let proofPragma = EncryptedVFS.proofPragma
+    package static let guardPragma = EncryptedVFS.guardPragma
+    package static let forgetPragma = EncryptedVFS.forgetPragma
+
+    /// The clear bytes of the first page, once something of the database opened or was written; `nil` before.
+    package var identity: [UInt8]? { entry.provenIdentity }
+
+    /// The salt among the clear bytes of a `gcm1` database; `nil` for other bytes.
+    package static func salt(ofIdentity identity: [UInt8]) -> [UInt8]? { GCMHeader(identity)?.salt }
+
+    /// Whether the key was taken back.
+    package var isRevoked: Bool { entry.isRevoked }
+
+    /// Whether a connection is open that was opened with it.
+    package var isInUse: Bool { entry.isInUse }
+
+    /// Clears the key. Whatever is still open fails at its next access.
+    package func revoke() { entry.revoke() }
+
+    /// Why the first page could not be opened, when it could not.
+    package var diagnosis: OpenDiagnosis? { entry.diagnosis }
+}
+
+/// Paths as SQLite's URIs.
+enum DatabaseAddress {
+    static func uri(for path: FilePath, _ query: String) -> String { uri(for: FileNameBytes.of(path), query) }
+
+    static func uri(for path: [UInt8], _ query: String) -> String {
+        let encoded = path.map { byte in
+            let isPlain =
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "/-._~".utf8.contains(byte)
+            guard !isPlain else { return String(decoding: [byte], as: UTF8.self) }
+            return "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+        }
+        return "file:" + encoded.joined() + "?" + query
+    }
+}

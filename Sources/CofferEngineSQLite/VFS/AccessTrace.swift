@@ -1,0 +1,18 @@
+import Synchronization
+
+/// Notes the shape of every access to a database's files, for the test that knows them all.
+package final class AccessTrace: Sendable {
+    /// The kind of a file.
+    package enum File: String, Sendable { case main, journal, wal }
+
+    private let shapes = Mutex<Set<String>>([])
+
+    package init() {}
+
+    /// Every shape seen, such as `main read page`.
+    package var seen: Set<String> { shapes.withLock { $0 } }
+
+    func note(_ file: File, _ shape: String) {
+        shapes.withLock { _ = $0.insert("\(file.rawValue) \(shape)") }
+    }
+}

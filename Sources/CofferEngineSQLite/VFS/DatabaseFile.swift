@@ -1,0 +1,400 @@
+import CSQLite
+
+/// The database file: whole pages, each encrypted for itself.
+final class DatabaseFile: EncryptedFile {
+    let entry: KeyEntry
+    let opening: FileOpening
+    /// Also what the journal and the WAL go through.
+    private(set) var codec: PageCodec
+    /// While a checkpoint runs, pages go from the WAL to here as they are.
+    private(set) var isCheckpointing = false
+    /// Whether this connection has overwritten a WAL frame in place since it last let go of the write lock.
+    var hasOverwrittenFrames = false
+    /// Counts how often this connection has taken the WAL's write lock or let go of it.
+    private(set) var writeLockPeriod = 0
+    /// How far the WAL was valid when this connection last let go of the write lock.
+    struct ValidWAL {
+        let frames: UInt32
+        let salts: UInt64
+        /// The ``writeLockPeriod`` that ended then.
+        let lockPeriod: Int
+    }
+    private(set) var validWAL: ValidWAL?
+    /// Whether a page of this database, of its journal or of its WAL has opened here under the key.
+    var isProven: Bool { proven != nil }
+    /// The identity that it opened with last.
+    private var proven: [UInt8]?
+    /// Also told by the journal: what is played back from one that a crash left fills no holes.
+    var end = FileEnd()
+    /// Whether this connection has the WAL open.
+    var hasWAL = false
+    /// The header of the WAL's index, in memory that is shared with other connections.
+    private var indexHeader: SharedMemoryRegion?
+
+    private let scratch: Scratch
+    /// The end of page 1 as it was when ``header`` was decrypted.
+    private let headerTail: Scratch
+    private let header = Scratch(count: 100)
+    private var knowsHeader = false
+    let guardian: ConnectionGuard
+
+    init?(lower: UnderlyingFile, entry: KeyEntry, opening: FileOpening) {
+        // A copy whose name has a token goes under that key, with clear bytes of its own.
+        let copied = opening.token == nil ? opening.vacuumTarget?.identity : nil
+        let first = Self.clearBytes(lower) ?? copied
+        guard let codec = entry.codec(first: first) else { return nil }
+        self.entry = entry
+        guardian = ConnectionGuard(entry: entry)
+        self.opening = opening
+        self.codec = codec
+        scratch = Scratch(count: codec.pageSize)
+        headerTail = Scratch(count: 256)
+        super.init(lower: lower)
+        entry.noteOpened()
+    }
+
+    deinit { entry.noteClosed() }
+
+    private static func clearBytes(_ lower: UnderlyingFile) -> [UInt8]? {
+        let first = Scratch(count: PageCodec.maxClearLength)
+        let result = lower.read(first.region, at: 0)
+        let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && lower.size ?? 0 >= 16
+        return result == SQLITE_OK || isPart ? first.region.bytes : nil
+    }
+
+    /// Notes that something of this database opened under the key, or was written.
+    func prove() {
+        guard proven != codec.identity else { return }
+        proven = codec.identity
+        if opening.isOwn { entry.provenIdentity = codec.identity }
+    }
+
+    private func refused(_ shape: String) -> Int32 {
+        entry.trace?.note(.main, "refused " + shape)
+        return SQLITE_IOERR
+    }
+
+    // MARK: Reading
+
+    override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
+        guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+        let size = Int64(codec.pageSize)
+        guard offset >= 0, region.count > 0 else { return refused("read") }
+        if offset == 0, region.count == 100 { return probe(region) }
+        let place = Int(offset % size)
+        guard place + region.count <= codec.pageSize, offset / size < Int64(UInt32.max) else {
+            return refused("read across pages")
+        }
+        let number = UInt32(offset / size) + 1
+        if place == 0, region.count == codec.pageSize {
+            entry.trace?.note(.main, "read page")
+            return readPage(region, number)
+        }
+        if offset == 24, region.count == 16 {
+            entry.trace?.note(.main, "read 16 @24")
+            return readCounter(region)
+        }
+        entry.trace?.note(.main, "read in page")
+        let result = readPage(scratch.region, number)
+        region.copy(scratch.region.part(place, region.count))
+        scratch.region.zero()
+        return result
+    }
+
+    /// Reads a page into `page`, which has its size.
+    private func readPage(_ page: SharedMemoryRegion, _ number: UInt32) -> Int32 {
+        let offset = Int64(number - 1) * Int64(codec.pageSize)
+        let result = lower.read(page, at: offset)
+        guard result == SQLITE_OK else {
+            page.zero()
+            // A page behind the end is none. Of a part of one nothing can be said, and SQLite would take the
+            // zeros for its content.
+            let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && number > 1
+            return isPart && lower.size.map { $0 > offset } != false ? SQLITE_IOERR_DATA_CODE : result
+        }
+        if number == 1 { return openFirst(page) ? SQLITE_OK : SQLITE_NOTADB }
+        guard codec.open(page, number: number) else { return SQLITE_IOERR_DATA_CODE }
+        prove()
+        return SQLITE_OK
+    }
+
+    /// Opens page 1, whose clear bytes may have changed since this file was opened.
+    private func openFirst(_ page: SharedMemoryRegion) -> Bool {
+        let first = page.part(0, PageCodec.maxClearLength).bytes
+        let found = otherCodec(first) ?? codec
+        if found.begins(with: first), found.open(page, number: 1) {
+            codec = found
+            prove()
+            return true
+        }
+        page.zero()
+        entry.diagnosis =
+            clearBeginning ?? entry.diagnose(first: first, opensAnother: isNewPage(found))
+        return false
+    }
+
+    /// The codec of a database that another connection made since this file was opened, if these are the
+    /// first bytes of one. Anybody can write them, salt and cost: only a page that opens under it is proof.
+    private func otherCodec(_ first: [UInt8]) -> PageCodec? {
+        guard !first.starts(with: codec.identity), let other = entry.codec(first: first),
+            first.starts(with: other.identity)
+        else { return nil }
+        return other
+    }
+
+    /// Runs `body` under the identity that is on the disk. If it is another than before, it stays only when
+    /// something opened under it.
+    func tryingIdentity<Result>(_ body: () -> Result) -> Result {
+        guard let first = Self.clearBytes(lower), let other = otherCodec(first) else { return body() }
+        let former = (codec: codec, proven: proven)
+        (codec, proven) = (other, nil)
+        let result = body()
+        if !isProven { (codec, proven) = (former.codec, former.proven) }
+        return result
+    }
+
+    /// Whether some other page opens under the key.
+    private func isNewPage(_ codec: PageCodec) -> Bool {
+        let other = Scratch(count: codec.pageSize)
+        return (2...4).contains { number in
+            lower.read(other.region, at: Int64(number - 1) * Int64(codec.pageSize)) == SQLITE_OK
+                && codec.open(other.region, number: UInt32(number))
+        }
+    }
+
+    /// Whether page 1 opens as it is on the disk; notes why, when it does not.
+    var firstPage: FirstPageState {
+        let page = Scratch(count: codec.pageSize)
+        switch lower.read(page.region, at: 0) {
+        case SQLITE_OK: return openFirst(page.region) ? .opens : .foreign
+        case SQLITE_IOERR_SHORT_READ_CODE: return .foreign
+        case let code: return .unreadable(code)
+        }
+    }
+
+    /// Whether the page of this number has these contents.
+    func has(_ page: SharedMemoryRegion, as number: UInt32) -> Bool {
+        let result = lower.read(scratch.region, at: Int64(number - 1) * Int64(codec.pageSize))
+        return result == SQLITE_OK && codec.open(scratch.region, number: number)
+            && scratch.region.equals(page)
+    }
+
+    /// SQLite's first look, before any lock: it must not fail, or a database whose first page is torn could
+    /// not be opened to be recovered.
+    private func probe(_ region: SharedMemoryRegion) -> Int32 {
+        entry.trace?.note(.main, "read 100 @0")
+        let page = scratch.region
+        let result = lower.read(page, at: 0)
+        guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE else { return result }
+        // Zeros stand there until the first transaction is complete.
+        if result == SQLITE_OK, openFirst(page), !page.part(16, 8).isZero {
+            region.copy(page.part(0, region.count))
+        } else if entry.isUnpinned || opening.vacuumTarget != nil {
+            region.zero()
+        } else {
+            codec.writeHeader(into: region, hasPointerMap: opening.hasPointerMap)
+        }
+        page.zero()
+        return result
+    }
+
+    /// The change counter and what follows: the same 16 bytes as long as page 1's end is the same.
+    private func readCounter(_ region: SharedMemoryRegion) -> Int32 {
+        let page = scratch.region
+        let result = lower.read(page, at: 0)
+        guard result == SQLITE_OK else {
+            region.zero()
+            return result
+        }
+        let tail = page.part(codec.pageSize - codec.reserve, codec.reserve)
+        let known = headerTail.region.part(0, codec.reserve)
+        if !knowsHeader || !tail.equals(known) {
+            knowsHeader = false
+            known.copy(tail)
+            guard openFirst(page) else {
+                region.zero()
+                return SQLITE_NOTADB
+            }
+            header.region.copy(page.part(0, header.region.count))
+            knowsHeader = true
+            page.zero()
+        }
+        region.copy(header.region.part(24, 16))
+        return SQLITE_OK
+    }
+
+    // MARK: Writing
+
+    override func write(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
+        guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
+        guard !entry.isReadOnly else { return SQLITE_READONLY }
+        let size = Int64(codec.pageSize)
+        guard region.count == codec.pageSize, offset >= 0, offset % size == 0,
+            offset / size < Int64(UInt32.max)
+        else { return refused("write") }
+        if isCheckpointing {
+            entry.trace?.note(.main, "write page, checkpoint")
+            return append(region, at: offset)
+        }
+        entry.trace?.note(.main, "write page")
+        let number = UInt32(offset / size) + 1
+        if number == 1, !codec.accepts(firstPage: region), !region.isZero {
+            return SQLITE_READONLY_GEOMETRY_CODE
+        }
+        guard codec.seal(region, number: number, into: scratch.region) else { return SQLITE_IOERR }
+        prove()
+        return append(scratch.region, at: offset)
+    }
+
+    private func append(_ page: SharedMemoryRegion, at offset: Int64) -> Int32 {
+        end.write(page, at: offset, to: lower) { number, sealed in
+            let zeros = Scratch(count: codec.pageSize)
+            return codec.seal(zeros.region, number: number, into: sealed)
+        }
+    }
+
+    override func truncate(to size: Int64) -> Int32 {
+        end.forget()
+        return super.truncate(to: size)
+    }
+
+    /// Before a checkpoint: what page 1 counts has to be there.
+    private func beginCheckpoint() {
+        isCheckpointing = true
+        let page = Scratch(count: codec.pageSize)
+        let isThere = lower.read(page.region, at: 0) == SQLITE_OK && codec.open(page.region, number: 1)
+        if isThere { end.fill(behind: page.region.bigEndian32(28)) } else { end.leave() }
+    }
+
+    // MARK: Control
+
+    override func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+        switch operation {
+        case SQLITE_FCNTL_CKPT_START: beginCheckpoint()
+        case SQLITE_FCNTL_CKPT_DONE:
+            isCheckpointing = false
+            end.fill(behind: 0)
+        case SQLITE_FCNTL_PDB: unsafe guardian.remember(argument)
+        case SQLITE_FCNTL_PRAGMA: return unsafe pragma(argument)
+        case SQLITE_FCNTL_MMAP_SIZE:
+            // What a mapping shows is not decrypted.
+            unsafe argument?.storeBytes(of: 0, as: Int64.self)
+            return SQLITE_OK
+        case SQLITE_FCNTL_BEGIN_ATOMIC_WRITE, SQLITE_FCNTL_COMMIT_ATOMIC_WRITE,
+            SQLITE_FCNTL_ROLLBACK_ATOMIC_WRITE:
+            return SQLITE_NOTFOUND
+        default: break
+        }
+        return unsafe lower.control(operation, argument)
+    }
+
+    private func pragma(_ argument: UnsafeMutableRawPointer?) -> Int32 {
+        guard let words = unsafe PragmaNames(argument) else { return SQLITE_ERROR }
+        guard !words.setsKey else { return words.refuseKey() }
+        switch (words.name, words.hasValue) {
+        // SQLite would change its own idea of the geometry, and leave the codec behind.
+        case ("page_size", true):
+            return entry.isUnpinned ? SQLITE_NOTFOUND : words.answer("\(codec.pageSize)")
+        case ("auto_vacuum", true): return prepareAutoVacuum(words.value ?? "")
+        case ("mmap_size", _): return words.answer("0")
+        case (EncryptedVFS.proofPragma, false): return proof(words)
+        case (EncryptedVFS.guardPragma, false):
+            return guardian.install() ? words.answer("on") : SQLITE_ERROR
+        case (EncryptedVFS.forgetPragma, false):
+            forget()
+            return words.answer(entry.isRevoked ? "forgotten" : "kept")
+        default: return SQLITE_NOTFOUND
+        }
+    }
+
+    /// Once the key was taken back: gives up what was derived from it, and what was decrypted.
+    private func forget() {
+        guard entry.isRevoked else { return }
+        codec = PageCodec(pageSize: codec.pageSize, reserve: codec.reserve, identity: codec.identity)
+        knowsHeader = false
+        for kept in [scratch, header, headerTail] { kept.region.zero() }
+    }
+
+    /// The kind of a file that begins as a plain database does; `nil` for any other.
+    ///
+    /// SQLite keeps 20 bytes of the header zero, and the next byte behind it says the kind of the first page.
+    /// With SQLCipher's plaintext header, 32 bytes by default, both are encrypted.
+    private var clearBeginning: OpenDiagnosis? {
+        let start = Scratch(count: 101)
+        let result = lower.read(start.region, at: 0)
+        guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE,
+            start.region.part(0, PageCodec.plainMagic.count).equals(PageCodec.plainMagic)
+        else { return nil }
+        let isPlain = start.region.part(72, 20).isZero && [0, 2, 5, 10, 13].contains(start.region[100])
+        guard !isPlain else { return .plain }
+        // Where the key expects such a header, it is the key that does not fit, or a page that is damaged.
+        return entry.plaintextHeader > 0 ? nil : .plaintextHeader
+    }
+
+    /// Answers the pragma that proves the encryption: with the format, where the file is no plain database.
+    /// One without pages is not one either.
+    private func proof(_ words: PragmaNames) -> Int32 {
+        let isShort = lower.size.map { $0 < PageCodec.plainMagic.count } ?? false
+        let isTold = isShort || Self.clearBytes(lower) != nil
+        guard isTold, entry.plaintextHeader > 0 || clearBeginning == nil else {
+            entry.diagnosis = clearBeginning
+            return words.answer("plain")
+        }
+        return words.answer(entry.format.rawValue)
+    }
+
+    /// Without its key a connection begins nothing more, not even on pages that it has in memory.
+    override func lock(_ level: Int32) -> Int32 {
+        guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
+        // The last to close copies the WAL into the database and deletes it: not under a key that opened
+        // nothing.
+        if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }
+        if level == SQLITE_LOCK_RESERVED { end.fill(behind: 0) } else { end.forget() }
+        // First without the lock, which others wait for while a database is made; then under it, because
+        // another process could end its first transaction and begin the next in between.
+        let seemsEmptied = level == SQLITE_LOCK_SHARED && isEmptied
+        let result = lower.lock(level)
+        guard seemsEmptied, result == SQLITE_OK, isEmptied else { return result }
+        entry.diagnosis = .emptied
+        _ = lower.unlock(SQLITE_LOCK_NONE)
+        return SQLITE_NOTADB
+    }
+
+    override func shmMap(
+        _ region: Int32, _ size: Int32, _ extend: Int32,
+        _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> Int32 {
+        let status = unsafe lower.shmMap(region, size, extend, result)
+        if region == 0 {
+            let start = unsafe status == SQLITE_OK ? result?.pointee : nil
+            indexHeader = unsafe start.map { unsafe SharedMemoryRegion($0, count: 48) }
+        }
+        return status
+    }
+
+    override func shmUnmap(_ delete: Int32) -> Int32 {
+        indexHeader = nil
+        return lower.shmUnmap(delete)
+    }
+
+    /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
+    override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
+        if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_AUTH_USER_CODE }
+        if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
+            if flags & SQLITE_SHM_UNLOCK != 0 {
+                hasOverwrittenFrames = false
+                markWALValid()
+            }
+            writeLockPeriod += 1
+        }
+        return lower.shmLock(offset, count, flags)
+    }
+
+    /// While the write lock is still held, so that nobody else writes the header (SQLite, WAL-mode file
+    /// format).
+    private func markWALValid() {
+        validWAL = indexHeader.map {
+            ValidWAL(frames: $0.word32(16), salts: $0.word64(32), lockPeriod: writeLockPeriod)
+        }
+    }
+}

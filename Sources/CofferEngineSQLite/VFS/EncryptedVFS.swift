@@ -1,0 +1,131 @@
+import CofferBase
+import CSQLite
+import Glibc
+
+/// The VFS `coffer`: encrypts what SQLite writes and hands it to the system's own VFS.
+@safe enum EncryptedVFS {
+    static let name = "coffer"
+    /// Answers with the format when the connection's database is encrypted; no other VFS answers it.
+    static let proofPragma = "coffer_codec"
+    /// Puts the connection under the rules of ``ConnectionGuard``.
+    static let guardPragma = "coffer_guard"
+    /// Has a connection whose key was taken back forget what it made of it.
+    static let forgetPragma = "coffer_forget"
+
+    /// The memory that a registered VFS must keep, which is for ever.
+    ///
+    /// `@unchecked Sendable` holds because nothing in it changes after registration but by SQLite, under its
+    /// own mutex.
+    @safe struct Registered: @unchecked Sendable {
+        let shim: UnsafeMutablePointer<sqlite3_vfs>
+        let base: UnsafeMutablePointer<sqlite3_vfs>
+        let methods: UnsafeMutablePointer<sqlite3_io_methods>
+    }
+
+    static let registered: Registered? = make()
+
+    /// Makes the VFS known to SQLite, once.
+    static func register() throws(CofferError) {
+        guard sqlite3_libversion_number() >= 3_039_000 else {
+            throw CofferError(.unsupported, "Encrypted databases need SQLite 3.39 or later.")
+        }
+        guard registered != nil else {
+            throw CofferError(.unsupported, "SQLite does not take the VFS of encrypted databases.")
+        }
+        guard
+            unsafe sqlite3_compileoption_used("USE_URI=1") == 1 || sqlite3_compileoption_used("USE_URI") == 1
+        else {
+            throw CofferError(.unsupported, "This build of SQLite does not open databases by URI.")
+        }
+    }
+
+    private static func make() -> Registered? {
+        guard sqlite3_initialize() == SQLITE_OK, let base = unsafe sqlite3_vfs_find("unix") else {
+            return nil
+        }
+        let shim = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
+        unsafe methods.initialize(to: EncryptedMethods.make())
+        unsafe shim.initialize(to: sqlite3_vfs())
+        unsafe fill(shim, over: base)
+        guard unsafe sqlite3_vfs_register(shim, 0) == SQLITE_OK else { return nil }
+        return unsafe Registered(shim: shim, base: base, methods: methods)
+    }
+
+    private static func fill(
+        _ shim: UnsafeMutablePointer<sqlite3_vfs>, over base: UnsafeMutablePointer<sqlite3_vfs>
+    ) {
+        // Version 2 is without the calls that replace system calls.
+        unsafe shim.pointee.iVersion = 2
+        unsafe shim.pointee.szOsFile = Int32(EncryptedMethods.headSize) + base.pointee.szOsFile
+        unsafe shim.pointee.mxPathname = base.pointee.mxPathname
+        unsafe shim.pointee.zName = UnsafePointer(strdup(name))
+        unsafe shim.pointee.pAppData = UnsafeMutableRawPointer(base)
+        unsafe shim.pointee.xOpen = { vfs, name, file, flags, outFlags in
+            unsafe EncryptedOpening.open(vfs, name, file, flags, outFlags)
+        }
+        unsafe shim.pointee.xDelete = { vfs, name, sync in
+            guard let name = unsafe name, unsafe SuperJournal.mayDelete(name) else {
+                return SQLITE_IOERR_DELETE_CODE
+            }
+            let base = unsafe EncryptedVFS.base(vfs)
+            return unsafe base.pointee.xDelete(base, name, sync)
+        }
+        unsafe shim.pointee.xAccess = { vfs, name, flags, result in
+            let base = unsafe EncryptedVFS.base(vfs)
+            return unsafe base.pointee.xAccess(base, name, flags, result)
+        }
+        unsafe shim.pointee.xFullPathname = { vfs, name, size, output in
+            let base = unsafe EncryptedVFS.base(vfs)
+            return unsafe base.pointee.xFullPathname(base, name, size, output)
+        }
+        unsafe shim.pointee.xRandomness = { vfs, size, output in
+            let base = unsafe EncryptedVFS.base(vfs)
+            return unsafe base.pointee.xRandomness(base, size, output)
+        }
+        unsafe shim.pointee.xSleep = { vfs, microseconds in
+            let base = unsafe EncryptedVFS.base(vfs)
+            return unsafe base.pointee.xSleep(base, microseconds)
+        }
+        unsafe shim.pointee.xCurrentTime = { vfs, result in
+            let base = unsafe EncryptedVFS.base(vfs)
+            return unsafe base.pointee.xCurrentTime(base, result)
+        }
+        unsafe shim.pointee.xCurrentTimeInt64 = { vfs, result in
+            let base = unsafe EncryptedVFS.base(vfs)
+            return unsafe base.pointee.xCurrentTimeInt64(base, result)
+        }
+        unsafe shim.pointee.xGetLastError = { vfs, size, output in
+            let base = unsafe EncryptedVFS.base(vfs)
+            return unsafe base.pointee.xGetLastError(base, size, output)
+        }
+        // No extensions through this VFS: there is no xDlOpen that finds one.
+        unsafe shim.pointee.xDlOpen = { _, _ in nil }
+        unsafe shim.pointee.xDlError = { _, _, _ in }
+        unsafe shim.pointee.xDlSym = { _, _, _ in nil }
+        unsafe shim.pointee.xDlClose = { _, _ in }
+    }
+
+    /// How many bytes SQLite takes for a path.
+    static var maxPathLength: Int64 { registered.map { Int64(unsafe $0.base.pointee.mxPathname) } ?? 0 }
+
+    /// The path that SQLite opens a database of this name by; `nil` when it opens none.
+    static func fullPath(_ path: [UInt8]) -> [UInt8]? {
+        guard let base = unsafe registered?.base else { return nil }
+        let output = Scratch(count: Int(unsafe base.pointee.mxPathname) + 1)
+        let text = (path + [0]).map { CChar(bitPattern: $0) }
+        let result = unsafe output.region.start.withMemoryRebound(
+            to: CChar.self, capacity: output.region.count
+        ) { start in
+            unsafe base.pointee.xFullPathname(base, text, Int32(output.region.count), start)
+        }
+        // SQLite means a path that leads over a link.
+        guard result & 0xff == SQLITE_OK else { return nil }
+        return output.region.bytes.prefix { $0 != 0 }.map { $0 }
+    }
+
+    static func base(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs> {
+        // What registration put there; SQLite hands every call its own VFS.
+        unsafe vfs.unsafelyUnwrapped.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)
+    }
+}

@@ -1,0 +1,41 @@
+import CSQLite
+import CofferBase
+
+/// A `PRAGMA` as SQLite hands it to the VFS: an answer to fill in, a name, a value or none.
+@safe struct PragmaNames {
+    private let words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    let name: String
+    let value: String?
+    var hasValue: Bool { value != nil }
+
+    init?(_ argument: UnsafeMutableRawPointer?) {
+        guard let words = unsafe argument?.assumingMemoryBound(to: UnsafeMutablePointer<CChar>?.self),
+            let name = unsafe words[1]
+        else { return nil }
+        unsafe self.words = words
+        self.name = unsafe String(cString: name).foldedASCII
+        value = unsafe words[2].map { unsafe String(cString: $0) }
+    }
+
+    /// Whether SQLCipher or SQLite's encryption extension would set a key by it. SQLite passes over a pragma
+    /// that it does not know, and the user would believe that the key was changed.
+    var setsKey: Bool { ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"].contains(name) }
+
+    /// Refuses a pragma that sets a key: the answer of one that fails is its error's message.
+    func refuseKey() -> Int32 {
+        let result = answer(
+            "PRAGMA \(name) does nothing here: the key is given when the database is opened, and changed by "
+                + "EncryptedDatabase.rekey or coffer database convert")
+        return result == SQLITE_OK ? SQLITE_ERROR : result
+    }
+
+    /// Answers with `text`, in memory that SQLite frees. Who says that a pragma was dealt with must answer:
+    /// the statement has a column, whose name would be missing.
+    func answer(_ text: String) -> Int32 {
+        let bytes = Array(text.utf8) + [0]
+        guard let memory = unsafe sqlite3_malloc(Int32(bytes.count)) else { return SQLITE_NOMEM }
+        unsafe SharedMemoryRegion(unsafe memory, count: bytes.count).copy(bytes)
+        unsafe words[0] = memory.assumingMemoryBound(to: CChar.self)
+        return SQLITE_OK
+    }
+}

@@ -1,0 +1,165 @@
+import CofferEngine
+import CSQLite
+import Glibc
+
+/// Bytes that SQLite or a file state owns, reached only through checked offsets.
+///
+/// The callbacks get bare addresses from SQLite; this is the one place that holds them. A region is valid
+/// while the call that made it lasts, or while the ``Scratch`` that it comes from lives.
+@safe struct SharedMemoryRegion {
+    let start: UnsafeMutablePointer<UInt8>
+    let count: Int
+
+    init(start: UnsafeMutablePointer<UInt8>, count: Int) {
+        unsafe self.start = start
+        self.count = count
+    }
+
+    init(_ start: UnsafeMutableRawPointer, count: Int) {
+        unsafe self.start = start.assumingMemoryBound(to: UInt8.self)
+        self.count = count
+    }
+
+    /// The address of `offset`, with at least `size` bytes behind it.
+    func address(_ offset: Int, _ size: Int) -> UnsafeMutablePointer<UInt8> {
+        precondition(offset >= 0 && size >= 0 && size <= count - offset)
+        return unsafe start + offset
+    }
+
+    func part(_ offset: Int, _ size: Int) -> SharedMemoryRegion {
+        unsafe SharedMemoryRegion(start: address(offset, size), count: size)
+    }
+
+    subscript(_ index: Int) -> UInt8 {
+        get { unsafe address(index, 1).pointee }
+        nonmutating set { unsafe address(index, 1).pointee = newValue }
+    }
+
+    func bigEndian32(_ offset: Int) -> UInt32 {
+        unsafe UInt32(bigEndian: UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self))
+    }
+
+    func littleEndian32(_ offset: Int) -> UInt32 {
+        unsafe UInt32(littleEndian: UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self))
+    }
+
+    /// Four bytes as they are in memory.
+    func word32(_ offset: Int) -> UInt32 {
+        unsafe UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self)
+    }
+
+    /// Eight bytes as they are in memory.
+    func word64(_ offset: Int) -> UInt64 {
+        unsafe UnsafeRawPointer(address(offset, 8)).loadUnaligned(as: UInt64.self)
+    }
+
+    func setBigEndian32(_ value: UInt32, at offset: Int) {
+        unsafe UnsafeMutableRawPointer(address(offset, 4)).storeBytes(of: value.bigEndian, as: UInt32.self)
+    }
+
+    func setLittleEndian32(_ value: UInt32, at offset: Int) {
+        unsafe UnsafeMutableRawPointer(address(offset, 4)).storeBytes(of: value.littleEndian, as: UInt32.self)
+    }
+
+    /// Copies all of `source` to `offset`.
+    func copy(_ source: SharedMemoryRegion, at offset: Int = 0) {
+        unsafe UnsafeMutableRawPointer(address(offset, source.count)).copyMemory(
+            from: source.start, byteCount: source.count)
+    }
+
+    func copy(_ source: [UInt8], at offset: Int = 0) {
+        let target = unsafe UnsafeMutableRawPointer(address(offset, source.count))
+        unsafe source.withUnsafeBytes { source in
+            guard let base = source.baseAddress else { return }
+            unsafe target.copyMemory(from: base, byteCount: source.count)
+        }
+    }
+
+    /// Sets every byte to zero.
+    func zero() {
+        unsafe UnsafeMutableRawPointer(start).initializeMemory(as: UInt8.self, repeating: 0, count: count)
+    }
+
+    func equals(_ other: SharedMemoryRegion) -> Bool {
+        unsafe count == other.count && memcmp(start, other.start, count) == 0
+    }
+
+    func equals(_ other: [UInt8]) -> Bool {
+        guard count == other.count else { return false }
+        return unsafe other.withUnsafeBytes { other in
+            guard let base = other.baseAddress else { return true }
+            return unsafe memcmp(start, base, count) == 0
+        }
+    }
+
+    var isZero: Bool {
+        let bytes = unsafe UnsafeRawPointer(start)
+        var offset = 0
+        while offset + 8 <= count {
+            guard unsafe bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) == 0 else {
+                return false
+            }
+            offset += 8
+        }
+        while offset < count {
+            guard self[offset] == 0 else { return false }
+            offset += 1
+        }
+        return true
+    }
+
+    /// How many bits of these bytes are set.
+    func setBits(in range: Range<Int>) -> Int { range.reduce(0) { $0 + self[$1].nonzeroBitCount } }
+
+    /// How many bits differ.
+    func distance(to other: [UInt8]) -> Int {
+        zip(0..<count, other).reduce(0) { $0 + (self[$1.0] ^ $1.1).nonzeroBitCount }
+    }
+
+    /// A copy, for what is not secret.
+    var bytes: [UInt8] { (0..<count).map { self[$0] } }
+
+    /// The bytes to read.
+    var span: Span<UInt8> {
+        @_lifetime(borrow self)
+        get {
+            let span = unsafe Span<UInt8>(_unsafeStart: start, count: count)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// The bytes to write. Regions overlap freely, so it is the caller's care that nobody else uses them.
+    var mutableSpan: MutableSpan<UInt8> {
+        @_lifetime(borrow self)
+        get {
+            let span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: count)
+            return unsafe _overrideLifetime(span, borrowing: self)
+        }
+    }
+
+    /// The bytes to read, while `self` is valid.
+    func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        body(unsafe Span(_unsafeStart: start, count: count))
+    }
+
+    /// The bytes to write, while `self` is valid.
+    func withMutableSpan<Result>(_ body: (inout MutableSpan<UInt8>) -> Result) -> Result {
+        var span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: count)
+        return body(&span)
+    }
+}
+
+/// Memory of a file state for one page and what goes with it, made once and cleared when it goes.
+@safe final class Scratch {
+    let region: SharedMemoryRegion
+
+    init(count: Int) {
+        region = unsafe SharedMemoryRegion(start: .allocate(capacity: count), count: count)
+        region.zero()
+    }
+
+    deinit {
+        region.withMutableSpan { $0.clear() }
+        unsafe region.start.deallocate()
+    }
+}

@@ -1,0 +1,89 @@
+import CSQLite
+
+/// A file of the VFS below, whose memory lies behind the shim's own in the block that SQLite gave.
+@safe struct UnderlyingFile {
+    let file: UnsafeMutablePointer<sqlite3_file>
+
+    init(_ file: UnsafeMutablePointer<sqlite3_file>) { unsafe self.file = file }
+
+    private var methods: sqlite3_io_methods { unsafe file.pointee.pMethods.pointee }
+
+    func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
+        unsafe methods.xRead(file, region.start, Int32(region.count), offset)
+    }
+
+    func write(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
+        unsafe methods.xWrite(file, region.start, Int32(region.count), offset)
+    }
+
+    func truncate(to size: Int64) -> Int32 { unsafe methods.xTruncate(file, size) }
+
+    func sync(_ flags: Int32) -> Int32 { unsafe methods.xSync(file, flags) }
+
+    /// The size; `nil` when it cannot be told.
+    var size: Int64? {
+        var size: Int64 = 0
+        guard unsafe methods.xFileSize(file, &size) == SQLITE_OK else { return nil }
+        return size
+    }
+
+    func fileSize(_ size: UnsafeMutablePointer<Int64>?) -> Int32 { unsafe methods.xFileSize(file, size) }
+
+    func lock(_ level: Int32) -> Int32 { unsafe methods.xLock(file, level) }
+
+    func unlock(_ level: Int32) -> Int32 { unsafe methods.xUnlock(file, level) }
+
+    func checkReservedLock(_ result: UnsafeMutablePointer<Int32>?) -> Int32 {
+        unsafe methods.xCheckReservedLock(file, result)
+    }
+
+    func control(_ operation: Int32, _ argument: UnsafeMutableRawPointer?) -> Int32 {
+        unsafe methods.xFileControl(file, operation, argument)
+    }
+
+    func close() -> Int32 { unsafe methods.xClose(file) }
+
+    /// The methods, where the VFS below has those for shared memory: what is behind the end of an older
+    /// version's is not to be read.
+    private var sharedMemory: sqlite3_io_methods? { methods.iVersion >= 2 ? methods : nil }
+
+    func shmMap(
+        _ region: Int32, _ size: Int32, _ extend: Int32,
+        _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+    ) -> Int32 {
+        guard let map = unsafe sharedMemory?.xShmMap else { return SQLITE_CANTOPEN }
+        return unsafe map(file, region, size, extend, result)
+    }
+
+    func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
+        guard let lock = unsafe sharedMemory?.xShmLock else { return SQLITE_IOERR }
+        return unsafe lock(file, offset, count, flags)
+    }
+
+    func shmBarrier() { unsafe sharedMemory?.xShmBarrier?(file) }
+
+    func shmUnmap(_ delete: Int32) -> Int32 {
+        guard let unmap = unsafe sharedMemory?.xShmUnmap else { return SQLITE_OK }
+        return unsafe unmap(file, delete)
+    }
+}
+
+/// Extended result codes, which SQLite's header writes as expressions that Swift does not see.
+let SQLITE_IOERR_SHORT_READ_CODE = SQLITE_IOERR | 2 << 8
+let SQLITE_IOERR_READ_CODE = SQLITE_IOERR | 1 << 8
+let SQLITE_IOERR_FSTAT_CODE = SQLITE_IOERR | 7 << 8
+let SQLITE_IOERR_DELETE_CODE = SQLITE_IOERR | 10 << 8
+let SQLITE_IOERR_ACCESS_CODE = SQLITE_IOERR | 13 << 8
+let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
+/// A crash left a transaction that only somebody who may write can take back.
+let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8
+/// Another file has taken the name of the one that is open.
+let SQLITE_READONLY_DBMOVED_CODE = SQLITE_READONLY | 4 << 8
+/// A WAL without its index, where neither may be made.
+let SQLITE_READONLY_CANTINIT_CODE = SQLITE_READONLY | 5 << 8
+let SQLITE_READONLY_DIRECTORY_CODE = SQLITE_READONLY | 6 << 8
+/// The VFS's own: a first page of another geometry, such as a plain database's in a backup.
+let SQLITE_READONLY_GEOMETRY_CODE = SQLITE_READONLY | 0x43 << 8
+/// The error with which a connection without its key refuses. SQLite's text for it is “authorization denied”.
+let SQLITE_AUTH_USER_CODE = SQLITE_AUTH | 1 << 8
+let SQLITE_IOERR_DATA_CODE = SQLITE_IOERR | 32 << 8

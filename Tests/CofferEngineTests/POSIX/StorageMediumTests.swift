@@ -1,0 +1,158 @@
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite struct StorageMediumTests {
+    private static let table = """
+        22 28 0:21 / /proc rw,nosuid - proc proc rw
+        28 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw
+        41 28 0:38 / /home/ada/nas rw - nfs4 nas.example.org:/ada rw,vers=4.2
+        42 28 0:39 / /mnt/with\\040space rw shared:9 master:2 - fuse.sshfs ada@host: rw,user_id=0
+        43 28 0:40 / /host rw - 9p hostshare rw,trans=virtio
+        44 28 0:41 / /far rw - 9p far rw,trans=tcp,port=564
+        45 28 0:42 /sub /data rw - btrfs /dev/mapper/data rw,subvol=/sub
+        46 28 0:43 / /plain rw - fuse.gocryptfs /cipher rw
+        """
+
+    @Test func theTableIsRead() throws {
+        let root = try #require(MountEntry.find(28, in: Self.table))
+        #expect(root.device == "254:0" && root.type == "ext4" && root.source == "/dev/root")
+        let space = try #require(MountEntry.find(42, in: Self.table))
+        #expect(space.type == "fuse.sshfs" && space.source == "ada@host:")
+        #expect(MountEntry.find(45, in: Self.table)?.options == "rw,subvol=/sub")
+        #expect(MountEntry.find(99, in: Self.table) == nil)
+        for line in ["", "x", "1 2 3", "28 1 254:0 / / rw - ext4", "a 1 254:0 / / rw - ext4 dev rw x"] {
+            #expect(MountEntry(line: line) == nil)
+        }
+    }
+
+    @Test func networkFileSystemsAreKnown() throws {
+        for (id, isNetwork) in [28: false, 41: true, 42: true, 43: false, 44: true, 45: false, 46: false] {
+            #expect(MountEntry.find(id, in: Self.table)?.isNetwork == isNetwork)
+        }
+        let mount = try #require(MountEntry.find(41, in: Self.table))
+        let place = StorageMedium.of(mount, device: nil, isNetwork: false, hasFilePolicy: false)
+        #expect(place.medium == .network && place.isEncrypted == nil)
+    }
+
+    @Test func encryptionIsFound() throws {
+        let root = try #require(MountEntry.find(28, in: Self.table))
+        let disk = BlockDevice()
+        #expect(
+            StorageMedium.of(root, device: nil, isNetwork: false, hasFilePolicy: false).medium == .unknown)
+        let plain = StorageMedium.of(root, device: disk, isNetwork: false, hasFilePolicy: false)
+        #expect(plain.medium == .fixed && plain.isEncrypted == false)
+        #expect(
+            StorageMedium.of(root, device: disk, isNetwork: false, hasFilePolicy: true).isEncrypted == true)
+        let stacked = try #require(MountEntry.find(46, in: Self.table))
+        #expect(
+            StorageMedium.of(stacked, device: nil, isNetwork: false, hasFilePolicy: false).isEncrypted == true
+        )
+    }
+
+    /// The place of this very process's scratch directory can be told, whatever it is.
+    @Test func aRealDirectoryHasAPlace() throws {
+        let scratch = try ScratchDirectory.make()
+        let place = try StorageMedium.of(scratch.descriptor)
+        #expect(place.medium != .network)
+        let memory = try? Descriptor.open("/dev/shm", [.read, .directory])
+        switch memory {
+        case .some(let memory):
+            if try FileSystemInfo.of(memory).isMemory {
+                #expect(try StorageMedium.of(memory).medium == .memory)
+            }
+        case .none: break
+        }
+    }
+}
+
+/// A made-up /sys: devices below `devices`, and links to them as the kernel has them.
+@Suite struct BlockDeviceTests {
+    private func make(
+        _ scratch: borrowing ScratchDirectory, _ files: [String: String], _ links: [String: String]
+    )
+        throws
+    {
+        let manager = FileManager.default
+        for (name, text) in files {
+            let path = scratch.path(of: name)
+            try manager.createDirectory(
+                atPath: URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false),
+                withIntermediateDirectories: true)
+            try Data((text + "\n").utf8).write(to: URL(filePath: path))
+        }
+        for (name, target) in links {
+            let path = scratch.path(of: name)
+            try manager.createDirectory(
+                atPath: URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false),
+                withIntermediateDirectories: true)
+            try manager.createSymbolicLink(
+                atPath: path, withDestinationPath: scratch.path(of: target))
+        }
+    }
+
+    @Test func whatCanBePulledOutIsFound() throws {
+        let scratch = try ScratchDirectory.make()
+        try make(
+            scratch,
+            [
+                "devices/pci/ata1/block/sda/removable": "0", "devices/pci/ata1/block/sda/sda1/partition": "1",
+                "devices/pci/usb2/2-1/block/sdb/removable": "0",
+                "devices/pci/usb2/2-1/block/sdb/sdb1/partition": "1",
+                "devices/pci/ata2/block/sr0/removable": "1",
+                "devices/mmc_host/mmc0/block/mmcblk0/device/type": "SD",
+                "devices/mmc_host/mmc1/block/mmcblk1/device/type": "MMC",
+                "devices/platform/usbhost/block/sdc/removable": "0",
+            ],
+            [
+                "dev/block/8:1": "devices/pci/ata1/block/sda/sda1",
+                "dev/block/8:17": "devices/pci/usb2/2-1/block/sdb/sdb1",
+                "dev/block/11:0": "devices/pci/ata2/block/sr0",
+                "dev/block/179:0": "devices/mmc_host/mmc0/block/mmcblk0",
+                "dev/block/179:8": "devices/mmc_host/mmc1/block/mmcblk1",
+                "dev/block/8:32": "devices/platform/usbhost/block/sdc",
+            ])
+        let expected = [
+            "8:1": false, "8:17": true, "11:0": true, "179:0": true, "179:8": false, "8:32": false,
+        ]
+        for (number, isRemovable) in expected {
+            let device = try #require(BlockDevice.find(number, system: scratch.path))
+            #expect(device.isRemovable == isRemovable, "\(number)")
+            #expect(!device.isEncrypted)
+        }
+        #expect(BlockDevice.find("8:99", system: scratch.path) == nil)
+        #expect(BlockDevice.find("../../../dev", system: scratch.path) == nil)
+    }
+
+    @Test func mappedDevicesAreWhatIsBelowThem() throws {
+        let scratch = try ScratchDirectory.make()
+        try make(
+            scratch,
+            [
+                "devices/pci/usb2/block/sdb/removable": "1", "devices/pci/ata1/block/sda/removable": "0",
+                "devices/virtual/block/dm-0/dm/uuid": "CRYPT-LUKS2-0123-data",
+                "devices/virtual/block/dm-1/dm/uuid": "LVM-abc",
+                "devices/virtual/block/dm-2/dm/uuid": "LVM-def",
+                "devices/virtual/block/dm-3/dm/uuid": "LVM-loop",
+            ],
+            [
+                "devices/virtual/block/dm-0/slaves/sdb": "devices/pci/usb2/block/sdb",
+                "devices/virtual/block/dm-1/slaves/dm-0": "devices/virtual/block/dm-0",
+                "devices/virtual/block/dm-2/slaves/dm-0": "devices/virtual/block/dm-0",
+                "devices/virtual/block/dm-2/slaves/sda": "devices/pci/ata1/block/sda",
+                "devices/virtual/block/dm-3/slaves/dm-3": "devices/virtual/block/dm-3",
+                "dev/block/253:0": "devices/virtual/block/dm-0",
+                "dev/block/253:1": "devices/virtual/block/dm-1",
+                "dev/block/253:2": "devices/virtual/block/dm-2",
+                "dev/block/253:3": "devices/virtual/block/dm-3",
+            ])
+        let onCrypt = try #require(BlockDevice.find("253:1", system: scratch.path))
+        #expect(onCrypt.isRemovable && onCrypt.isEncrypted)
+        let mixed = try #require(BlockDevice.find("253:2", system: scratch.path))
+        #expect(mixed.isRemovable && !mixed.isEncrypted)
+        // A ring, which the kernel never makes, ends.
+        #expect(BlockDevice.find("253:3", system: scratch.path)?.isEncrypted == false)
+    }
+}

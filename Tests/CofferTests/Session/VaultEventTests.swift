@@ -1,0 +1,55 @@
+@testable import Coffer
+import CofferBase
+import CofferEngine
+import Foundation
+import SystemPackage
+import TestSupport
+import Testing
+
+@Suite("Session events") struct VaultEventTests {
+    @Test func eachChangeIsToldOnceAndAfterIt() async throws {
+        let home = try TestHome()
+        let clock = TestClock()
+        let options = TestHome.options { $0.inactivity = .seconds(600) }
+        let session = try await home.create("correct horse", options: options, time: clock.source)
+        var events = session.events.makeAsyncIterator()
+        session.lock()
+        session.lock()
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        clock.advance(.seconds(601))
+        #expect(!session.isUnlocked)
+        #expect(!session.isUnlocked)
+        try await session.unlock(with: Passcode(copying: "correct horse"))
+        session.close()
+        _ = try await session.wipe()
+        let expected = [
+            VaultEvent(.locked, .requested), VaultEvent(.unlocked), VaultEvent(.locked, .inactivity),
+            VaultEvent(.unlocked), VaultEvent(.closed, .requested), VaultEvent(.wiped),
+        ]
+        for event in expected { #expect(await events.next() == event) }
+    }
+
+    @Test func everyListenerHasAStreamThatEndsWithTheSession() async throws {
+        let home = try TestHome()
+        var session: Vault? = try await home.create("correct horse")
+        let streams = try (0..<3).map { _ in try #require(session?.events) }
+        session?.lock()
+        session = nil
+        for stream in streams {
+            var heard: [VaultEvent] = []
+            for await event in stream { heard.append(event) }
+            #expect(heard == [VaultEvent(.locked, .requested)])
+        }
+    }
+
+    @Test func whoDoesNotReadKeepsTheNewest() async throws {
+        let hub = EventBroadcaster()
+        let stream = hub.stream()
+        for _ in 0..<100 { hub.post(VaultEvent(.unlocked)) }
+        hub.post(VaultEvent(.locked, .sleep))
+        var events = stream.makeAsyncIterator()
+        var last: VaultEvent?
+        for _ in 0..<64 { last = await events.next() }
+        #expect(last == VaultEvent(.locked, .sleep))
+    }
+}

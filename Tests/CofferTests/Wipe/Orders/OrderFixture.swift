@@ -1,0 +1,110 @@
+@testable import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Foundation
+import TestSupport
+
+/// A home that takes one administrator's orders, and that administrator.
+struct OrderFixture: Sendable {
+    let home: TestHome
+    let clock: TestClock
+    let session: Vault
+    let administrator: Administrator
+
+    /// The owner has unlocked the vault and pinned the administrator's key; a token is in it.
+    static func make(_ passcode: String? = "correct horse") async throws -> OrderFixture {
+        let home = try TestHome()
+        let clock = TestClock()
+        let session = try await home.create(passcode, time: clock.source)
+        let administrator = try Administrator()
+        try await session.pinAdministratorKey(administrator.key, label: "the office")
+        try await session.tokens.put(
+            Token(copying: "a token"), for: TokenID(service: "api.example.org", account: "ada"))
+        return OrderFixture(home: home, clock: clock, session: session, administrator: administrator)
+    }
+
+    /// The time by the scene's clock.
+    var now: Date { Date(nanosecondsSince1970: clock.source.wallClock().nanoseconds) }
+
+    /// An order for this vault, signed by its administrator unless told.
+    func order(
+        _ action: OrderAction = .wipe(.all), target: OrderTarget? = nil, counter: UInt64 = 1,
+        issued: Date? = nil, expires: Date? = nil, reason: String = "", by signer: Administrator? = nil
+    ) throws -> [UInt8] {
+        let order = RemoteCommand(
+            action, for: target ?? .vault(session.vaultID.uuid), counter: counter, issued: issued ?? now,
+            expires: expires ?? now + 3600, reason: reason)
+        return try (signer ?? administrator).sign(order)
+    }
+
+    /// Reads, verifies and carries out, as whoever receives the bytes does.
+    @discardableResult
+    func take(_ bytes: [UInt8], by session: Vault? = nil) async throws -> OrderOutcome {
+        let session = session ?? self.session
+        return try await session.execute(session.verify(SignedCommand.read(bytes)))
+    }
+
+    /// The code by which the bytes are refused; `nil` when they are taken.
+    func refusal(of bytes: [UInt8]) async -> CofferError.Code? {
+        await CofferTests.refusal { try await take(bytes) }?.code
+    }
+
+    /// The token, to see that nothing was lost.
+    func token() async throws -> Bool {
+        let id = try TokenID(service: "api.example.org", account: "ada")
+        return try await session.tokens.withToken(for: id) { _, _ in true } ?? false
+    }
+}
+
+extension VaultCore {
+    /// Writes the record of orders with other bytes, as another release does.
+    func rewriteOrderBook(_ change: ([UInt8]) throws -> [UInt8]) throws {
+        let vault = try home.openVault()
+        let old = try RemoteCommandRecord.record.read(
+            vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault)
+        try RemoteCommandRecord.record.update(
+            old, to: change(old.payload), vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC),
+            in: vault
+        )
+    }
+}
+
+extension OrderFixture {
+    /// The record of orders as the release before wrote it, of a look now: bytes by its own description.
+    func oldRecord(
+        switchedTo action: UInt8 = 0, days: Int = 0, elapsed: Duration = .zero, lastOrder: UInt64 = 0,
+        pending: [UInt8] = []
+    ) -> [UInt8] {
+        func number(_ value: Int) -> [UInt8] { UInt64(value).bigEndianBytes }
+        func counted(_ bytes: [UInt8]) -> [UInt8] { UInt32(bytes.count).bigEndianBytes + bytes }
+        let (time, now) = (clock.source, Int(now.timeIntervalSince1970))
+        var bytes = lastOrder.bigEndianBytes + number(0) + number(now)
+        bytes += [action, 0, 0, 0, 0, 0, 0, 0] + number(days * 86_400)
+        bytes += number(Int(elapsed.nanoseconds)) + number(Int(time.bootTime().nanoseconds))
+        bytes += counted(Array(time.bootIdentifier().utf8)) + UInt16(1).bigEndianBytes
+        bytes += administrator.key.bytes + number(now) + counted(Array("the office".utf8))
+        return bytes + counted(pending)
+    }
+}
+
+/// Somebody with a private key.
+struct Administrator: Sendable {
+    private let seed: [UInt8]
+    let key: AdministratorKey
+
+    init() throws {
+        let seed = try SecureRandom.bytes(32)
+        self.seed = seed
+        key = try AdministratorKey(of: SymmetricKey.copying(seed.span))
+    }
+
+    func sign(_ order: RemoteCommand) throws -> [UInt8] {
+        try order.signed(by: SymmetricKey.copying(seed.span))
+    }
+
+    /// Signs what is no order, or says what no order may.
+    func sign(_ body: [UInt8]) throws -> [UInt8] {
+        try body + Ed25519.sign(body.span, seed: SymmetricKey.copying(seed.span))
+    }
+}

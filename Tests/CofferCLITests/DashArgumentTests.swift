@@ -14,11 +14,11 @@ struct DashArgumentTests {
         #expect(try home.run(put, input: [1]).code == 0)
         let commands = [
             ["export", "-"], ["import", "-"], ["file", "add", "-"], ["file", "export", id, "-"],
-            ["tour", "-"],
+            ["demo", "-"],
             ["database", "convert", "-", "x", "--from", "plain", "--to", "gcm1"],
             ["database", "convert", "x", "-", "--from", "plain", "--to", "gcm1"],
             ["database", "query", "-", "SELECT 1", "--codec", "gcm1", "--create"],
-            ["wipe-order", "keygen", "-"], ["vectors", "verify", file, "--junit", "-"],
+            ["remote-wipe", "keygen", "-"], ["vectors", "verify", file, "--junit", "-"],
             ["watch", "--mailbox", "-"], ["init", "--deny-file", "-"], ["export", ""],
         ]
         for command in commands {

@@ -2,10 +2,10 @@ import Foundation
 import Testing
 import TestSupport
 
-@Suite("coffer tour")
+@Suite("coffer demo")
 struct DemoTests {
-    private func tour(_ path: String?) throws -> CommandRun {
-        try CommandRun.run(CommandRun.cofferPath, ["tour"] + (path.map { [$0] } ?? []) + ["--json"])
+    private func demo(_ path: String?) throws -> CommandRun {
+        try CommandRun.run(CommandRun.cofferPath, ["demo"] + (path.map { [$0] } ?? []) + ["--json"])
     }
 
     private func expectHeld(_ run: CommandRun) throws {
@@ -21,8 +21,8 @@ struct DemoTests {
 
     @Test("Holds on a sample, and says so line by line")
     func sample() throws {
-        try expectHeld(tour(nil))
-        let run = try CommandRun.coffer("tour")
+        try expectHeld(demo(nil))
+        let run = try CommandRun.coffer("demo")
         #expect(run.code == 0 && run.text.hasSuffix("steps held.\n") && !run.text.contains("FAIL"))
     }
 
@@ -36,7 +36,7 @@ struct DemoTests {
         ] as [(String, [UInt8])] {
             let path = folder.path(of: name)
             try Data(bytes).write(to: URL(filePath: path))
-            try expectHeld(tour(path))
+            try expectHeld(demo(path))
             #expect(FileManager.default.contents(atPath: path) == Data(bytes))
         }
     }
@@ -47,7 +47,7 @@ struct DemoTests {
         let script = """
             name="$1/$(printf 'odd\\nname\\377\\376.bin')"
             printf 'some content in an oddly named file' >"$name"
-            exec "$0" tour "$name" --json
+            exec "$0" demo "$name" --json
             """
         try expectHeld(CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, folder.path(of: ".")]))
     }
@@ -57,7 +57,7 @@ struct DemoTests {
         for (path, code) in [("/", 64), ("/etc", 11), ("/nowhere/at/all", 3), ("/dev/zero", 11)]
             as [(String, Int32)]
         {
-            let run = try tour(path)
+            let run = try demo(path)
             #expect(run.code == code && run.errorCode != nil, "\(path)")
         }
     }

@@ -84,7 +84,7 @@ struct ErrorTests {
         "Only commands that use a home speak of one",
         arguments: [
             (["key", "documented"], true), (["key", "pbkdf2"], false), (["crypt", "encrypt"], false),
-            (["vectors", "verify"], false), (["tour"], false), (["status"], true), (["token", "get"], true),
+            (["vectors", "verify"], false), (["demo"], false), (["status"], true), (["token", "get"], true),
         ])
     func home(_ command: [String], usesHome: Bool) throws {
         let run = try CommandRun.run(CommandRun.cofferPath, command + ["--help"])

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 
-@Suite("coffer wipe-order", .timeLimit(.minutes(10)))
+@Suite("coffer remote-wipe", .timeLimit(.minutes(10)))
 struct RemoteCommandTests {
     /// A home that has pinned the key of an administrator, whose private key lies beside it.
     private struct Fixture {
@@ -15,13 +15,13 @@ struct RemoteCommandTests {
             home = try CommandHome(passcode: passcode)
             (keyFile, publicKey) = try Self.key("administrator", in: home)
             vault = try #require(try home.status()["vaultID"] as? String)
-            let run = try home("wipe-order", "pin", publicKey, "--label", "the office")
+            let run = try home("remote-wipe", "trust-key", publicKey, "--label", "the office")
             try #require(run.code == 0, "\(run.errorText)")
         }
 
         static func key(_ name: String, in home: CommandHome) throws -> (file: String, publicKey: String) {
             let file = home.folder.appending(path: name).path(percentEncoded: false)
-            let run = try CommandRun.coffer("wipe-order", "keygen", file)
+            let run = try CommandRun.coffer("remote-wipe", "keygen", file)
             try #require(run.code == 0, "\(run.errorText)")
             return (file, run.text.trimmingCharacters(in: .whitespacesAndNewlines))
         }
@@ -31,7 +31,7 @@ struct RemoteCommandTests {
             let target = options.contains("--device") ? [] : ["--vault", vault]
             let run = try CommandRun.run(
                 CommandRun.cofferPath,
-                ["wipe-order", "create", "--key-file", key ?? keyFile] + target + options)
+                ["remote-wipe", "create", "--key-file", key ?? keyFile] + target + options)
             try #require(run.code == 0, "\(run.errorText)")
             return try home.file(name, run.output)
         }
@@ -46,7 +46,7 @@ struct RemoteCommandTests {
     func valid() throws {
         let scene = try Fixture()
         let order = try scene.order("o", "--reason", "lost on a train")
-        let verified = try scene.home.run(["wipe-order", "verify", order, "--json"], passcode: "").json
+        let verified = try scene.home.run(["remote-wipe", "verify", order, "--json"], passcode: "").json
         #expect(verified["valid"] as? Bool == true && verified["action"] as? String == "wipe")
         #expect(verified["scope"] as? String == "all" && verified["reason"] as? String == "lost on a train")
         let run = try scene.wipe(order)
@@ -60,7 +60,7 @@ struct RemoteCommandTests {
             (order, order, 64),
         ] as [(String, String, Int32)] {
             let check = try CommandRun.coffer(
-                "wipe-order", "verify", order, "--key", scene.publicKey, "--receipt", receipt, "--json")
+                "remote-wipe", "verify", order, "--key", scene.publicKey, "--receipt", receipt, "--json")
             #expect(check.code == code, "\(check.errorText)")
         }
         #expect(try scene.wipe(order).code == 6)
@@ -71,10 +71,10 @@ struct RemoteCommandTests {
     func refusals() throws {
         let scene = try Fixture()
         let stranger = try Fixture.key("stranger", in: scene.home).file
-        #expect(try scene.home("wipe-order", "take", scene.order("c", "--action", "contact")).code == 0)
+        #expect(try scene.home("remote-wipe", "apply", scene.order("c", "--action", "heartbeat")).code == 0)
         let pinned = try Fixture.key("second", in: scene.home).publicKey
-        let pin = try scene.order("p", "--action", "pin", "--key", pinned, "--counter", "5")
-        #expect(try scene.home("wipe-order", "take", pin).code == 0)
+        let pin = try scene.order("p", "--action", "trust-key", "--key", pinned, "--counter", "5")
+        #expect(try scene.home("remote-wipe", "apply", pin).code == 0)
         let good = try [UInt8](Data(contentsOf: URL(filePath: scene.order("g", "--counter", "6"))))
         var broken = good
         broken[90] ^= 1
@@ -105,14 +105,14 @@ struct RemoteCommandTests {
             ),
         ]
         for (file, word, code) in cases {
-            for command in [["wipe", "--order", file], ["wipe-order", "verify", file]] {
+            for command in [["wipe", "--order", file], ["remote-wipe", "verify", file]] {
                 let run = try scene.home.run(command + ["--json"], passcode: "")
                 #expect(run.code == code && run.errorCode == word, "\(command): \(run.text)")
             }
         }
         for counter in ["0", "18446744073709551615", "-1"] {
             let run = try CommandRun.coffer(
-                "wipe-order", "create", "--key-file", scene.keyFile, "--vault", scene.vault,
+                "remote-wipe", "create", "--key-file", scene.keyFile, "--vault", scene.vault,
                 "--counter=\(counter)")
             #expect(run.code == 64 && run.output.isEmpty)
         }
@@ -126,7 +126,7 @@ struct RemoteCommandTests {
         let issued = "2100-01-01T00:00:00Z"
         let later = try ["1", "2"].map { try scene.order($0, "--issued", issued) }
         let earlier = try scene.order("3", "--issued", "2001-01-01T00:00:00Z", "--valid-for", "3000000000")
-        let now = try scene.order("4", "--action", "contact")
+        let now = try scene.order("4", "--action", "heartbeat")
         let counters = try (later + [earlier, now]).map { file in
             Array(try Data(contentsOf: URL(filePath: file))[32..<40]).reduce(UInt64(0)) {
                 $0 << 8 | UInt64($1)
@@ -173,12 +173,12 @@ struct RemoteCommandTests {
     func doors() throws {
         let scene = try Fixture()
         let wipe = try scene.order("w")
-        let contact = try scene.order("c", "--action", "contact")
-        #expect(try scene.home("wipe-order", "take", wipe).code == 64)
+        let contact = try scene.order("c", "--action", "heartbeat")
+        #expect(try scene.home("remote-wipe", "apply", wipe).code == 64)
         #expect(try scene.wipe(contact).code == 64)
-        #expect(try scene.home.run(["wipe-order", "take", contact], passcode: "").code == 0)
+        #expect(try scene.home.run(["remote-wipe", "apply", contact], passcode: "").code == 0)
         #expect(
-            try scene.home.run(["wipe-order", "take", contact, "--json"], passcode: "").errorCode
+            try scene.home.run(["remote-wipe", "apply", contact, "--json"], passcode: "").errorCode
                 == "orderReplayed")
         let piped = try scene.home.run(
             ["wipe", "--order", "-", "--json"], passcode: "",
@@ -189,18 +189,18 @@ struct RemoteCommandTests {
     @Test("Pinning and removing ask for the passcode; keys are listed for everybody")
     func keys() throws {
         let scene = try Fixture()
-        let list = try scene.home.run(["wipe-order", "keys", "--json"], passcode: "").json
+        let list = try scene.home.run(["remote-wipe", "keys", "--json"], passcode: "").json
         let keys = list["keys"] as? [[String: Any]]
         #expect(keys?.count == 1 && keys?.first?["key"] as? String == scene.publicKey)
         #expect(keys?.first?["label"] as? String == "the office" && list["vault"] as? String == scene.vault)
-        for command in [["pin", String(repeating: "1", count: 64)], ["unpin", scene.publicKey]] {
-            let run = try scene.home.run(["wipe-order"] + command + ["--json"], passcode: "")
+        for command in [["trust-key", String(repeating: "1", count: 64)], ["distrust-key", scene.publicKey]] {
+            let run = try scene.home.run(["remote-wipe"] + command + ["--json"], passcode: "")
             #expect(run.code == 4 && run.errorCode == "locked")
         }
-        #expect(try scene.home("wipe-order", "pin", scene.publicKey).code == 13)
-        #expect(try scene.home("wipe-order", "pin", "0011").code == 64)
-        #expect(try scene.home("wipe-order", "unpin", scene.publicKey).code == 0)
-        #expect(try scene.home("wipe-order", "unpin", scene.publicKey).code == 3)
+        #expect(try scene.home("remote-wipe", "trust-key", scene.publicKey).code == 13)
+        #expect(try scene.home("remote-wipe", "trust-key", "0011").code == 64)
+        #expect(try scene.home("remote-wipe", "distrust-key", scene.publicKey).code == 0)
+        #expect(try scene.home("remote-wipe", "distrust-key", scene.publicKey).code == 3)
         #expect(try scene.wipe(scene.order("o")).errorCode == "orderUnknownKey")
     }
 
@@ -209,10 +209,10 @@ struct RemoteCommandTests {
         let scene = try Fixture()
         let mode = try FileManager.default.attributesOfItem(atPath: scene.keyFile)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        #expect(try CommandRun.coffer("wipe-order", "keygen", scene.keyFile).code == 13)
+        #expect(try CommandRun.coffer("remote-wipe", "keygen", scene.keyFile).code == 13)
         let digits = try [UInt8](Data(contentsOf: URL(filePath: scene.keyFile)))
         let create = [
-            "wipe-order", "create", "--vault", scene.vault, "--counter", "9", "--issued",
+            "remote-wipe", "create", "--vault", scene.vault, "--counter", "9", "--issued",
             "2030-01-01T00:00:00Z",
         ]
         let byFile = try CommandRun.run(CommandRun.cofferPath, create + ["--key-file", scene.keyFile])
@@ -239,8 +239,8 @@ struct RemoteCommandTests {
             CommandRun.cofferPath, create + ["--key-fd", "3"], descriptors: [3: Array("00ff\n".utf8)])
         #expect(short.code == 64)
         for wrong in [
-            ["--scope", "some"], ["--scope", "user:"], ["--action", "contact", "--scope", "all"],
-            ["--action", "pin"], ["--key", scene.publicKey], ["--device", "00"], ["--valid-for", "0"],
+            ["--scope", "some"], ["--scope", "user:"], ["--action", "heartbeat", "--scope", "all"],
+            ["--action", "trust-key"], ["--key", scene.publicKey], ["--device", "00"], ["--valid-for", "0"],
             ["--issued", "2030-02-31T00:00:00Z"], ["--reason", "a\u{1B}"],
         ] {
             let run = try CommandRun.run(
@@ -253,20 +253,20 @@ struct RemoteCommandTests {
     func contact() throws {
         let scene = try Fixture()
         func show() throws -> [String: Any] {
-            try scene.home.run(["wipe-order", "contact", "--json"], passcode: "").json
+            try scene.home.run(["remote-wipe", "heartbeat", "--json"], passcode: "").json
         }
         #expect(try show()["action"] as? String == "off")
-        let set = ["wipe-order", "contact", "--action", "wipe", "--after-days", "30", "--json"]
+        let set = ["remote-wipe", "heartbeat", "--action", "wipe", "--after-days", "30", "--json"]
         #expect(try scene.home.run(set, passcode: "").errorCode == "locked")
         #expect(try scene.home.run(set).json["afterDays"] as? Int == 30)
-        #expect(try show()["action"] as? String == "wipe" && show()["secondsSinceContact"] is Int)
+        #expect(try show()["action"] as? String == "wipe" && show()["secondsSinceHeartbeat"] is Int)
         for wrong in [
             ["--action", "wipe"], ["--action", "lock", "--after-days", "0"], ["--after-days", "3"],
             ["--action", "off", "--after-days", "3"], ["--action", "lock", "--after-days", "3651"],
         ] {
-            #expect(try scene.home.run(["wipe-order", "contact"] + wrong).code == 64, "\(wrong)")
+            #expect(try scene.home.run(["remote-wipe", "heartbeat"] + wrong).code == 64, "\(wrong)")
         }
-        #expect(try scene.home("wipe-order", "contact", "--action", "off").text == "off\n")
+        #expect(try scene.home("remote-wipe", "heartbeat", "--action", "off").text == "off\n")
     }
 
     @Test("watch carries out an order that is put into its mailbox, and ends")
@@ -326,8 +326,8 @@ struct RemoteCommandTests {
         let scene = try Fixture()
         let (_, other) = try Fixture.key("other", in: scene.home)
         let commands = [
-            ["wipe-order", "pin", other], ["wipe-order", "unpin", other],
-            ["wipe-order", "contact", "--action", "lock", "--after-days", "30"],
+            ["remote-wipe", "trust-key", other], ["remote-wipe", "distrust-key", other],
+            ["remote-wipe", "heartbeat", "--action", "lock", "--after-days", "30"],
         ]
         try #require(try scene.home("unlock").code == 0)
         for command in commands {

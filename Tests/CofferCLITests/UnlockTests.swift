@@ -128,21 +128,21 @@ struct UnlockTests {
         for arguments in [["unlock"], ["token", "list"], ["token", "list", "--json"]] {
             let run = try home.run(arguments)
             #expect(run.code == 0 && run.errorText.contains("2 tokens"), "\(arguments): \(run.errorText)")
-            #expect(run.errorText.contains("coffer token discard-damaged"), "\(arguments)")
+            #expect(run.errorText.contains("coffer token purge-corrupt"), "\(arguments)")
         }
         let status = try home.run(["status"], passcode: "")
         #expect(status.text.contains("damagedTokens: 2"))
-        #expect(status.errorText.contains("coffer token discard-damaged"))
+        #expect(status.errorText.contains("coffer token purge-corrupt"))
         let doctor = try home.run(["doctor"], passcode: "")
-        #expect(doctor.text.contains("damaged-tokens") && doctor.text.contains("discard-damaged"))
-        #expect(try home.run(["token", "discard-damaged"], passcode: "").text == "2\n")
+        #expect(doctor.text.contains("damaged-tokens") && doctor.text.contains("purge-corrupt"))
+        #expect(try home.run(["token", "purge-corrupt"], passcode: "").text == "2\n")
         for arguments in [["unlock"], ["token", "list"], ["status"]] {
             #expect(try !home.run(arguments).errorText.contains("damaged"), "\(arguments)")
         }
         #expect(try !home("doctor").text.contains("damaged-tokens"))
         for arguments in [["--help"], ["token", "--help"]] {
             let help = try CommandRun.run(CommandRun.cofferPath, arguments)
-            #expect(help.text.contains("discard-damaged"), "\(arguments)")
+            #expect(help.text.contains("purge-corrupt"), "\(arguments)")
         }
     }
 
@@ -164,7 +164,7 @@ struct UnlockTests {
         try Data([1, 2, 3]).write(to: URL(filePath: inbox + "/" + entry))
         #expect(try home("token", "list", "--json").code == 0)
         #expect(try home.status()["damagedTokens"] as? Int == 1)
-        #expect(try home.run(["token", "discard-damaged"], passcode: "").text == "1\n")
+        #expect(try home.run(["token", "purge-corrupt"], passcode: "").text == "1\n")
         #expect(try home.status()["damagedTokens"] == nil)
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import TestSupport
 
-@Suite("coffer file view, coffer file reap")
+@Suite("coffer file view, coffer file prune-views")
 struct ViewTests {
     /// The views have a root of their own: under a runtime directory every command of this user removes what
     /// a test has killed, and counts it.
@@ -110,9 +110,9 @@ struct ViewTests {
         kill(viewer, SIGKILL)
         #expect(killed.end() == 128 + SIGKILL)
         #expect(isThere(killedCopy))
-        #expect(try home("file", "reap", "--json").json["reaped"] as? Int == 1)
+        #expect(try home("file", "prune-views", "--json").json["pruned"] as? Int == 1)
         #expect(!isThere(killedCopy) && isThere(livingCopy))
-        #expect(try home("file", "reap").text == "0\n")
+        #expect(try home("file", "prune-views").text == "0\n")
         kill(living.identifier, SIGTERM)
         #expect(living.end() == 128 + SIGTERM && !isThere(livingCopy))
     }
@@ -126,14 +126,14 @@ struct ViewTests {
         // Foundation sees the end of a process when nobody has its pipe any more, and the viewer has it.
         let deadline = Date(timeIntervalSinceNow: 300)
         while isRunning(helper.identifier), Date() < deadline {}
-        #expect(try home("file", "reap").text == "0\n")
+        #expect(try home("file", "prune-views").text == "0\n")
         #expect(isThere(copy))
         kill(viewer, SIGKILL)
         #expect(helper.end() == 128 + SIGKILL)
         // The viewer is nobody's child here: its end shows in the lease alone.
         var reaped = "0\n"
         let end = Date(timeIntervalSinceNow: 300)
-        while reaped == "0\n", Date() < end { reaped = try home("file", "reap").text }
+        while reaped == "0\n", Date() < end { reaped = try home("file", "prune-views").text }
         #expect(reaped == "1\n" && !isThere(copy))
     }
 
@@ -260,7 +260,7 @@ struct ViewTests {
         kill(helper.identifier, SIGTERM)
         #expect(helper.end() == 128 + SIGTERM)
         #expect(!isThere("/proc/\(viewer)"))
-        #expect(try home("file", "reap").text == "0\n")
+        #expect(try home("file", "prune-views").text == "0\n")
     }
 
     @Test("Wiping takes copies along that are being viewed")

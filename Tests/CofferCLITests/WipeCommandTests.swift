@@ -85,7 +85,8 @@ struct WipeCommandTests {
             ["token", "put", "s", "a"], ["token", "get", "s", "a"], ["token", "list"],
             ["token", "remove", "s", "a"], ["file", "add", "/etc/hostname"], ["file", "list"],
             ["file", "cat", id], ["file", "export", id, "/nowhere/x"], ["file", "verify", id],
-            ["file", "remove", id], ["file", "view", id, "--", "true"], ["file", "reap"], ["wipe", "--yes"],
+            ["file", "remove", id], ["file", "view", id, "--", "true"], ["file", "prune-views"],
+            ["wipe", "--yes"],
         ] {
             let run = try home.run(command.withJSON, passcode: "")
             #expect(run.code == 6 && run.errorCode == "wiped", "\(command)")

@@ -63,15 +63,15 @@ WIPE_TOKENS = ["wipe", "--yes", "--tokens"]
 
 
 def order_keygen(path):
-    return ["wipe-order", "keygen", path]
+    return ["remote-wipe", "keygen", path]
 
 
 def order_pin(key):
-    return ["wipe-order", "pin", key]
+    return ["remote-wipe", "trust-key", key]
 
 
 def order_create(path, vault):
-    return ["wipe-order", "create", "--key-file", path, "--vault", vault]
+    return ["remote-wipe", "create", "--key-file", path, "--vault", vault]
 
 
 def wipe_by_order(path):
@@ -964,7 +964,7 @@ class OrderedWipe(Wipe):
 
     def __init__(self):
         super().__init__()
-        self.name = "wipe-order"
+        self.name = "remote-wipe"
 
     def start(self, bench):
         super().start(bench)

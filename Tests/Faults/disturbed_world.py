@@ -473,9 +473,9 @@ class World:
 
     def make_order(self):
         key = os.path.join(self.here, "outside", "administrator")
-        public = self.succeed(["wipe-order", "keygen", key]).document["publicKey"]
-        self.succeed(["wipe-order", "pin", public], passcode=PASSCODE)
-        order = self.succeed(["wipe-order", "create", "--key-file", key, "--vault", self.vaults["home"].text])
+        public = self.succeed(["remote-wipe", "keygen", key]).document["publicKey"]
+        self.succeed(["remote-wipe", "trust-key", public], passcode=PASSCODE)
+        order = self.succeed(["remote-wipe", "create", "--key-file", key, "--vault", self.vaults["home"].text])
         os.unlink(key)
         self.order = os.path.join(self.here, "outside", "order")
         with open(self.order, "wb") as stream:

@@ -13,7 +13,7 @@ enum Remedy: String {
         """
     case token =
         "Put back a copy of the home from a backup, or remove it with coffer token remove and store it again."
-    case waitingToken = "Store it again; coffer token discard-damaged removes what is left of it."
+    case waitingToken = "Store it again; coffer token purge-corrupt removes what is left of it."
     case export = "Take another copy of the file."
 
     /// Runs `body` and adds the remedy to the damage that it finds.

@@ -90,7 +90,7 @@ extension Vault {
                     ? "1 token that was stored while locked is damaged, and nobody can read it any more. "
                     : "\(count) tokens that were stored while locked are damaged, and nobody can read them "
                         + "any more. ")
-                    + "Store again what is missing, then remove what is left: coffer token discard-damaged")
+                    + "Store again what is missing, then remove what is left: coffer token purge-corrupt")
         ]
     }
 

@@ -108,7 +108,7 @@ struct PendingTokenQueue {
         guard try !isMisplaced() else {
             throw CofferError(
                 .corrupt,
-                "The vault's inbox is no directory, so nothing can wait in it: coffer token discard-damaged "
+                "The vault's inbox is no directory, so nothing can wait in it: coffer token purge-corrupt "
                     + "removes what is there.")
         }
         if try vault.status(of: Self.directoryName) == nil {

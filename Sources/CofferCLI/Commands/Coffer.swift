@@ -20,9 +20,9 @@ struct CofferCommand: AsyncParsableCommand {
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
         PasscodeCommand.self, TokenCommand.self, KeyringCommand.self, FileCommand.self, WipeCommand.self,
-        WipeOrderCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
+        RemoteWipeCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
-        TourCommand.self, GitCredential.self,
+        DemoCommand.self, GitCredential.self,
         DockerCredential.self, AWSCredentialProcess.self,
     ]
 }

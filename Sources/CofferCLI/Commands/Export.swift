@@ -68,7 +68,7 @@ struct ExportPassphrase: ParsableArguments {
     func new() throws(CofferError) -> Passcode {
         let first = try current()
         guard passphraseFd == nil else { return first }
-        let second = try Passcode(PasscodeInput.readRequired(nil, prompt: "The same again: "))
+        let second = try Passcode(PasscodeInput.readRequired(nil, prompt: "Confirm passphrase: "))
         guard first.isEqual(to: second) else {
             throw CofferError(.invalidInput, "The two passphrases are not the same.")
         }

@@ -10,7 +10,7 @@ struct FileCommand: ParsableCommand {
         commandName: "file", abstract: "Keep files, doubly encrypted.",
         subcommands: [
             FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileVerify.self, FileRemove.self,
-            FileView.self, FileReap.self, FileRewrap.self, FileReindex.self,
+            FileView.self, FilePruneViews.self, FileRewrap.self, FileReindex.self,
         ])
 }
 

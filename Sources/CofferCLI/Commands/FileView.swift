@@ -16,7 +16,7 @@ struct FileView: AsyncParsableCommand {
             the copy goes as always. With --json, the command's standard output goes to standard error, and \
             the document has its exitCode. The copy also goes when the screen locks or the machine sleeps \
             meanwhile. When this command is killed, the copy stays until the one that views it has ended, \
-            too; file reap removes it then.
+            too; file prune-views removes it then.
 
             With --writable, what the command changed is sealed as the file's new content when it ends with \
             0, all of it or nothing, also when it saved by a new file of the same name, as editors do. If \
@@ -182,10 +182,10 @@ struct FileView: AsyncParsableCommand {
     }
 }
 
-/// `coffer file reap`
-struct FileReap: AsyncParsableCommand {
+/// `coffer file prune-views`
+struct FilePruneViews: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reap", abstract: "Remove view copies whose owner is dead; print how many.")
+        commandName: "prune-views", abstract: "Remove view copies whose owner is dead; print how many.")
 
     @OptionGroup var global: GlobalOptions
 
@@ -193,7 +193,7 @@ struct FileReap: AsyncParsableCommand {
         let location = try VaultOpener.location(global)
         let count = try await Vault.removeStaleViewCopies(at: location)
         if global.json {
-            try Output.json(.object([("reaped", .number(count))]))
+            try Output.json(.object([("pruned", .number(count))]))
         } else {
             try Output.line(String(count))
         }

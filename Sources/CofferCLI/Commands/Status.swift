@@ -9,7 +9,7 @@ struct StatusCommand: AsyncParsableCommand {
         discussion: """
             waitingTokens came while locked and wait for an unlock; unconfirmedTokens would replace others: \
             see coffer token accept; damagedTokens came while locked and are damaged: see coffer token \
-            discard-damaged. fileIndexDamaged: coffer file reindex rebuilds the index. fileKeysDamaged: \
+            purge-corrupt. fileIndexDamaged: coffer file reindex rebuilds the index. fileKeysDamaged: \
             without that record no file opens; put it back from a copy. coffer doctor says more.
             """)
 

@@ -4,9 +4,9 @@ import ArgumentParser
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Keep tokens: put, get, list, remove, refresh, accept, reject, discard-damaged.",
+        abstract: "Keep tokens: put, get, list, remove, refresh, accept, reject, purge-corrupt.",
         subcommands: [
             TokenPut.self, TokenGet.self, TokenList.self, TokenRemove.self, TokenRefresh.self,
-            TokenAccept.self, TokenReject.self, TokenDiscardDamaged.self,
+            TokenAccept.self, TokenReject.self, TokenPurgeCorrupt.self,
         ])
 }

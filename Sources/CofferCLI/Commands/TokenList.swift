@@ -11,7 +11,7 @@ struct TokenList: AsyncParsableCommand {
             replace, with its fingerprint: see coffer token accept. A stored token that is damaged hides no \
             other: the rest is listed, it is named by its keyed hash, and the command ends with 7. The \
             embedded keyring is one sealed file, though: one changed byte of that file hides every token in \
-            it. Damaged tokens that came while locked are counted: see coffer token discard-damaged.
+            it. Damaged tokens that came while locked are counted: see coffer token purge-corrupt.
             """)
 
     @OptionGroup var global: GlobalOptions

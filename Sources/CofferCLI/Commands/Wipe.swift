@@ -23,7 +23,7 @@ struct WipeCommand: AsyncParsableCommand {
             memory, the desktop keyring's files, the kernel keyring and the memory of this process. Exits 1 \
             when something is left.
 
-            With --order, a signed order says what to erase instead: see wipe-order. What refuses it changes \
+            With --order, a signed order says what to erase instead: see remote-wipe. A refused one changes \
             nothing, and the receipt names its digest.
             """)
 
@@ -148,7 +148,8 @@ struct WipeCommand: AsyncParsableCommand {
         }
         let read = try OrderFile.read(order)
         guard case .wipe = read.content.action else {
-            throw CofferError(.invalidInput, "This order erases nothing: give it to coffer wipe-order take.")
+            throw CofferError(
+                .invalidInput, "This order erases nothing: give it to coffer remote-wipe apply.")
         }
         let outcome = try await Vault.execute(
             read, at: VaultOpener.location(global), interaction: global.interaction)

@@ -2,7 +2,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The temporary directory in which the tour works.
+/// The temporary directory in which the demo works.
 struct DemoDirectory {
     let path: FilePath
     private let parent: FilePath
@@ -10,7 +10,7 @@ struct DemoDirectory {
 
     static func make() throws(CofferError) -> DemoDirectory {
         let parent = FilePath(Environment.value("TMPDIR") ?? "/tmp")
-        let name = FilePath("coffer-tour" + (try Descriptor.temporaryName().string))
+        let name = FilePath("coffer-demo" + (try Descriptor.temporaryName().string))
         try Descriptor.open(parent, [.read, .directory]).makeDirectory(name)
         return DemoDirectory(path: parent.pushing(name), parent: parent, name: name)
     }

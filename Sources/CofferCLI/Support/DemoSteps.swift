@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// One step of the tour: what was done, what it proved, and how long it took.
-struct TourStep {
+/// One step of the demo: what was done, what it proved, and how long it took.
+struct DemoStep {
     let title: String
     let proof: String
     let held: Bool
@@ -30,7 +30,7 @@ struct TourStep {
 }
 
 /// The main job from end to end. Each step throws when what it shows does not hold; the first failure ends
-/// the tour.
+/// the demo.
 struct Demo {
     private let workshop: DemoDirectory
     private let file: FilePath
@@ -63,18 +63,18 @@ struct Demo {
         searchNote = window.count < 16 ? " (the file is too short to look for its content)" : ""
     }
 
-    func run() async -> [TourStep] {
-        var steps: [TourStep] = []
+    func run() async -> [DemoStep] {
+        var steps: [DemoStep] = []
         let begin = Clock.sinceBoot
         do {
             try await perform { title, start, proof in
                 steps.append(
-                    TourStep(title: title, proof: proof, held: true, duration: Clock.sinceBoot - start))
+                    DemoStep(title: title, proof: proof, held: true, duration: Clock.sinceBoot - start))
             }
         } catch {
             let what = (error as? Broken)?.what ?? (error as? CofferError)?.message ?? "\(error)"
             steps.append(
-                TourStep(title: "stopped", proof: what, held: false, duration: Clock.sinceBoot - begin))
+                DemoStep(title: "stopped", proof: what, held: false, duration: Clock.sinceBoot - begin))
         }
         return steps
     }
@@ -116,7 +116,7 @@ struct Demo {
         try await expect(.wrongPasscode) { try await session.unlock(with: wrong) }
         done("wrong passcode", "refused and counted on the disk before it was tried")
 
-        let receipt = try await session.wipe(reason: "tour")
+        let receipt = try await session.wipe(reason: "demo")
         try await expect(.wiped) { _ = try await Vault.open(at: home) }
         let time = receipt.keysDestroyedAfterMilliseconds.map { "within \(Int($0.rounded(.up))) ms" }
         done("wipe", "keys destroyed \(time ?? "in part"); needs activation")

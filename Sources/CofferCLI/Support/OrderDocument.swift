@@ -3,13 +3,13 @@ import CofferBase
 import FoundationEssentials
 
 extension OrderAction {
-    /// The action as a word: wipe, contact, pin or unpin.
+    /// The action as a word: wipe, heartbeat, trust-key or distrust-key.
     var word: String {
         switch self {
         case .wipe: "wipe"
-        case .contact: "contact"
-        case .pin: "pin"
-        case .unpin: "unpin"
+        case .contact: "heartbeat"
+        case .pin: "trust-key"
+        case .unpin: "distrust-key"
         }
     }
 

@@ -163,7 +163,7 @@ enum VaultOpener {
                 .invalidInput,
                 "A new passcode is needed, and there is no terminal to ask for it: give it with \(option).")
         }
-        guard let second = try typedPasscode("The same again: "), first.isEqual(to: second) else {
+        guard let second = try typedPasscode("Confirm passcode: "), first.isEqual(to: second) else {
             throw CofferError(.invalidInput, "The two passcodes are not the same.")
         }
         return first

@@ -3,13 +3,13 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// `coffer wipe-order pin`
-struct WipeOrderPin: AsyncParsableCommand {
+/// `coffer remote-wipe trust-key`
+struct RemoteWipeTrustKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin",
+        commandName: "trust-key",
         abstract: "Take orders signed with this public key from now on.",
         discussion: """
-            The holder of the private key can erase the vault, and pin and unpin other keys. Needs an \
+            The holder of the private key can erase the vault, and have it trust other keys. Needs an \
             unlocked vault, or the passcode.
             """)
 
@@ -31,8 +31,8 @@ struct WipeOrderPin: AsyncParsableCommand {
     }
 }
 
-/// `coffer wipe-order keys`
-struct WipeOrderKeys: AsyncParsableCommand {
+/// `coffer remote-wipe keys`
+struct RemoteWipeKeys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "List the keys whose orders this vault takes, and its own ids.")
 
@@ -63,10 +63,10 @@ struct WipeOrderKeys: AsyncParsableCommand {
     }
 }
 
-/// `coffer wipe-order unpin`
-struct WipeOrderUnpin: AsyncParsableCommand {
+/// `coffer remote-wipe distrust-key`
+struct RemoteWipeDistrustKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin",
+        commandName: "distrust-key",
         abstract: "Take no order signed with this public key any more.",
         discussion: "Needs an unlocked vault, or the passcode.")
 

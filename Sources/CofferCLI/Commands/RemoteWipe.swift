@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// `coffer wipe-order`
-struct WipeOrderCommand: ParsableCommand {
+/// `coffer remote-wipe`
+struct RemoteWipeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "wipe-order",
+        commandName: "remote-wipe",
         abstract: "Signed orders: make and check them, and say whose orders this vault takes.",
         discussion: """
             An order is a small file, signed with an administrator's Ed25519 key, for one vault or for one \
-            device. A vault takes it when that key is pinned there, once, and until it expires. `coffer wipe \
-            --order FILE` erases; `coffer wipe-order take FILE` takes every other order.
+            device. A vault takes it when it trusts that key, once, and until it expires. `coffer wipe \
+            --order FILE` erases; `coffer remote-wipe apply FILE` takes every other order.
 
             Errors, each with a code of its own in --json: exit 7 for orderMalformed, orderTooLong, \
             orderUnsupportedVersion, orderUnknownKey, orderBadSignature and orderForeign; 10 for \
@@ -16,7 +16,8 @@ struct WipeOrderCommand: ParsableCommand {
             refused changes nothing.
             """,
         subcommands: [
-            WipeOrderKeygen.self, WipeOrderCreate.self, WipeOrderVerify.self, WipeOrderTake.self,
-            WipeOrderPin.self, WipeOrderKeys.self, WipeOrderUnpin.self, WipeOrderContact.self,
+            RemoteWipeKeygen.self, RemoteWipeCreate.self, RemoteWipeVerify.self, RemoteWipeApply.self,
+            RemoteWipeTrustKey.self, RemoteWipeKeys.self, RemoteWipeDistrustKey.self,
+            RemoteWipeHeartbeat.self,
         ])
 }

@@ -5,8 +5,8 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// `coffer wipe-order keygen`
-struct WipeOrderKeygen: ParsableCommand {
+/// `coffer remote-wipe keygen`
+struct RemoteWipeKeygen: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keygen",
         abstract: "Make a private key in a new file of this user alone; print the public key.")
@@ -23,8 +23,8 @@ struct WipeOrderKeygen: ParsableCommand {
     }
 }
 
-/// `coffer wipe-order create`
-struct WipeOrderCreate: ParsableCommand {
+/// `coffer remote-wipe create`
+struct RemoteWipeCreate: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Sign an order and write it to standard output.",
@@ -35,7 +35,11 @@ struct WipeOrderCreate: ParsableCommand {
             Base64 in a document.
             """)
 
-    enum Action: String, CaseIterable, ExpressibleByArgument { case wipe, contact, pin, unpin }
+    enum Action: String, CaseIterable, ExpressibleByArgument {
+        case wipe, heartbeat
+        case trustKey = "trust-key"
+        case distrustKey = "distrust-key"
+    }
 
     @OptionGroup var global: NoVaultOptions
 
@@ -47,7 +51,7 @@ struct WipeOrderCreate: ParsableCommand {
         help: ArgumentHelp("Read the private key from the first line of this descriptor.", valueName: "n"))
     var keyFd: Int32?
 
-    @Option(help: "What to order: wipe, contact (see wipe-order contact), pin or unpin a key.")
+    @Option(help: "What to order: wipe, heartbeat, trust-key or distrust-key.")
     var action = Action.wipe
 
     @Option(help: ArgumentHelp("The vault that it is for.", valueName: "uuid"))
@@ -59,7 +63,7 @@ struct WipeOrderCreate: ParsableCommand {
     @Option(help: ArgumentHelp("What to wipe: all, tokens, or user:NAME.", valueName: "scope"))
     var scope: String?
 
-    @Option(help: ArgumentHelp("The public key to pin or unpin.", valueName: "hex"))
+    @Option(help: ArgumentHelp("The public key to trust or not to trust any more.", valueName: "hex"))
     var key: String?
 
     @Option(help: ArgumentHelp("1 to 18446744073709551614.", valueName: "n"))
@@ -118,14 +122,17 @@ struct WipeOrderCreate: ParsableCommand {
     }
 
     private func orderAction() throws(CofferError) -> OrderAction {
-        guard action == .wipe || scope == nil, [.pin, .unpin].contains(action) == (key != nil) else {
-            throw CofferError(.invalidInput, "--scope is for a wipe, --key for pin and unpin, which need it.")
+        guard action == .wipe || scope == nil, [.trustKey, .distrustKey].contains(action) == (key != nil)
+        else {
+            throw CofferError(
+                .invalidInput,
+                "--scope is for a wipe; --key is for trust-key and distrust-key, which need it.")
         }
         let subject = try key.map { text throws(CofferError) in try AdministratorKey(hex: text) }
         switch (action, subject) {
-        case (.pin, let key?): return .pin(key)
-        case (.unpin, let key?): return .unpin(key)
-        case (.contact, _): return .contact
+        case (.trustKey, let key?): return .pin(key)
+        case (.distrustKey, let key?): return .unpin(key)
+        case (.heartbeat, _): return .contact
         default: return .wipe(try wipeScope())
         }
     }

@@ -2,10 +2,10 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer token discard-damaged`
-struct TokenDiscardDamaged: AsyncParsableCommand {
+/// `coffer token purge-corrupt`
+struct TokenPurgeCorrupt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "discard-damaged",
+        commandName: "purge-corrupt",
         abstract: "Remove tokens that were stored while locked and are damaged; print how many.",
         discussion: """
             Nobody can read them any more. `coffer status`, `coffer unlock`, `coffer token list` and `coffer \
@@ -34,9 +34,9 @@ enum DamagedWaiting {
             count == 1
                 ? "coffer: 1 token that was stored while locked is damaged: store it again, then run coffer "
                     + "token "
-                    + "discard-damaged."
+                    + "purge-corrupt."
                 : "coffer: \(count) tokens that were stored while locked are damaged: store them again, "
                     + "then run "
-                    + "coffer token discard-damaged.")
+                    + "coffer token purge-corrupt.")
     }
 }

@@ -2,13 +2,13 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer wipe-order contact`
-struct WipeOrderContact: AsyncParsableCommand {
+/// `coffer remote-wipe heartbeat`
+struct RemoteWipeHeartbeat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "contact",
-        abstract: "The dead-man's switch: wipe or lock when no contact comes in. Off unless set.",
+        commandName: "heartbeat",
+        abstract: "The dead-man's switch: wipe or lock when no heartbeat comes in. Off unless set.",
         discussion: """
-            A contact is an order of the action contact. Days are days in which the machine ran or slept, \
+            A heartbeat is an order of the action heartbeat. Days are days in which the machine ran or slept, \
             across boots; each command on the home looks, and so does `coffer watch`. Setting it needs an \
             unlocked vault, or the passcode, and starts the time again; without an option, prints how it \
             stands.
@@ -21,7 +21,7 @@ struct WipeOrderContact: AsyncParsableCommand {
     @Option(help: "What to do when the time is over: lock, wipe, or off.")
     var action: Action?
 
-    @Option(help: ArgumentHelp("How long without contact: 1 to 3650.", valueName: "days"))
+    @Option(help: ArgumentHelp("How long without a heartbeat: 1 to 3650.", valueName: "days"))
     var afterDays: Int?
 
     func run() async throws {
@@ -56,12 +56,12 @@ struct WipeOrderContact: AsyncParsableCommand {
             return try Output.json(
                 .object([
                     ("action", .text(policy?.action.rawValue ?? "off")), ("afterDays", days ?? .none),
-                    ("secondsSinceContact", passed.map { .number($0) } ?? .none),
+                    ("secondsSinceHeartbeat", passed.map { .number($0) } ?? .none),
                 ]))
         }
         guard let policy, let passed else { return try Output.line("off") }
         let days = policy.limit.components.seconds / 86_400
         try Output.line(
-            "\(policy.action.rawValue) after \(days) days; \(passed / 3600) hours since the last contact")
+            "\(policy.action.rawValue) after \(days) days; \(passed / 3600) hours since the last heartbeat")
     }
 }

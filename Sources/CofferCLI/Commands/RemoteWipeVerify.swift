@@ -2,8 +2,8 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer wipe-order verify`
-struct WipeOrderVerify: AsyncParsableCommand {
+/// `coffer remote-wipe verify`
+struct RemoteWipeVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check an order and print what it says. Changes nothing.",
@@ -53,11 +53,11 @@ struct WipeOrderVerify: AsyncParsableCommand {
     }
 }
 
-/// `coffer wipe-order take`
-struct WipeOrderTake: AsyncParsableCommand {
+/// `coffer remote-wipe apply`
+struct RemoteWipeApply: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "take",
-        abstract: "Take an order that does not erase: a contact, or a key to pin or to unpin.")
+        commandName: "apply",
+        abstract: "Apply an order that does not erase: a heartbeat, or a key to trust or to distrust.")
 
     @OptionGroup var global: GlobalOptions
 

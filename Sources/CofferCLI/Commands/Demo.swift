@@ -4,10 +4,10 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// `coffer tour`
-struct TourCommand: AsyncParsableCommand {
+/// `coffer demo`
+struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "tour",
+        commandName: "demo",
         abstract: "Show the main job on a real file, in a temporary home, and prove each step.",
         discussion: "Ends with 0 only if everything held. The file itself is only read.")
 
@@ -22,8 +22,8 @@ struct TourCommand: AsyncParsableCommand {
         let path =
             try file.map { text throws(CofferError) in try FilePathArgument.path(text) }
             ?? workshop.makeSample()
-        let tour = try Demo(workshop: workshop, file: path)
-        let steps = await tour.run()
+        let demo = try Demo(workshop: workshop, file: path)
+        let steps = await demo.run()
         guard !global.json else {
             try Output.json(
                 .object([("held", .flag(steps.allSatisfy(\.held))), ("steps", .list(steps.map(\.document)))]))

@@ -35,8 +35,8 @@ package enum SQLiteFailure {
         case SQLITE_READONLY_GEOMETRY_CODE:
             return CofferError(
                 .refused,
-                "The pages of a plain database, of another format, or of a file converted from SQLCipher do not "
-                    + "fit into this one: attach that database and copy its rows, or convert its file.")
+                "The pages of a plain database, of another format, or of a file converted from SQLCipher do "
+                    + "not fit into this one: attach that database and copy its rows, or convert its file.")
         default: break
         }
         switch code & 0xff {

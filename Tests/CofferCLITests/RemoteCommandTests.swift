@@ -193,7 +193,9 @@ struct RemoteCommandTests {
         let keys = list["keys"] as? [[String: Any]]
         #expect(keys?.count == 1 && keys?.first?["key"] as? String == scene.publicKey)
         #expect(keys?.first?["label"] as? String == "the office" && list["vault"] as? String == scene.vault)
-        for command in [["trust-key", String(repeating: "1", count: 64)], ["distrust-key", scene.publicKey]] {
+        for command in [
+            ["trust-key", String(repeating: "1", count: 64)], ["distrust-key", scene.publicKey],
+        ] {
             let run = try scene.home.run(["remote-wipe"] + command + ["--json"], passcode: "")
             #expect(run.code == 4 && run.errorCode == "locked")
         }

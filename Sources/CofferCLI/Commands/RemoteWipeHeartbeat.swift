@@ -8,10 +8,10 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
         commandName: "heartbeat",
         abstract: "The dead-man's switch: wipe or lock when no heartbeat comes in. Off unless set.",
         discussion: """
-            A heartbeat is an order of the action heartbeat. Days are days in which the machine ran or slept, \
-            across boots; each command on the home looks, and so does `coffer watch`. Setting it needs an \
-            unlocked vault, or the passcode, and starts the time again; without an option, prints how it \
-            stands.
+            A heartbeat is an order of the action heartbeat. Days are days in which the machine ran or \
+            slept, across boots; each command on the home looks, and so does `coffer watch`. Setting it \
+            needs an unlocked vault, or the passcode, and starts the time again; without an option, prints \
+            how it stands.
             """)
 
     enum Action: String, CaseIterable, ExpressibleByArgument { case lock, wipe, off }

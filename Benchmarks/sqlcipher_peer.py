@@ -1,7 +1,7 @@
-"""SQLCipher for `bench`: carries out one command a line on one database, with its own start-up done before.
+"""SQLCipher for `bench`: executes one command per line on one database, after its own start-up.
 
 Commands: `open PATH KEY-HEX`, `run SQL` (prints the first value), `commits COUNT ROWS SQL`, `close`,
-`version`. Each is answered by one line: `ok VALUE` or `failed REASON`.
+`version`. Each has one line of answer: `ok VALUE` or `failed REASON`.
 """
 
 import os

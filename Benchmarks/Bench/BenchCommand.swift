@@ -2,13 +2,13 @@ import ArgumentParser
 import BenchPeers
 import CofferBase
 
-/// Measures the package against real peers: ours and theirs in turn, on the same data, in one run.
+/// Measures the package against real peers: both sides in turn, on the same data, in one run.
 @main
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures Coffer against OpenSSL, libsodium, age and cp.",
         discussion: """
-            Every figure is the median of at least 9 samples; a ratio is their time / our time, so above 1 \
+            Every figure is the median of at least 9 samples. A ratio is their time / our time, so above 1 \
             we are faster. Peers that are not installed are skipped with a line.
             """)
 
@@ -21,10 +21,10 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write a page with bar charts.", valueName: "file"))
     var html: String?
 
-    @Option(help: ArgumentHelp("Run only what has this in its name.", valueName: "name"))
+    @Option(help: ArgumentHelp("Run only benchmarks whose name contains this.", valueName: "name"))
     var filter: String?
 
-    @Flag(help: "List the names and stop.")
+    @Flag(help: "List the names and exit.")
     var list = false
 
     @Option(help: ArgumentHelp("Print how the ratios changed since an earlier JSON.", valueName: "old.json"))
@@ -33,7 +33,7 @@ struct BenchCommand: AsyncParsableCommand {
     func run() async throws {
         let chosen = Catalogue.all.filter { filter.map($0.name.contains) ?? true }
         guard !chosen.isEmpty else {
-            throw ValidationError("No benchmark has '\(filter ?? "")' in its name.")
+            throw ValidationError("No benchmark's name contains '\(filter ?? "")'.")
         }
         if list {
             for benchmark in chosen { OwnProcess.show(benchmark.name) }

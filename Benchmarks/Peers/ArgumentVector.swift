@@ -1,6 +1,6 @@
 import Glibc
 
-/// Arguments as `exec` takes them, freed with their owner.
+/// Arguments in the form that `exec` takes, freed with their owner.
 @safe final class ArgumentVector {
     let pointers: [UnsafeMutablePointer<CChar>?]
 

@@ -3,9 +3,9 @@ import COpenSSL
 
 /// AES-256-CBC with PKCS#5 padding as a C program would write it: one context, the key set once.
 @safe package final class BaselineCBC {
-    /// The ciphertext or, after decrypting, the plaintext followed by what was left of the padding's space.
+    /// The ciphertext or, after decrypting, the plaintext followed by the rest of the padding's space.
     package private(set) var output: [UInt8]
-    /// How many bytes of ``output`` count.
+    /// How many bytes of ``output`` are valid.
     package private(set) var written = 0
 
     private let context: OpaquePointer
@@ -25,7 +25,7 @@ import COpenSSL
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Runs the input through the cipher so many times.
+    /// Runs the input through the cipher this many times.
     package func transform(times: Int) throws(CofferError) {
         let count = Int32(input.count)
         let size: Int32? = unsafe output.withUnsafeMutableBufferPointer { output in

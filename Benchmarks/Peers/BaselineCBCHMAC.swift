@@ -2,7 +2,7 @@ package import CofferBase
 import COpenSSL
 
 /// AES-256-CBC, then HMAC-SHA-256 over header ‖ IV ‖ ciphertext, as a C program would write it: both contexts
-/// kept and keyed once.
+/// are kept and keyed once.
 @safe package final class BaselineCBCHMAC {
     /// IV ‖ ciphertext ‖ tag.
     package private(set) var message: [UInt8]
@@ -12,7 +12,7 @@ import COpenSSL
     private let header: [UInt8]
     private let plaintext: [UInt8]
 
-    /// Prepares the contexts; `header` is authenticated in front of the IV.
+    /// Prepares the contexts; `header` is authenticated before the IV.
     package init(
         encryptionKey: [UInt8], authenticationKey: [UInt8], iv: [UInt8], header: [UInt8], plaintext: [UInt8]
     ) throws(CofferError) {
@@ -28,8 +28,8 @@ import COpenSSL
         try PeerFailure.check(ready && keyed, "start")
     }
 
-    /// The parameter's name and value are static text, as OpenSSL keeps their addresses beyond the call that
-    /// makes the list.
+    /// The parameter's name and value are static text, because OpenSSL keeps their addresses after the call
+    /// that creates the list.
     private static func setKey(_ key: [UInt8], of mac: OpaquePointer) -> Bool {
         let texts: (StaticString, StaticString) = ("digest", "SHA256")
         let name = unsafe UnsafeRawPointer(texts.0.utf8Start).assumingMemoryBound(to: CChar.self)
@@ -46,7 +46,7 @@ import COpenSSL
         unsafe EVP_MAC_CTX_free(mac)
     }
 
-    /// Seals the plaintext so many times.
+    /// Seals the plaintext this many times.
     package func seal(times: Int) throws(CofferError) {
         let count = Int32(plaintext.count)
         let sealed = unsafe message.withUnsafeMutableBufferPointer { message in

@@ -22,7 +22,7 @@ import COpenSSL
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Seals the input so many times.
+    /// Seals the input this many times.
     package func seal(times: Int) throws(CofferError) {
         let count = input.count
         let sealed = unsafe output.withUnsafeMutableBufferPointer { output in
@@ -46,7 +46,7 @@ import COpenSSL
         try PeerFailure.check(sealed, "AES-GCM encryption")
     }
 
-    /// Opens the input so many times.
+    /// Opens the input this many times.
     package func open(times: Int) throws(CofferError) {
         let count = output.count
         let opened = unsafe output.withUnsafeMutableBufferPointer { output in

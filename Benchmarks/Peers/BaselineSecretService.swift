@@ -7,10 +7,10 @@
         /// The version of the libsecret that this was built with.
         package static let version = "\(SECRET_MAJOR_VERSION).\(SECRET_MINOR_VERSION).\(SECRET_MICRO_VERSION)"
 
-        /// Lets go of the session with the service, which does not outlast its daemon.
+        /// Releases the session with the service, which does not outlive its daemon.
         package static func disconnect() { secret_service_disconnect() }
 
-        /// Stores `password` under one attribute, in place of the one that is there.
+        /// Stores `password` under one attribute, replacing an existing one.
         package static func store(_ name: String, _ password: String) throws(CofferError) {
             let attributes = unsafe table(name)
             defer { unsafe g_hash_table_unref(attributes) }

@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Kills a child that runs for too long. Stop it before the child is reaped: afterwards the number may belong
-/// to somebody else.
+/// Kills a child process that runs too long. Stop it before the child is reaped: afterwards the process id
+/// may belong to another process.
 final class Deadline: Sendable {
     private enum State { case running, stopped, killed }
 
@@ -25,7 +25,7 @@ final class Deadline: Sendable {
         }
     }
 
-    /// Gives whether the child had been killed.
+    /// Returns whether the child was killed.
     func stop() -> Bool {
         state.withLock { state in
             if state == .running { state = .stopped }

@@ -1,18 +1,18 @@
 import CSodium
 import Glibc
 
-/// What the figures were measured on.
+/// The host on which the figures were measured.
 package enum Host {
-    /// The processors online.
+    /// The number of processors online.
     package static var cores: Int { sysconf(CInt(_SC_NPROCESSORS_ONLN)) }
 
-    /// The hardware's name of the kernel, such as `x86_64`.
+    /// The kernel's name for the hardware, such as `x86_64`.
     package static var architecture: String { name.1 }
 
     /// The kernel's release.
     package static var kernel: String { name.0 }
 
-    /// The moment in UTC, as `2026-01-31T12:00:00Z`.
+    /// The current time in UTC, as `2026-01-31T12:00:00Z`.
     package static var date: String {
         var now = time(nil)
         var parts = unsafe tm()

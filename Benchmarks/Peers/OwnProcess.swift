@@ -2,7 +2,7 @@ package import CofferBase
 import Dispatch
 import Glibc
 
-/// What concerns the benchmark's own process.
+/// Operations on the benchmark's own process.
 package enum OwnProcess {
     /// The executable's path, without symbolic links.
     package static func executable() throws(CofferError) -> String {
@@ -12,18 +12,18 @@ package enum OwnProcess {
         return String(decoding: buffer.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Sets a variable of this process's environment, before other threads look at it.
+    /// Sets a variable of this process's environment, before other threads read it.
     package static func setEnvironment(_ name: String, _ value: String) { unsafe setenv(name, value, 1) }
 
-    /// Goes on as another program; comes back only when that fails.
+    /// Replaces this process with another program; returns only on failure.
     package static func become(_ path: String, _ arguments: [String]) -> CofferError {
         let strings = ArgumentVector([path] + arguments)
         unsafe execv(path, strings.pointers)
         return PeerFailure.failed("execv of \(path)")
     }
 
-    /// Runs `arguments[0]` from PATH with this process's own input and error output, its output going to the
-    /// error output as well; gives whether it ended well.
+    /// Runs `arguments[0]` from PATH with this process's own input and error output, and its output
+    /// redirected to the error output. Returns whether it succeeded.
     package static func runShown(_ arguments: [String]) -> Bool {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
@@ -40,14 +40,14 @@ package enum OwnProcess {
         return status == 0
     }
 
-    /// Seconds of processor time that all threads of this process have had.
+    /// The processor time of all threads of this process, in seconds.
     package static var processorTime: Double {
         var time = timespec()
         unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Sets the process's peak of resident memory back to what it holds now; gives whether the kernel did.
+    /// Resets the process's peak of resident memory to its current size; returns whether the kernel did so.
     package static func resetPeakMemory() -> Bool {
         guard let file = unsafe fopen("/proc/self/clear_refs", "w") else { return false }
         let written = unsafe fputs("5\n", file)
@@ -55,10 +55,10 @@ package enum OwnProcess {
     }
 
     /// Kept so that they live as long as the process. `nonisolated(unsafe)` holds because only the one thread
-    /// that runs the benchmarks adds to it and nobody reads it.
+    /// that runs the benchmarks adds to it and no code reads it.
     private nonisolated(unsafe) static var sources: [any DispatchSourceSignal] = []
 
-    /// Runs `clean` and ends the process when it is interrupted or told to end.
+    /// Runs `clean` and ends the process when it is interrupted or terminated.
     package static func onInterrupt(_ clean: @escaping @Sendable () -> Void) {
         for number in [SIGINT, SIGTERM] {
             _ = signal(number, SIG_IGN)
@@ -75,7 +75,7 @@ package enum OwnProcess {
     /// Writes a line to the error output.
     package static func note(_ text: String) { write("bench: \(text)\n", to: STDERR_FILENO) }
 
-    /// Writes a line to the output, at once.
+    /// Writes a line to the output, unbuffered.
     package static func show(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
     private static func write(_ text: String, to descriptor: CInt) {

@@ -1,7 +1,7 @@
 package import CofferBase
 import Glibc
 
-/// A peer program that stays and answers one line for each line that it is told, so that its start is not
+/// A peer program that keeps running and answers each line of input with one line, so that its start is not
 /// timed.
 ///
 /// `@unchecked Sendable` holds because the one task that runs the benchmarks talks to it.
@@ -48,9 +48,9 @@ import Glibc
         return PeerConversation(name: program.name, process: process, socket: ends[0])
     }
 
-    /// Says `line` and waits for the answer.
+    /// Sends `line` and waits for the answer.
     ///
-    /// Throws `timedOut` when none comes in time, `internalFailure` when the program is gone.
+    /// Throws `timedOut` if none arrives in time, `internalFailure` if the program has ended.
     package func ask(_ line: String, deadline: Duration) throws(CofferError) -> String {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {
@@ -63,7 +63,7 @@ import Glibc
         return try answer(until: .now + deadline)
     }
 
-    /// Bytes as a line can carry them.
+    /// Bytes in hexadecimal, to be sent in a line.
     package static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }

@@ -1,6 +1,6 @@
 import CofferBase
 
-/// A peer that does not do its work: the figures would mean nothing.
+/// The error of a peer that fails its work: figures would be meaningless.
 enum PeerFailure {
     static func failed(_ call: String) -> CofferError {
         CofferError(.internalFailure, "The peer's \(call) failed.")

@@ -3,15 +3,14 @@ import Glibc
 
 /// A program found in PATH at run time, run as a child process and timed by the caller.
 ///
-/// Its input is empty, what it prints on standard output is kept or thrown away, and what it prints on
-/// standard error is thrown away.
+/// Its input is empty. Its standard output is kept or discarded, and its standard error is discarded.
 package struct PeerProgram: Sendable {
     /// The program's name.
     package let name: String
     /// Where it was found.
     package let path: String
 
-    /// The program called `name`; `nil` when PATH has none.
+    /// Finds the program called `name`; returns `nil` if PATH has none.
     package static func find(_ name: String) -> PeerProgram? {
         let variable =
             unsafe getenv("PATH").map { unsafe String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
@@ -22,14 +21,14 @@ package struct PeerProgram: Sendable {
         return nil
     }
 
-    /// The program at `path`; `nil` when there is none.
+    /// The program at `path`; `nil` if there is none.
     package static func at(_ path: String) -> PeerProgram? {
         guard unsafe access(path, X_OK) == 0 else { return nil }
         return PeerProgram(name: path.split(separator: "/").last.map(String.init) ?? path, path: path)
     }
 
-    /// The first line that the program prints when asked with `arguments`, without what stands in front of
-    /// the first digit; `nil` when it does not answer.
+    /// The first line that the program prints with `arguments`, from its first digit on; `nil` if it does not
+    /// answer.
     package func version(_ arguments: [String] = ["--version"]) -> String? {
         guard let text = try? output(arguments, deadline: .seconds(10)),
             let line = text.split(separator: "\n").first
@@ -46,7 +45,7 @@ package struct PeerProgram: Sendable {
         try run(arguments, output: nil, deadline: deadline)
     }
 
-    /// Runs the program and gives what it printed, at most 64 KiB.
+    /// Runs the program and returns its output, at most 64 KiB.
     package func output(_ arguments: [String], deadline: Duration) throws(CofferError) -> String {
         var ends: [CInt] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { throw PeerFailure.failed("pipe") }

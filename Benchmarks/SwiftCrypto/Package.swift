@@ -1,8 +1,8 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-// A package of its own, so that nobody who uses Coffer fetches swift-crypto: a program that `bench` talks to
-// when it has been built.
+// A separate package, so that users of Coffer do not fetch swift-crypto. `bench` talks to its program if it
+// has been built.
 let package = Package(
     name: "swift-crypto-peer",
     dependencies: [

@@ -1,28 +1,28 @@
 // The kernel, SQLite and every peer compare names byte for byte. Swift compares strings by canonical
-// equivalence: to it "?" with a combining accent behind it holds no "?", and the Kelvin sign is a "K".
-// So text that a decision rests on is compared, searched and taken apart by its UTF-8 bytes.
+// equivalence: a "?" followed by a combining accent does not contain "?", and the Kelvin sign equals "K".
+// Text that a decision rests on is therefore compared, searched and split by its UTF-8 bytes.
 
 extension StringProtocol {
-    /// Whether both texts are the same bytes.
+    /// Whether both texts have the same bytes.
     package func hasSameBytes(as other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
 
-    /// The parts between the bytes `separator`.
+    /// Splits the text at the byte `separator`.
     ///
     /// - Parameters:
-    ///   - separator: A character of ASCII.
-    ///   - keepsEmpty: Whether there is an empty part between two separators and at an end.
-    /// - Returns: The parts in their order.
+    ///   - separator: An ASCII character.
+    ///   - keepsEmpty: Whether to keep empty parts between two separators and at an end.
+    /// - Returns: The parts in order.
     package func parts(between separator: Unicode.Scalar, keepsEmpty: Bool = false) -> [String] {
         utf8.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: !keepsEmpty)
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The text with each byte `mark` doubled, as SQL writes a quotation mark inside of a quotation.
+    /// The text with each byte `mark` doubled, as SQL escapes a quotation mark inside a quotation.
     package func doubling(_ mark: Unicode.Scalar) -> String {
         String(String.UnicodeScalarView(unicodeScalars.flatMap { $0 == mark ? [mark, mark] : [$0] }))
     }
 
-    /// The text with the letters A to Z as small ones, and everything else as it is: SQLite's own folding.
+    /// The text with the letters A to Z in lower case and everything else unchanged: SQLite's own folding.
     package var foldedASCII: String {
         String(
             decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 },
@@ -31,7 +31,7 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-    /// The value of this byte as a hexadecimal digit of ASCII; `nil` when it is none.
+    /// The value of this byte as an ASCII hexadecimal digit; `nil` if it is not one.
     package var hexDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -43,7 +43,7 @@ extension UInt8 {
 }
 
 extension Unicode.Scalar {
-    /// Whether a line of text ends with it, by Unicode's rules.
+    /// Whether the character ends a line, by Unicode's rules.
     package var endsLine: Bool {
         switch value {
         case 0x0A...0x0D, 0x85, 0x2028, 0x2029: true

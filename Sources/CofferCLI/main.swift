@@ -1,10 +1,10 @@
 import ArgumentParser
 import CofferEngine
 
-// Before anything secret exists in this process: no core dumps, no crash handler that prints memory, and
-// nothing opened under the number of a standard stream. An asynchronous main would open descriptors before,
-// and start threads, which a process that becomes a viewer in a namespace of its own must not have. Commands
-// run on this thread: they have to work where no other can be had.
+// Before any secret exists in this process: disable core dumps and crash handlers that print memory, and keep
+// files from being opened under the number of a standard stream. An asynchronous main would open descriptors
+// and start threads before this point; a process that becomes a viewer in a private mount namespace must not
+// have threads. Commands run on this thread because they must work even if no other thread can be created.
 do {
     try ProcessHardening.apply()
     try ProgramArguments.check()

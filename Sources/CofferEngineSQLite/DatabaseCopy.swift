@@ -5,26 +5,26 @@ package import SystemPackage
 
 /// Copies a database into another format, key or page geometry.
 ///
-/// The backup interface copies pages as they are, so it cannot make room at their ends for what another
-/// format keeps there. `VACUUM INTO` builds the pages anew.
+/// The backup interface copies pages unchanged, so it cannot reserve the bytes at their ends that another
+/// format needs. `VACUUM INTO` builds new pages.
 package struct DatabaseCopy: ~Copyable {
     private let path: FilePath
     private let source: Connection
     private let lease: DatabaseKeyHandle?
-    /// The copy that is read in the place of a source which cannot be recovered where it is.
+    /// The copy that is read instead of a source that cannot be recovered in place.
     private let recovery: RecoveryCopy?
-    /// The bytes that the source keeps free at the end of each page.
+    /// The bytes that the source reserves at the end of each page.
     package let reserve: Int
 
-    /// Opens the database to copy from; without a lease it is a plain one.
+    /// Opens the database to copy from; without a lease, a plain one.
     ///
     /// - Parameters:
     ///   - path: The database.
     ///   - lease: Its key.
     ///   - folder: Where an encrypted database may be copied to when a crash interrupted its last transaction
-    ///     and nobody may take that back where it is; `nil` makes an error of it.
+    ///     and it cannot be rolled back in place; `nil` throws an error in that case.
     /// - Returns: The open database.
-    /// - Throws: `absent`, `notAuthentic` and what else opening a database throws.
+    /// - Throws: `absent`, `notAuthentic` and the other errors of opening a database.
     package static func open(
         _ path: FilePath, _ lease: DatabaseKeyHandle?, workingIn folder: FilePath? = nil
     ) throws(CofferError) -> DatabaseCopy {
@@ -46,9 +46,9 @@ package struct DatabaseCopy: ~Copyable {
 
     private static let probe = "SELECT count(*) FROM sqlite_schema"
 
-    /// Keeps everybody else out until this value goes.
+    /// Locks out all other connections until this value is destroyed.
     ///
-    /// - Throws: `busy` when somebody has the database open.
+    /// - Throws: `busy` when another connection has the database open.
     package func acquireExclusiveLock() throws(CofferError) {
         try source.run("PRAGMA locking_mode = EXCLUSIVE")
         try source.run("PRAGMA journal_mode = DELETE")
@@ -56,12 +56,12 @@ package struct DatabaseCopy: ~Copyable {
         try source.run("COMMIT")
     }
 
-    /// Writes all of it to a new file, checked and flushed; without a lease, in clear.
+    /// Writes the whole database to a new file, checked and flushed; without a lease, in plaintext.
     ///
-    /// Until it is complete, the file is in a directory of its own: what a killed process leaves is no
-    /// database to anybody and is in nobody's way.
+    /// Until it is complete, the file is in a directory of its own: a file left by a killed process is not
+    /// taken for a database and blocks no name.
     ///
-    /// - Throws: `absent` for an empty source; `alreadyExists` when there is a file; `noSpace`; `cancelled`
+    /// - Throws: `absent` for an empty source; `alreadyExists` when the file exists; `noSpace`; `cancelled`
     ///   for a signal that ends work.
     package func write(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         let folder = try Self.openFolder(path.removingLastComponent())
@@ -79,7 +79,8 @@ package struct DatabaseCopy: ~Copyable {
                 "SQLite takes paths of up to \(UnopenedFile.maxPathLength) bytes, and the copy is made in "
                     + "\(place.inner.path): choose a shorter path.")
         }
-        // For its owner alone from the start: SQLite would make a plain one by the umask.
+        // Accessible to its owner only from the start: SQLite would create a plain file according to the
+        // umask.
         _ = try place.inner.open(Self.unfinished, [.readWrite, .exclusive])
         try vacuum(to: file, target)
         try place.inner.open(Self.unfinished, [.readWrite]).sync()
@@ -109,10 +110,10 @@ package struct DatabaseCopy: ~Copyable {
 
     private func vacuum(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         if let target {
-            // The geometry of an empty database is pinned for everybody but this statement.
+            // The geometry of an empty database is pinned except for this statement.
             target.entry.isUnpinned = true
             lease?.entry.isUnpinned = true
-            // In this order: setting the page size forgets the reserve that was asked for.
+            // The order matters: setting the page size resets the reserve that was requested.
             try source.run("PRAGMA page_size = \(target.entry.format.pageSize)")
             _ = try source.reserve(max(reserve, target.entry.format.reserve))
         }
@@ -123,7 +124,7 @@ package struct DatabaseCopy: ~Copyable {
         try source.run("VACUUM main INTO '\(Connection.uri(for: path, target))'")
         let copy = try Connection.open(path, SQLITE_OPEN_READWRITE, target)
         guard try copy.firstText("PRAGMA quick_check(1)") == "ok" else {
-            throw CofferError(.internalFailure, "The copy of the database does not hold.")
+            throw CofferError(.internalFailure, "The copy of the database failed its check.")
         }
     }
 }
@@ -142,7 +143,7 @@ package struct DatabaseCopy: ~Copyable {
 
     deinit { unsafe sqlite3_close_v2(handle) }
 
-    /// Where SQLite opens a database: under its key, or in clear.
+    /// Returns the URI by which SQLite opens a database: under its key, or as a plain one.
     static func uri(for path: FilePath, _ lease: DatabaseKeyHandle?) -> String {
         lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
     }
@@ -189,7 +190,7 @@ package struct DatabaseCopy: ~Copyable {
         guard result == SQLITE_OK else { throw failure(result) }
     }
 
-    /// The VFS's file of an encrypted database.
+    /// The VFS's file object of an encrypted database.
     var mainFile: DatabaseFile? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard let methods = unsafe EncryptedVFS.registered?.methods,
@@ -198,7 +199,7 @@ package struct DatabaseCopy: ~Copyable {
         return unsafe EncryptedMethods.object(file, methods) as? DatabaseFile
     }
 
-    /// The first column of the first row.
+    /// Returns the first column of the first row.
     func firstText(_ query: String) throws(CofferError) -> String? {
         var statement: OpaquePointer?
         defer { unsafe sqlite3_finalize(statement) }
@@ -213,7 +214,8 @@ package struct DatabaseCopy: ~Copyable {
         return unsafe sqlite3_column_text(statement, 0).map { unsafe String(cString: $0) }
     }
 
-    /// Sets the bytes to keep free at the end of each page, or asks with -1; gives the number before.
+    /// Sets the bytes to reserve at the end of each page, or only queries with -1. Returns the previous
+    /// number.
     func reserve(_ count: Int) throws(CofferError) -> Int {
         var number = Int32(count)
         let result = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &number)

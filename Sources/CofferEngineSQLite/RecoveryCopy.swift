@@ -3,11 +3,11 @@ import CofferEngine
 import CSQLite
 import SystemPackage
 
-/// A private copy of an encrypted database and of the journal that a crash left beside it, in which the
-/// interrupted transaction is taken back; removed when this value goes.
+/// A private copy of an encrypted database and of the journal that a crash left beside it. The interrupted
+/// transaction is rolled back in the copy, which is removed when this value is destroyed.
 ///
-/// For what cannot be written itself: a format that is to read only, a file system, somebody else's file. The
-/// copy is as encrypted as its source.
+/// For databases that cannot be written themselves: in a read-only format, on a read-only file system, or
+/// owned by another user. The copy is encrypted like its source.
 struct RecoveryCopy: ~Copyable {
     private static let file: FilePath = "database"
     private static let journal: FilePath = "database-journal"
@@ -19,7 +19,7 @@ struct RecoveryCopy: ~Copyable {
 
     /// Copies a database with its journal into a new directory in `folder`.
     ///
-    /// - Throws: `busy` when somebody is changing it; `noSpace`.
+    /// - Throws: `busy` when another connection is changing it; `noSpace`.
     static func make(
         of source: borrowing CopySource, in folder: FilePath
     ) throws(CofferError) -> RecoveryCopy {
@@ -31,16 +31,16 @@ struct RecoveryCopy: ~Copyable {
     }
 }
 
-/// The files of an open database, to copy them as they are.
+/// The files of an open database, to be copied unchanged.
 struct CopySource: ~Copyable {
     private static let pieceSize = 1 << 16
     private let main: DatabaseFile
 
     init(_ main: DatabaseFile) { self.main = main }
 
-    /// Copies both, while nobody can change the database.
+    /// Copies both while no other connection can change the database.
     ///
-    /// The database is read through SQLite's own file: closing another descriptor of it would drop SQLite's
+    /// Reads the database through SQLite's own file: closing another descriptor of it would drop SQLite's
     /// locks on it.
     func copy(
         to output: borrowing Descriptor, journal journalOutput: borrowing Descriptor
@@ -51,14 +51,14 @@ struct CopySource: ~Copyable {
         guard unsafe main.lower.checkReservedLock(&isReserved) == 0, isReserved == 0 else { throw Self.busy }
         try copyMain(to: output)
         guard let path = FileNameBytes.path(main.opening.path + Array("-journal".utf8)) else {
-            throw CofferError(.invalidInput, "The database's path holds a zero.")
+            throw CofferError(.invalidInput, "The database's path contains a NUL.")
         }
         try Self.copyAll(of: Descriptor.open(path, [.read, .nonBlocking]), to: journalOutput)
         try Self.settle(journalOutput)
     }
 
-    /// Decides what a super-journal decides and takes its name out of the copy: SQLite would delete it, and
-    /// with it what the other databases of the transaction go by.
+    /// Resolves what the super-journal decides and removes its name from the copy. Otherwise SQLite would
+    /// delete the super-journal, which the other databases of the transaction depend on.
     private static func settle(_ journal: borrowing Descriptor) throws(CofferError) {
         let size = try journal.status().size
         let ending = SuperJournal.ending(size) { region, offset in
@@ -66,17 +66,17 @@ struct CopySource: ~Copyable {
             return count == region.count ? SQLITE_OK : SQLITE_IOERR
         }
         switch ending {
-        // Any other name is refused when the copy is opened.
+        // Any other name is rejected when the copy is opened.
         case .none, .stranger: return
         case .unreadable: throw CofferError(.inputOutput, "The journal's copy cannot be read.")
         case .name(let name, let start):
             switch SuperJournal.place(name) {
             case .file: try journal.truncate(to: start)
             case .vacant: try journal.truncate(to: 0)
-            case .noFile: throw CofferError(.corrupt, "What the journal names is no super-journal.")
+            case .noFile: throw CofferError(.corrupt, "The journal names no valid super-journal.")
             case .unreadable:
                 throw CofferError(
-                    .inputOutput, "Nobody can say whether the super-journal is there that the journal names.")
+                    .inputOutput, "The super-journal that the journal names cannot be checked.")
             }
         }
     }

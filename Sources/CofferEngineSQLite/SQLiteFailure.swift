@@ -1,15 +1,14 @@
 package import CofferBase
 import CSQLite
 
-/// From SQLite's result codes to typed errors.
+/// Converts SQLite's result codes to typed errors.
 package enum SQLiteFailure {
-    /// The error for an extended result code.
+    /// Returns the error for an extended result code.
     ///
     /// - Parameters:
     ///   - code: The extended result code.
-    ///   - message: SQLite's own words. They can quote the statement, so they go to the caller and no
-    ///     further.
-    ///   - lease: What the database was opened with, when that is where it failed.
+    ///   - message: SQLite's message. It can quote the statement, so pass it to the caller only.
+    ///   - lease: The handle that the database was opened with, if opening it failed.
     /// - Returns: The error.
     package static func error(
         _ code: Int32, _ message: String, opening lease: DatabaseKeyHandle? = nil
@@ -19,13 +18,13 @@ package enum SQLiteFailure {
             return CofferError(
                 .corrupt,
                 "A page of the database, or of the journal or WAL beside it, is damaged or was changed: keep "
-                    + "the files as they are, and put a copy in their place.")
+                    + "the files as they are, and restore a copy in their place.")
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE:
-            return CofferError(.locked, "The database's key was taken back: unlock and open it again.")
+            return CofferError(.locked, "The database's key was revoked: unlock the vault and open it again.")
         case SQLITE_READONLY_ROLLBACK_CODE:
             return CofferError(
                 .readOnly,
-                "A crash interrupted the last transaction of the database, and it cannot be written to take "
+                "A crash interrupted the last transaction of the database, and it cannot be written to roll "
                     + "that back: open it for writing once, or convert it, which works on a copy.")
         case SQLITE_READONLY_DBMOVED_CODE:
             return CofferError(
@@ -61,7 +60,7 @@ package enum SQLiteFailure {
         }
     }
 
-    /// Why an opening was refused whose file begins in clear.
+    /// Returns why opening was refused for a file that begins in plaintext.
     package static func notEncrypted(_ lease: DatabaseKeyHandle) -> CofferError {
         notADatabase(lease.diagnosis ?? .plain)
     }
@@ -72,7 +71,7 @@ package enum SQLiteFailure {
         case .plaintextHeader:
             CofferError(
                 .unsupported,
-                "The database begins in clear (SQLCipher's cipher_plaintext_header_size): open it with "
+                "The database begins in plaintext (SQLCipher's cipher_plaintext_header_size): open it with "
                     + "DatabaseKey.sqlcipher4(_:salt:plaintextHeader:), or have SQLCipher export it into one "
                     + "without.")
         case .otherFormat: CofferError(.foreign, "The database is encrypted in another format.")
@@ -81,13 +80,13 @@ package enum SQLiteFailure {
         case .expensive(let cost):
             CofferError(
                 .refused,
-                "The database asks for \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes "
+                "The database demands \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes "
                     + "before anything in it can be checked. If you know who wrote it, allow it: "
                     + "allowingExpensive in a program, --allow-expensive on the command line.")
         case .impossibleCost:
             CofferError(
                 .refused,
-                "What the database's header asks for its passphrase is out of bounds: the header is damaged, "
+                "The derivation cost in the database's header is out of bounds: the header is damaged, "
                     + "or a later release wrote it.")
         case .noMemory: CofferError(.outOfMemory, "No memory to derive the database's key: free some.")
         case .damaged: CofferError(.corrupt, "The first page of the database is damaged.")
@@ -95,13 +94,13 @@ package enum SQLiteFailure {
             CofferError(
                 .corrupt,
                 "The database begins with zeros: its first transaction was interrupted, and nothing was ever "
-                    + "stored in it, or somebody overwrote its beginning. Remove it with the journal beside "
-                    + "it, or put a copy of it back.")
+                    + "stored in it, or its beginning was overwritten. Remove it with the journal beside "
+                    + "it, or restore a copy of it.")
         case .emptied:
             CofferError(
                 .corrupt,
-                "The database is empty, and the journal beside it is of one that was not: put a copy of the "
-                    + "database back, or remove the journal, too.")
+                "The database is empty, but the journal beside it is of one that was not: restore a copy "
+                    + "of the database, or remove the journal, too.")
         case .wrongKey, nil:
             CofferError(.notAuthentic, "The key does not open the database, or its first page is damaged.")
         }

@@ -2,6 +2,6 @@ import CSQLite
 
 /// The SQLite library that is linked.
 package enum SQLiteVersion {
-    /// Its version as a number, such as 3040001 for 3.40.1.
+    /// The version as a number, such as 3040001 for 3.40.1.
     package static var number: Int32 { sqlite3_libversion_number() }
 }

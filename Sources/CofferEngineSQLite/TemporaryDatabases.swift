@@ -1,14 +1,14 @@
 import CSQLite
 package import GRDB
 
-/// Databases that GRDB opens by itself, with a configuration of this package.
+/// Databases that GRDB opens on its own, with a configuration of this package.
 package enum TemporaryDatabases {
-    /// The label of the connection on which GRDB's migrator tries its migrations, in a plain file of the
-    /// temporary directory, to compare the schemas.
+    /// The label of the connection on which GRDB's migrator runs its migrations to compare the schemas. Its
+    /// database is a plain file in the temporary directory.
     private static let migratorLabel = "GRDB.DatabaseMigrator.temporary"
 
-    /// Moves such a database, which is still empty, into memory, so that nothing of it is written in clear;
-    /// returns whether it is one.
+    /// Moves such a database, while it is still empty, into memory, so that nothing of it is written in
+    /// plaintext. Returns whether it is one.
     package static func moveIntoMemory(_ db: Database) -> Bool {
         guard db.configuration.label == migratorLabel else { return false }
         let flags = UInt32(SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE)

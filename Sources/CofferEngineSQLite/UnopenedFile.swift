@@ -3,13 +3,14 @@ import CofferEngine
 import Glibc
 package import SystemPackage
 
-/// Why SQLite could not open a database file, which it does not say itself.
+/// Determines why SQLite could not open a database file, because SQLite does not report it.
 package enum UnopenedFile {
-    /// The error for a file that SQLite could not open; `nil` where nothing about the file explains it.
+    /// Returns the error for a file that SQLite could not open; `nil` when nothing about the file explains
+    /// the failure.
     ///
-    /// It looks at names and modes only: closing a descriptor of the file would drop SQLite's locks on it.
+    /// Checks names and modes only: closing a descriptor of the file would drop SQLite's locks on it.
     ///
-    /// - Parameter path: The database, from the root.
+    /// - Parameter path: The database's absolute path.
     /// - Returns: `absent`, `permissionDenied`, `readOnly`, `invalidInput` or `inputOutput`.
     package static func error(at path: FilePath) -> CofferError? {
         let folder = path.removingLastComponent()
@@ -39,7 +40,7 @@ package enum UnopenedFile {
             return CofferError(.absent, "There is no database at \(path)\(more).")
         }
         if case .noFile = SuperJournal.place(FileNameBytes.of(path)) {
-            return CofferError(.inputOutput, "\(path) is no regular file.")
+            return CofferError(.inputOutput, "\(path) is not a regular file.")
         }
         guard mayUse(path, R_OK) else {
             return CofferError(.permissionDenied, "The database \(path) may not be read.")
@@ -48,11 +49,11 @@ package enum UnopenedFile {
         return nil
     }
 
-    /// Makes sure that there is a database at a path, where opening would make one: behind a link that leads
-    /// nowhere, and of an empty file, unless a journal or a WAL beside it tells more.
+    /// Requires a database at a path, for callers whose open call would otherwise create one. Throws also for
+    /// a symbolic link to nothing, and for an empty file unless a nonempty journal or WAL is beside it.
     ///
-    /// - Parameter path: The database, from the root.
-    /// - Throws: `absent`, and as ``error(at:)``.
+    /// - Parameter path: The database's absolute path.
+    /// - Throws: `absent`; the errors of ``error(at:)``.
     package static func requireDatabase(at path: FilePath) throws(CofferError) {
         let bytes = FileNameBytes.of(path)
         guard case .vacant = SuperJournal.place(bytes) else { return }
@@ -65,18 +66,18 @@ package enum UnopenedFile {
         throw empty(path)
     }
 
-    /// The error for an empty file.
+    /// Returns the error for an empty file.
     static func empty(_ path: FilePath) -> CofferError {
         CofferError(.absent, "There is no database at \(path): the file is empty.")
     }
 
-    /// SQLite makes files beside a database to write to it, and in WAL mode even to read it.
+    /// SQLite creates files beside a database to write to it, and in WAL mode even to read it.
     static let readOnlyFolder = CofferError(
         .readOnly,
         "SQLite needs files beside the database, and its directory cannot be written: copy the database, "
             + "with the file -wal beside it if there is one, to where you may write.")
 
-    /// SQLite's own limit on Unix, less the longest ending that it puts behind a name.
+    /// SQLite's own limit on Unix, minus the longest suffix that it appends to a name.
     static let maxPathLength = 512 - 8
 
     private static func mayUse(_ path: FilePath, _ mode: Int32) -> Bool {

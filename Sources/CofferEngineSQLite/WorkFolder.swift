@@ -2,31 +2,31 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A private directory for files that are not complete, beside the place where they are needed; removed with
-/// all that is in it when this value goes.
+/// A private directory for incomplete files, beside the place where they are needed. It is removed with its
+/// contents when this value is destroyed.
 ///
-/// One that a killed process left goes with the next that is made in the same place.
+/// A directory left by a killed process is removed when the next one is created in the same place.
 struct WorkFolder: ~Copyable {
-    /// The files in such a directory, as the beginning of its name says.
+    /// The kind of files in such a directory, which is also the prefix of its name.
     enum Content: String, CaseIterable {
-        /// The copy of a database in which an interrupted transaction is taken back.
+        /// The copy of a database in which an interrupted transaction is rolled back.
         case recovery = ".coffer-recovery-"
         /// A new database, until it is complete.
         case unfinished = ".coffer-unfinished-"
     }
 
-    /// Where it is.
+    /// The parent directory.
     let folder: Descriptor
-    /// Its name there.
+    /// Its name in the parent.
     let name: FilePath
-    /// Locked as long as the directory is in use, so that others leave it alone.
+    /// Locked while the directory is in use, so that other processes leave it alone.
     let inner: Descriptor
 
     deinit { try? folder.removeTree(name) }
 
-    /// Makes one in `folder`.
+    /// Creates one in `folder`.
     ///
-    /// - Throws: `busy` when somebody removes remains at this moment.
+    /// - Throws: `busy` when another process is removing leftovers at this moment.
     static func make(
         _ content: Content, in folder: consuming Descriptor
     ) throws(CofferError) -> WorkFolder {
@@ -36,13 +36,13 @@ struct WorkFolder: ~Copyable {
         try folder.makeDirectory(name)
         let inner = try folder.open(name, [.read, .directory])
         guard try inner.tryLock() else {
-            throw CofferError(.busy, "Somebody removes remains in \(folder.path): try again.")
+            throw CofferError(.busy, "Another process is cleaning up in \(folder.path): try again.")
         }
         return WorkFolder(folder: folder, name: name, inner: inner)
     }
 
-    /// Removes what was left when a process of this user was killed. What cannot be removed stays: everybody
-    /// can put such a directory where everybody may write.
+    /// Removes directories left by killed processes of this user. Ignores those that cannot be removed: in a
+    /// directory that everybody may write to, anybody can create one.
     private static func removeRemains(in folder: borrowing Descriptor) {
         guard let names = try? folder.names() else { return }
         for name in names where isName(name) {

@@ -4,11 +4,11 @@ import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// A Secret Service that does what a test tells it, on a message bus of its own, for a CI without a desktop.
+/// A Secret Service under the control of a test, on a private message bus, for a CI without a desktop.
 ///
-/// It speaks the protocol of the real ones, also to libsecret and `secret-tool`, and can do what those do
-/// once a year: a question that the user dismisses or never answers, a service that stops or dies in the
-/// middle of a call, an item of which there are suddenly two. Nothing in it is protected.
+/// It speaks the real services' protocol, also to libsecret and `secret-tool`, and can reproduce their rare
+/// failures: a prompt that the user dismisses or never answers, a service that hangs or crashes during a
+/// call, an item that suddenly exists twice. It protects nothing.
 ///
 /// ```swift
 /// try await FakeSecretService.with { service in
@@ -19,25 +19,25 @@ import SystemPackage
 /// Needs the programs `dbus-daemon` and `python3` with the modules `dbus` and `gi`: on Debian the packages
 /// dbus, python3-dbus and python3-gi. Both programs end with this process, however it ends.
 public final class FakeSecretService: Sendable {
-    /// What becomes of a question to the user.
+    /// The outcome of a prompt to the user.
     public enum PromptAnswer: String, Sendable {
         /// The user agrees.
         case completed
-        /// The user closes the question.
+        /// The user closes the prompt.
         case dismissed
-        /// Nobody answers.
+        /// The user never answers.
         case never
-        /// Nothing is asked: what is locked opens at once.
+        /// There is no prompt: a locked item or collection is unlocked at once.
         case none
     }
 
-    /// The methods in which something can go wrong.
+    /// The methods in which a fault can be injected.
     public enum Method: String, Sendable, CaseIterable {
-        /// A client says that it is there.
+        /// A client opens a session.
         case openSession = "OpenSession"
-        /// Items are looked for by attributes.
+        /// Items are searched by attributes.
         case searchItems = "SearchItems"
-        /// Items or collections are to be unlocked.
+        /// Items or collections are unlocked.
         case unlock = "Unlock"
         /// The collection for new items is looked up.
         case readAlias = "ReadAlias"
@@ -47,35 +47,35 @@ public final class FakeSecretService: Sendable {
         case getSecrets = "GetSecrets"
         /// A secret is replaced.
         case setSecret = "SetSecret"
-        /// An item is made.
+        /// An item is created.
         case createItem = "CreateItem"
-        /// An item is removed.
+        /// An item is deleted.
         case delete = "Delete"
     }
 
-    /// When in a call it goes wrong.
+    /// The moment in a call at which the fault occurs.
     public enum Moment: String, Sendable, CaseIterable {
-        /// Before anything is done.
+        /// Before the call has any effect.
         case before
-        /// When all is done, before the answer.
+        /// After the call has taken effect, before the reply.
         case after
     }
 
-    /// What goes wrong.
+    /// A fault to inject.
     public enum Fault: Sendable {
-        /// The service stands still until ``FakeSecretService/resume()``.
+        /// The service hangs until ``FakeSecretService/resume()``.
         case hangs
-        /// The service is killed; ``FakeSecretService/restart()`` starts another.
+        /// The service is killed; ``FakeSecretService/restart()`` starts a new one.
         case crashes
         /// The call fails with a D-Bus error of this name.
         case fails(String)
     }
 
     private static let name = "org.coffer.FakeSecretService"
-    /// How long the programs have to start, and to do what they are told.
+    /// How long the programs may take to start and to execute a command.
     private static let timeout = Duration.seconds(60)
 
-    /// The address of the bus: give it to ``VaultLocation``, or to programs as `DBUS_SESSION_BUS_ADDRESS`.
+    /// The address of the bus, for ``VaultLocation``, or for programs as `DBUS_SESSION_BUS_ADDRESS`.
     public let address: String
     private let python: String
     private let directory: FilePath
@@ -98,7 +98,7 @@ public final class FakeSecretService: Sendable {
         return try BoundChildProcess.start(words.map { Array($0.utf8) })
     }
 
-    /// Whether the programs that this needs are installed.
+    /// Whether the required programs are installed.
     ///
     /// - Parameter python: The Python to run it with.
     /// - Returns: Whether a service can be started.
@@ -112,13 +112,13 @@ public final class FakeSecretService: Sendable {
         return code == 0
     }
 
-    /// Starts a bus and a service, gives the service to `body` and ends both, whatever `body` does.
+    /// Starts a bus and a service, passes the service to `body` and ends both, whatever `body` does.
     ///
     /// - Parameters:
     ///   - python: The Python to run it with.
     ///   - body: The test.
-    /// - Returns: What `body` gives.
-    /// - Throws: `unsupported` when a program is missing, `timedOut`, or what `body` throws.
+    /// - Returns: The result of `body`.
+    /// - Throws: `unsupported` if a program is missing, `timedOut`, or an error of `body`.
     public static func with<Result>(
         python: String = "/usr/bin/python3", _ body: (FakeSecretService) async throws -> Result
     ) async throws -> Result {
@@ -143,15 +143,15 @@ public final class FakeSecretService: Sendable {
 
     // MARK: The program
 
-    /// Stops the service where it is.
+    /// Stops the service with a signal.
     public func stop() { service.withLock { $0?.stop() } }
 
-    /// Lets a service that stopped go on.
+    /// Resumes a stopped service.
     public func resume() { service.withLock { $0?.resume() } }
 
-    /// Kills the service, if it still runs, and starts another one with the same items.
+    /// Kills the service if it still runs, and starts another one with the same items.
     ///
-    /// - Throws: `timedOut` when it does not start.
+    /// - Throws: `timedOut` if it does not start.
     public func restart() async throws(CofferError) {
         service.withLock { $0?.end() }
         let next = try Self.start("service", directory, python)
@@ -167,7 +167,7 @@ public final class FakeSecretService: Sendable {
                 guard service.withLock({ $0?.isRunning ?? false }), bus.isRunning else {
                     throw CofferError(
                         .unsupported,
-                        "The service for tests does not start: it needs dbus-daemon, python3-dbus and "
+                        "The service for tests does not start. It needs dbus-daemon, python3-dbus and "
                             + "python3-gi.")
                 }
                 do throws(CofferError) {
@@ -185,42 +185,42 @@ public final class FakeSecretService: Sendable {
 
     /// Locks the collection, as a user would, or unlocks it.
     ///
-    /// - Throws: `timedOut` while the service stands still.
+    /// - Throws: `timedOut` while the service hangs.
     public func lock(_ isLocked: Bool = true) async throws(CofferError) {
         try await send(isLocked ? "lock" : "unlock")
     }
 
-    /// Says what becomes of questions to the user from here on.
+    /// Sets the outcome of prompts to the user from now on.
     ///
-    /// - Throws: `timedOut` while the service stands still.
+    /// - Throws: `timedOut` while the service hangs.
     public func answerPrompts(_ answer: PromptAnswer) async throws(CofferError) {
         try await send("answer \(answer.rawValue)")
     }
 
-    /// Lets the making and removing of items ask the user first, as some services do.
+    /// Makes the creation and deletion of items prompt the user first, as some services do.
     ///
-    /// - Throws: `timedOut` while the service stands still.
+    /// - Throws: `timedOut` while the service hangs.
     public func askBeforeChanges(_ asks: Bool = true) async throws(CofferError) {
         for method in [Method.createItem, .delete] {
             try await send("asks \(method.rawValue) \(asks ? "yes" : "no")")
         }
     }
 
-    /// Takes the default collection away, or gives it back.
+    /// Removes the default collection, or restores it.
     ///
-    /// - Throws: `timedOut` while the service stands still.
+    /// - Throws: `timedOut` while the service hangs.
     public func setDefaultCollection(_ exists: Bool) async throws(CofferError) {
         try await send("default \(exists ? "yes" : "no")")
     }
 
-    /// Lets a call of a method go wrong, once: the next, or one after it.
+    /// Injects a fault into one call of a method: the next, or a later one.
     ///
     /// - Parameters:
     ///   - method: The method.
-    ///   - moment: When in the call.
-    ///   - mishap: What goes wrong.
-    ///   - calls: So many calls are let through first.
-    /// - Throws: `timedOut` while the service stands still.
+    ///   - moment: The moment in the call.
+    ///   - mishap: The fault.
+    ///   - calls: The number of calls to let through first.
+    /// - Throws: `timedOut` while the service hangs.
     public func injectFault(
         _ method: Method, _ moment: Moment, _ mishap: Fault, afterCalls calls: Int = 0
     ) async throws(CofferError) {
@@ -233,24 +233,24 @@ public final class FakeSecretService: Sendable {
         try await send("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")
     }
 
-    /// How many items there are.
+    /// The number of items.
     ///
-    /// - Throws: `timedOut` while the service stands still.
+    /// - Throws: `timedOut` while the service hangs.
     public func itemCount() async throws(CofferError) -> Int { try await send("count") }
 
-    /// How many questions were shown.
+    /// The number of prompts shown.
     ///
-    /// - Throws: `timedOut` while the service stands still.
+    /// - Throws: `timedOut` while the service hangs.
     public func promptCount() async throws(CofferError) -> Int { try await send("prompts") }
 
-    /// Makes a second item of each, as another program could.
+    /// Adds a duplicate of each item, as another program could.
     ///
-    /// - Throws: `timedOut` while the service stands still.
+    /// - Throws: `timedOut` while the service hangs.
     public func duplicateItems() async throws(CofferError) { try await send("copy") }
 
     /// Removes every item, as another program could.
     ///
-    /// - Throws: `timedOut` while the service stands still.
+    /// - Throws: `timedOut` while the service hangs.
     public func removeItems() async throws(CofferError) { try await send("clear") }
 
     @discardableResult

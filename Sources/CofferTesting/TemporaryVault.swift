@@ -3,25 +3,25 @@ public import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A real vault for a consumer's tests: real cryptography and real files, in memory where the machine has a
-/// memory file system, at the least cost for the passcode, gone when the test ends.
+/// A real vault for your tests: real cryptography and real files, in memory if the machine has a memory file
+/// system, with the lowest passcode cost, and removed when the test ends.
 ///
 /// ```swift
 /// try await TemporaryVault.with(passcode: "2468") { vault in
 ///     let session = vault.session
 ///     try await session.tokens.put(Token(copying: "secret"), for: id)
 ///     vault.clock.advance(by: .seconds(601))
-///     // the session is locked now
+///     // The vault is locked now.
 /// }
 /// ```
 public struct TemporaryVault: Sendable {
-    /// The open session, unlocked.
+    /// The open vault, unlocked.
     public let session: Vault
-    /// The clock that the session goes by.
+    /// The clock that the vault uses.
     public let clock: TestClock
-    /// Where the vault is: open further sessions there.
+    /// The location of the vault, to open it again.
     public let location: VaultLocation
-    /// What goes wrong between the session and its keyring, when the test says so.
+    /// The faults between the vault and its keyring, which the test controls.
     public let faults: TestFaults
 
     private init(session: Vault, clock: TestClock, location: VaultLocation) {
@@ -31,15 +31,15 @@ public struct TemporaryVault: Sendable {
         faults = TestFaults(session.keyringFaults)
     }
 
-    /// Makes a vault, gives it to `body` and removes it, whatever `body` does.
+    /// Creates a vault, passes it to `body` and removes it, whatever `body` does.
     ///
     /// - Parameters:
     ///   - passcode: `nil` for none.
-    ///   - options: How the home is set up; the cost is replaced by the least one.
-    ///   - service: The device key and the tokens are kept there instead of in the home.
+    ///   - options: The options of the vault; the cost is replaced by the lowest one.
+    ///   - service: A service to keep the device key and the tokens in, instead of the vault directory.
     ///   - body: The test.
-    /// - Returns: What `body` gives.
-    /// - Throws: What making the vault or `body` throws.
+    /// - Returns: The result of `body`.
+    /// - Throws: An error of creating the vault, or of `body`.
     public static func with<Result>(
         passcode: String? = nil, options: VaultOptions = VaultOptions(), service: FakeSecretService? = nil,
         _ body: (TemporaryVault) async throws -> Result
@@ -62,10 +62,10 @@ public struct TemporaryVault: Sendable {
         return try await body(TemporaryVault(session: session, clock: clock, location: location))
     }
 
-    /// Another session on the same vault, locked, by the same clock: what another process would see.
+    /// Opens the same vault again, locked, with the same clock: the view of another process.
     ///
-    /// - Parameter interaction: Whether the keyring may ask the user.
-    /// - Returns: The open session.
+    /// - Parameter interaction: Whether the keyring may prompt the user.
+    /// - Returns: The open vault.
     /// - Throws: As ``Vault/open(at:time:interaction:)``.
     public func openAnother(
         interaction: PromptPolicy = .never

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A clock that stands still until a test moves it.
 ///
-/// Give its ``source`` to a session, then ``advance(by:)`` past the inactivity time, ``setWallClock(to:)``
-/// for expiry, or ``reboot()``: nothing needs to sleep.
+/// Pass its ``source`` to a vault, then call ``advance(by:)`` to pass the inactivity time,
+/// ``setWallClock(to:)`` for expiry, or ``reboot()``. No test needs to sleep.
 public final class TestClock: Sendable {
     private struct State {
         var sinceBoot = Duration.seconds(1000)
@@ -14,10 +14,10 @@ public final class TestClock: Sendable {
 
     private let state = Mutex(State())
 
-    /// A clock that shows 1000 seconds since boot and some day in 2027.
+    /// Creates a clock that shows 1000 seconds since boot and some day in 2027.
     public init() {}
 
-    /// What a session takes.
+    /// The clock to pass to a vault.
     public var source: VaultClock {
         VaultClock(
             bootTime: { [self] in state.withLock { $0.sinceBoot } },
@@ -25,7 +25,7 @@ public final class TestClock: Sendable {
             bootIdentifier: { [self] in state.withLock { "boot-\($0.boots)" } })
     }
 
-    /// Lets time pass, on both clocks.
+    /// Advances both clocks.
     public func advance(by duration: Duration) {
         state.withLock { state in
             state.sinceBoot += duration
@@ -33,10 +33,10 @@ public final class TestClock: Sendable {
         }
     }
 
-    /// Sets the clock on the wall alone, as a user could.
+    /// Sets only the wall clock, as a user could.
     public func setWallClock(to sinceEpoch: Duration) { state.withLock { $0.wall = sinceEpoch } }
 
-    /// Starts counting from a new boot. Sessions open before it do not exist after a real one: open new ones.
+    /// Starts a new boot. Open vaults do not survive a real reboot: open new ones.
     public func reboot() {
         state.withLock { state in
             state.sinceBoot = .zero

@@ -2,19 +2,19 @@ import Coffer
 public import CofferBase
 import Synchronization
 
-/// Errors that a vault's keyring fails with when a test says so, and not before.
+/// Errors that the keyring of a vault fails with when a test requests them.
 ///
 /// ```swift
 /// vault.faults.fail(.afterCommit, with: CofferError(.interrupted, "The service went away."))
 /// ```
 public final class TestFaults: Sendable {
-    /// Where it goes wrong.
+    /// The point at which the fault occurs.
     public enum FaultPoint: Sendable, Hashable {
-        /// Nothing can be read.
+        /// Reading fails.
         case reading
-        /// Nothing is changed.
+        /// Changing fails before it takes effect.
         case changing
-        /// Everything was changed, and the answer got lost.
+        /// The change took effect, but the reply was lost.
         case afterCommit
     }
 
@@ -29,17 +29,17 @@ public final class TestFaults: Sendable {
         hook.set { [weak self] step in self?.next(step) }
     }
 
-    /// Lets the next steps of a kind fail.
+    /// Makes the next steps of a kind fail.
     ///
     /// - Parameters:
-    ///   - step: Where.
-    ///   - error: What is thrown.
-    ///   - times: How often; then all is well again.
+    ///   - step: The point of failure.
+    ///   - error: The error to throw.
+    ///   - times: The number of failures; later steps succeed.
     public func fail(_ step: FaultPoint, with error: CofferError, times: Int = 1) {
         faults.withLock { $0[step] = Fault(error: error, left: times) }
     }
 
-    /// Nothing fails any more.
+    /// Cancels all remaining faults.
     public func clear() { faults.withLock { $0 = [:] } }
 
     private func next(_ step: KeyringFaults.Step) -> CofferError? {

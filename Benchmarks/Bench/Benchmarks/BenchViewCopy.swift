@@ -2,13 +2,13 @@ import Coffer
 import CofferBase
 import SystemPackage
 
-/// A view copy that stays until ``end()``, so that making it and taking it away can be timed apart.
+/// A view copy that stays until ``end()``, so that its creation and its removal can be timed separately.
 final class BenchViewCopy: Sendable {
     let path: FilePath
     private let viewing: Task<Void, any Error>
     private let release: AsyncStream<Void>.Continuation
 
-    /// Returns when the copy is whole.
+    /// Returns when the copy is complete.
     init(of id: FileID, in files: FileStore) async throws(CofferError) {
         let (paths, made) = AsyncStream.makeStream(of: FilePath.self)
         let (ends, release) = AsyncStream.makeStream(of: Void.self)
@@ -31,7 +31,7 @@ final class BenchViewCopy: Sendable {
         (self.path, self.viewing, self.release) = (path, viewing, release)
     }
 
-    /// Takes the copy away; returns when it is gone.
+    /// Removes the copy; returns when it is gone.
     func end() async throws(CofferError) {
         release.finish()
         try await Self.finish(viewing)

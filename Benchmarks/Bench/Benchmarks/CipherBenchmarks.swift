@@ -3,7 +3,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Encryption of messages, each key used for many of them.
+/// Encryption of messages, with many messages per key.
 enum CipherBenchmarks {
     static let sizes = [64, 1024, 16_384, 65_536, 1_048_576]
 
@@ -145,12 +145,12 @@ enum CipherBenchmarks {
         return bytes.exposing { $0.copied() }
     }
 
-    /// What one benchmark works on.
+    /// The inputs of one benchmark.
     private struct Material {
         let key: [UInt8]
         let nonce: [UInt8]
         let iv: [UInt8]
-        /// Byte i is i modulo 256, which another program can say without being sent it.
+        /// Byte i is i modulo 256, which another program can compute without receiving it.
         let plaintext: [UInt8]
 
         init(size: Int) throws(CofferError) {

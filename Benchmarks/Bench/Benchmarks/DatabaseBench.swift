@@ -4,15 +4,15 @@ import CofferDatabase
 import GRDB
 import SystemPackage
 
-/// What the benchmarks of databases do, in words that every side understands.
+/// The work of the database benchmarks, as SQL that every side understands.
 ///
-/// Documents are made by SQL itself, so that the same work lies before the storage on all sides.
+/// SQL itself generates the documents, so that all sides do the same work before the storage.
 struct DatabaseWork: Sendable {
-    /// How many documents.
+    /// The number of documents.
     let rows: Int
-    /// How many rows are looked up.
+    /// The number of rows to look up.
     let lookups: Int
-    /// How many rows are updated, each in a transaction.
+    /// The number of rows to update, each in a transaction.
     let commits: Int
 
     init(quick: Bool) {
@@ -42,7 +42,7 @@ struct DatabaseWork: Sendable {
     /// Reads every body and finds nothing.
     static let scan = "SELECT count(*) - sum(body LIKE '%nowhere to be seen%') FROM doc"
 
-    /// Finds documents by the index, one by one, in no order of theirs.
+    /// Looks up documents by the index, one by one, in an unrelated order.
     var points: String {
         """
         WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < \(lookups - 1)) \
@@ -50,16 +50,16 @@ struct DatabaseWork: Sendable {
         """
     }
 
-    /// So many rows are updated in turn: few enough that their pages stay in the cache, because reading pages
-    /// is what the look-ups measure.
+    /// The number of rows that are updated in turn: few enough that their pages stay in the cache, because
+    /// the look-ups already measure reading pages.
     static let updated = 1000
 
     static let update = "UPDATE doc SET version = version + 1 WHERE id = ?"
 
-    /// What there is to compare: all of it.
+    /// A checksum of all contents, for comparison.
     static let sum = "SELECT sum(length(body) + stamp * length(tag)) || ' ' || sum(version * id) FROM doc"
 
-    /// Text of words, the same in every run.
+    /// Words of text, the same in every run.
     private static let text: String = {
         var state: UInt32 = 12_345
         return String(
@@ -71,14 +71,14 @@ struct DatabaseWork: Sendable {
     }()
 }
 
-/// A database of this process: plain, or encrypted by this package. Both through GRDB and the same SQLite.
+/// A database of this process, plain or encrypted by this package. Both use GRDB and the same SQLite.
 struct BenchDatabase {
     private let queue: DatabaseQueue
 
     /// The key of every encrypted database of the benchmarks.
     static let key = [UInt8](0..<32)
 
-    /// Opens or makes a database; without a format, a plain one.
+    /// Opens or creates a database; without a format, a plain one.
     static func open(_ path: FilePath, _ format: DatabaseFormat?) throws(CofferError) -> BenchDatabase {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
@@ -97,13 +97,13 @@ struct BenchDatabase {
         }
     }
 
-    /// Runs a statement, in a transaction of its own where it writes; gives the first value.
+    /// Runs a statement, in its own transaction if it writes; returns the first value.
     @discardableResult
     func run(_ sql: String) throws(CofferError) -> String {
         try using { db in try String.fetchOne(db, sql: sql) ?? "" }
     }
 
-    /// So many updates, each in a transaction of its own.
+    /// Runs this many updates, each in its own transaction.
     func commit(_ work: DatabaseWork) throws(CofferError) {
         try using { db in
             let statement = try db.cachedStatement(sql: DatabaseWork.update)

@@ -2,7 +2,7 @@ import CofferBase
 import CofferDatabase
 import SystemPackage
 
-/// Databases of documents: encrypted ones against plain SQLite, and against SQLCipher.
+/// Databases of documents: encrypted ones compared with plain SQLite and with SQLCipher.
 enum DatabaseBenchmarks {
     static let all: [Benchmark] = [
         Benchmark("db-insert", insert),
@@ -16,7 +16,7 @@ enum DatabaseBenchmarks {
                 runner, "db-point", ours: { (db, work) throws(CofferError) in try db.run(work.points) },
                 theirs: { (db, work) throws(CofferError) in try db.run(work.points) })
         },
-        // A commit is there to bring something to a disk.
+        // On a disk, because a commit exists to write to one.
         Benchmark("db-commit") { (runner) async throws(CofferError) in
             try await compare(
                 runner, "db-commit", onDisk: true,
@@ -33,7 +33,7 @@ enum DatabaseBenchmarks {
 
     private static let plainPeer = Peer(name: "sqlite", version: DatabaseContenders.sqliteVersion)
 
-    /// A whole database in each run: documents in one transaction, two indices, the last checkpoint.
+    /// Each run builds a whole database: documents in one transaction, two indices, the last checkpoint.
     private static func insert(_ runner: Runner) async throws(CofferError) {
         let name = "db-insert"
         guard let sides = try DatabaseContenders.make(runner, name) else { return }

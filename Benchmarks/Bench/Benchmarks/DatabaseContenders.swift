@@ -2,26 +2,26 @@ import CofferBase
 import CofferDatabase
 import SystemPackage
 
-/// The databases that are compared, and how each comes to be.
+/// The databases to compare, and how each is created.
 struct DatabaseContenders {
     let work: DatabaseWork
-    /// `nil` where SQLCipher is not installed.
+    /// `nil` if SQLCipher is not installed.
     let cipher: SQLCipherPeer?
-    /// Says so when there are fewer documents than the name promises.
+    /// A note if there are fewer documents than the name promises.
     let note: String?
     private let workspace: Workspace
 
-    /// What a document takes in one of them, with its index entries and its part of the WAL.
+    /// The size of a document in one of them, with its index entries and its part of the WAL.
     private static let bytesOfDocument: Int64 = 1024
-    /// So many databases exist at a time.
+    /// The maximum number of databases at a time.
     private static let most: Int64 = 3
 
-    /// The SQLite that this process has.
+    /// The version of the SQLite in this process.
     static var sqliteVersion: String {
         (try? BenchDatabase.open(":memory:", nil).run("SELECT sqlite_version()")) ?? "unknown"
     }
 
-    /// `nil`, with a line in the report, where there is no room.
+    /// `nil`, with a line in the report, if there is not enough space.
     static func make(
         _ runner: Runner, _ name: String, onDisk: Bool = false
     ) throws(CofferError) -> DatabaseContenders? {
@@ -43,7 +43,7 @@ struct DatabaseContenders {
             reason: "SQLCipher for Python is not installed: Scripts/setup-packages --tests")
     }
 
-    /// What a figure against SQLCipher is called: the format of its own pages is named.
+    /// The name of a figure against SQLCipher, which includes the format of our pages.
     func name(_ name: String, _ format: DatabaseFormat) -> String {
         format == .gcm1 ? name : "\(name)/\(format.rawValue)"
     }
@@ -54,7 +54,7 @@ struct DatabaseContenders {
 
     var cipherPath: FilePath { workspace.file("database-theirs") }
 
-    /// Makes a database of this process from nothing and closes it.
+    /// Creates a database of this process from nothing and closes it.
     func make(_ format: DatabaseFormat?) throws(CofferError) {
         let database = try BenchDatabase.open(path(format), format)
         try database.run(DatabaseWork.table)
@@ -63,14 +63,14 @@ struct DatabaseContenders {
         try database.close()
     }
 
-    /// Opens a database of this process, made if need be.
+    /// Opens a database of this process, creating it if needed.
     func opened(_ format: DatabaseFormat?) throws(CofferError) -> BenchDatabase {
         try remove(path(format))
         try make(format)
         return try BenchDatabase.open(path(format), format)
     }
 
-    /// Makes SQLCipher's database from nothing and closes it.
+    /// Creates SQLCipher's database from nothing and closes it.
     func makeByCipher() throws(CofferError) {
         guard let cipher else { return }
         try cipher.open(cipherPath)
@@ -80,7 +80,7 @@ struct DatabaseContenders {
         try cipher.close()
     }
 
-    /// What is in a database that is closed, as one line.
+    /// The contents of a closed database, summed up in one line.
     func sum(_ format: DatabaseFormat?) throws(CofferError) -> String {
         let database = try BenchDatabase.open(path(format), format)
         let sum = try database.run(DatabaseWork.sum)

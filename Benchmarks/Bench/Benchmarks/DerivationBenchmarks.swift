@@ -3,7 +3,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Keys from secrets.
+/// Key derivation from secrets.
 enum DerivationBenchmarks {
     static let all: [Benchmark] =
         [32, 64].map { size in

@@ -1,7 +1,7 @@
 import CofferBase
 import SystemPackage
 
-/// What a benchmark of files needs: the store, a directory, a file of the right size, and its peers.
+/// The setup of a file benchmark: the store, a directory, a file of the right size, and its peers.
 struct FileBench: Sendable {
     let name: String
     let store: FileStoreCalls
@@ -9,12 +9,12 @@ struct FileBench: Sendable {
     /// The file to seal.
     let plain: FilePath
     let size: Int
-    /// Says so when the file is smaller than the name promises.
+    /// A note if the file is smaller than the name promises.
     let note: String?
 
-    /// Prepares everything; `nil`, with a line in the report, when something is missing.
+    /// Prepares everything; returns `nil`, with a line in the report, if something is missing.
     ///
-    /// A quick run takes files of 64 MiB. A sparse file costs no memory itself.
+    /// A quick run uses files of 64 MiB. A sparse file takes no memory itself.
     static func make(
         _ runner: Runner, _ name: String, size full: Int, sparse: Bool = false
     ) async throws(CofferError) -> FileBench? {
@@ -24,7 +24,7 @@ struct FileBench: Sendable {
             runner.skip(name, peer: nil, reason: "the file store is not part of this build")
             return nil
         }
-        // The plain file, ours, theirs, and one more for the check.
+        // The plain file, our copy, their copy, and one more for the check.
         let needed = Int64(size) * (sparse ? 1 : 4) + Int64(256 << 20)
         guard workspace.available >= needed, (Machine.memory("MemAvailable") ?? 0) * 1024 >= needed else {
             runner.skip(name, peer: nil, reason: "needs \(needed >> 20) MiB of free memory")
@@ -36,7 +36,7 @@ struct FileBench: Sendable {
         return FileBench(name: name, store: store, workspace: workspace, plain: plain, size: size, note: note)
     }
 
-    /// `age`, or a line in the report.
+    /// Returns `age`, or adds a line to the report.
     func age(_ runner: Runner) throws(CofferError) -> AgePeer? {
         guard let age = try AgePeer.make(in: workspace) else {
             runner.skip(name, peer: "age", reason: "age or age-keygen is not in PATH")
@@ -45,7 +45,7 @@ struct FileBench: Sendable {
         return age
     }
 
-    /// `cp`, or a line in the report.
+    /// Returns `cp`, or adds a line to the report.
     func copy(_ runner: Runner) -> CopyPeer? {
         guard let copy = CopyPeer.make() else {
             runner.skip(name, peer: "cp", reason: "cp is not in PATH")

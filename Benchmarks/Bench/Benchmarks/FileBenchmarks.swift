@@ -3,7 +3,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Large files, from memory to memory where the system has a file system in memory.
+/// Large files, from memory to memory if the system has a memory file system.
 enum FileBenchmarks {
     static let all: [Benchmark] = [
         Benchmark("file-seal/1GiB", seal), Benchmark("file-open/1GiB", open),
@@ -108,7 +108,7 @@ enum FileBenchmarks {
         try await clear()
         try await runner.compare(
             bench.name, with: Peer(name: "cp, removed", version: copy.peer.version), clock: .wall,
-            note: "both take their copy away again, ours with its bytes overwritten",
+            note: "both remove their copy; ours also overwrites its bytes",
             ours: { (runs) async throws(CofferError) in
                 for _ in 0..<runs { try await bench.store.view(sealed).end() }
             },
@@ -136,7 +136,7 @@ enum FileBenchmarks {
             var span = expected.mutableSpan
             _ = try plain.read(at: offset, into: &span)
             guard try await read(offset, 4096) == expected else {
-                throw CofferError(.internalFailure, "\(name): what was read differs from the file.")
+                throw CofferError(.internalFailure, "\(name): the bytes read differ from the file.")
             }
         }
         try await runner.measure(
@@ -147,7 +147,7 @@ enum FileBenchmarks {
         try await bench.store.discard(sealed)
     }
 
-    /// The same two slots are written whatever the size: measured where a file of 10 GiB fits, and with
+    /// The same two slots are written whatever the size. Measured on a file of 10 GiB if it fits, and with
     /// `--quick` on a short one.
     private static func rewrap(_ runner: Runner) async throws(CofferError) {
         let name = "file-rewrap/10GiB"
@@ -191,7 +191,7 @@ enum FileBenchmarks {
         guard let bench else { return }
         let sealed = bench.workspace.file("sealed")
         guard OwnProcess.resetPeakMemory(), let idle = Machine.memory("VmRSS") else {
-            return runner.skip(name, peer: nil, reason: "the kernel does not tell the peak of memory")
+            return runner.skip(name, peer: nil, reason: "the kernel does not report the peak of memory")
         }
         try await bench.store.seal(bench.plain, sealed)
         let peak = Machine.memory("VmHWM") ?? idle

@@ -9,7 +9,7 @@ struct AgePeer: Sendable {
     private let identity: FilePath
     private let recipient: String
 
-    /// `nil` when `age` or `age-keygen` is not installed.
+    /// `nil` if `age` or `age-keygen` is not installed.
     static func make(in workspace: Workspace) throws(CofferError) -> AgePeer? {
         guard let program = PeerProgram.find("age"), let generator = PeerProgram.find("age-keygen") else {
             return nil
@@ -33,12 +33,12 @@ struct AgePeer: Sendable {
     }
 }
 
-/// `cp`: the floor for whatever moves a file's bytes.
+/// `cp`: the lower bound for every program that moves a file's bytes.
 struct CopyPeer: Sendable {
     let peer: Peer
     private let program: PeerProgram
 
-    /// `nil` when there is no `cp`.
+    /// `nil` if there is no `cp`.
     static func make() -> CopyPeer? {
         guard let program = PeerProgram.find("cp") else { return nil }
         return CopyPeer(
@@ -51,6 +51,6 @@ struct CopyPeer: Sendable {
 }
 
 enum FilePeers {
-    /// After so long a peer is stuck.
+    /// After this time a peer is considered stuck.
     static let deadline = Duration.seconds(120)
 }

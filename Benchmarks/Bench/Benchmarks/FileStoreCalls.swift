@@ -3,10 +3,10 @@ import CofferBase
 import Synchronization
 import SystemPackage
 
-/// The file store as the benchmarks call it: one closure for each thing that is measured. The store finds
-/// files by ids; here they go by paths in the workspace, as those of the peers do.
+/// The file store as the benchmarks call it: one closure per measured operation. The store finds files by id;
+/// here they are named by paths in the workspace, like those of the peers.
 struct FileStoreCalls: Sendable {
-    /// Seals the file at the first path; the second is what the sealed file is called from then on.
+    /// Seals the file at the first path; the second is the name of the sealed file from then on.
     let seal: @Sendable (_ source: FilePath, _ name: FilePath) async throws(CofferError) -> Void
 
     /// Opens the sealed file of that name into the second path, which does not exist yet.
@@ -15,22 +15,22 @@ struct FileStoreCalls: Sendable {
     /// Removes the sealed file of that name, if there is one.
     let discard: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Void
 
-    /// Wraps the keys of the sealed file of that name anew.
+    /// Rewraps the keys of the sealed file of that name.
     let rewrap: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Void
 
-    /// Lists every file; gives how many.
+    /// Lists every file and returns their number.
     let list: @Sendable () async throws(CofferError) -> Int
 
-    /// Opens a sealed file for reading at any place and gives what reads there.
+    /// Opens a sealed file for random access and returns its reader.
     let reader: @Sendable (_ sealed: FilePath) async throws(CofferError) -> Reader
 
-    /// Gives a view copy of a sealed file, which is there until it is told to end.
+    /// Returns a view copy of a sealed file, which stays until it is ended.
     let view: @Sendable (_ sealed: FilePath) async throws(CofferError) -> BenchViewCopy
 
-    /// Gives so many bytes at an offset.
+    /// Returns this many bytes at an offset.
     typealias Reader = @Sendable (_ offset: Int64, _ count: Int) async throws(CofferError) -> [UInt8]
 
-    /// The ids of what was sealed, by name.
+    /// The ids of the sealed files, by name.
     private final class Names: Sendable {
         private let ids = Mutex<[FilePath: FileID]>([:])
 
@@ -44,7 +44,7 @@ struct FileStoreCalls: Sendable {
         }
     }
 
-    /// The store of this package, with a home in the workspace.
+    /// The store of this package, with a vault in the workspace.
     static func make(in workspace: Workspace) async throws(CofferError) -> FileStoreCalls? {
         let location = VaultLocation(path: workspace.file("home"))
         let session: Vault

@@ -3,7 +3,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// `gocryptfs -speed`: AES-256-GCM over the blocks of a file system, timed by the program itself.
+/// `gocryptfs -speed`: AES-256-GCM over file system blocks, timed by the program itself.
 struct GocryptfsPeer: Sendable {
     /// The size of its blocks in bytes.
     static let blockSize = 4096
@@ -38,14 +38,14 @@ struct GocryptfsPeer: Sendable {
             theirs: found.nanoseconds)
     }
 
-    /// What its fastest AES-256-GCM takes for one block.
+    /// The time that its fastest AES-256-GCM takes for one block.
     private func nanoseconds() throws(CofferError) -> Double {
         let text = try program.output(["-speed"], deadline: .seconds(120))
         let speeds = text.split(separator: "\n").filter { $0.hasPrefix("AES-GCM-256") }.compactMap { line in
             line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) }
         }
         guard let speed = speeds.max(), speed > 0 else {
-            throw CofferError(.internalFailure, "gocryptfs -speed says nothing of AES-GCM-256.")
+            throw CofferError(.internalFailure, "gocryptfs -speed does not report AES-GCM-256.")
         }
         return Double(Self.blockSize) / (speed * 1e6) * 1e9
     }

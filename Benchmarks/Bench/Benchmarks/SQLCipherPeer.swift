@@ -2,15 +2,15 @@ import BenchPeers
 import CofferBase
 import SystemPackage
 
-/// SQLCipher in a process of its own: two libraries with SQLite's names must not meet in one.
+/// SQLCipher in a separate process, because two libraries with SQLite's names cannot share one.
 struct SQLCipherPeer: Sendable {
     let peer: Peer
     private let conversation: PeerConversation
 
-    /// How long one piece of work may take.
+    /// The time limit of one command.
     private static let deadline = Duration.seconds(120)
 
-    /// `nil` where there is no Python with SQLCipher: see Scripts/setup-packages.
+    /// Starts the peer; returns `nil` if there is no Python with SQLCipher: see Scripts/setup-packages.
     static func start() -> SQLCipherPeer? {
         let root = FilePath(#filePath).removingLastComponent().removingLastComponent()
             .removingLastComponent().removingLastComponent()

@@ -4,15 +4,15 @@ import CofferCrypto
 import FoundationEssentials
 import SystemPackage
 
-/// swift-crypto in a process of its own, built from the package beside bench: no dependency of Coffer's.
+/// swift-crypto in a separate process, built from the package beside bench. Coffer does not depend on it.
 struct SwiftCryptoPeer: Sendable {
     private let peer: Peer
     private let conversation: PeerConversation
 
-    /// Measures ours against swift-crypto's `operation`, or says that it has not been built.
+    /// Measures ours against swift-crypto's `operation`, or reports that it has not been built.
     ///
     /// `size` counts the bytes of the message, whose byte i is i modulo 256, or of the derived key. `result`
-    /// is what ours gave last.
+    /// is our latest result.
     static func compare(
         _ runner: Runner, _ name: String, _ operation: String, size: Int, key: [UInt8], nonce: [UInt8],
         ours: Runner.Work, result: () -> [UInt8]
@@ -24,7 +24,7 @@ struct SwiftCryptoPeer: Sendable {
         }
         let words = "\(PeerConversation.hex(key)) \(PeerConversation.hex(nonce))"
         var answer = ""
-        // Its process takes the time: the wall clock is the one that both have.
+        // The work runs in the peer's process, so both sides use the wall clock.
         try await runner.compare(
             name, with: found.peer, clock: .wall, ours: ours,
             theirs: { (count) async throws(CofferError) in

@@ -6,22 +6,22 @@ import Synchronization
 import SystemPackage
 import TestSupport
 
-/// Vaults with tokens, and a real keyring on a bus of its own, for the benchmarks of tokens.
+/// Vaults with tokens, and a real keyring on a private bus, for the benchmarks of tokens.
 enum VaultBench {
-    /// As long as a usual access token.
+    /// As long as a typical access token.
     static let value = String(repeating: "0123456789abcdef", count: 12)
 
-    /// The one keyring of this process: libsecret keeps to the first bus that it has seen.
+    /// The only keyring of this process: libsecret keeps using the first bus that it connects to.
     private static let service = Mutex<Service?>(nil)
 
-    /// Used in the mutex alone.
+    /// Accessed only inside the mutex.
     private struct Service { let keyring: PrivateKeyring }
 
     static func id(_ number: Int) throws(CofferError) -> TokenID {
         try TokenID(service: "service-\(number).example.org", account: "ada")
     }
 
-    /// A session without a passcode, unlocked, with tokens in the home.
+    /// An unlocked vault without a passcode, with tokens in the vault directory.
     static func session(
         _ name: String, tokens: Int, in workspace: Workspace, keyring: KeyringBackend = .file,
         bus: String? = nil
@@ -34,7 +34,7 @@ enum VaultBench {
         return (session, location)
     }
 
-    /// The address of a bus with a real keyring, which holds `others` items besides; `nil` where there is
+    /// The address of a bus with a real keyring that also holds `others` unrelated items; `nil` if there is
     /// none.
     static func keyring(others: Int = 0) throws(CofferError) -> String? {
         do {
@@ -51,6 +51,6 @@ enum VaultBench {
         }
     }
 
-    /// Ends the keyring.
+    /// Stops the keyring.
     static func close() { service.withLock { $0 = nil } }
 }

@@ -28,7 +28,7 @@ enum VaultBenchmarks {
 
     private static let deadline = Duration.seconds(60)
 
-    /// Get and put with so many tokens in one home.
+    /// Get and put with this many tokens in one vault.
     private static func file(_ runner: Runner, _ count: Int) async throws(CofferError) {
         let made = try await VaultBench.session("file-\(count)", tokens: count, in: runner.files())
         let session = made.session
@@ -50,7 +50,7 @@ enum VaultBenchmarks {
     }
 
     private enum PeerMismatch {
-        static var wrongToken: CofferError { CofferError(.internalFailure, "The token is another.") }
+        static var wrongToken: CofferError { CofferError(.internalFailure, "The token differs.") }
     }
 
     #if SecretService
@@ -120,7 +120,7 @@ enum VaultBenchmarks {
             let name = "cli-token-get"
             let place = FilePath(try OwnProcess.executable()).removingLastComponent().appending("coffer")
             guard let tool = PeerProgram.find("secret-tool"), let coffer = PeerProgram.at(place.string) else {
-                return runner.skip(name, peer: "secret-tool", reason: "secret-tool or coffer is not there")
+                return runner.skip(name, peer: "secret-tool", reason: "secret-tool or coffer is missing")
             }
             guard let (session, location) = try await vault(runner, name) else { return }
             let id = try VaultBench.id(0)

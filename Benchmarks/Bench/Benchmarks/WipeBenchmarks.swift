@@ -3,7 +3,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// How soon the keys are gone.
+/// The time until the keys are destroyed.
 enum WipeBenchmarks {
     static let all: [Benchmark] = [Benchmark("wipe-keys/10GiB", keys)]
 
@@ -11,10 +11,10 @@ enum WipeBenchmarks {
     private static let files = 160
     private static let size: Int64 = 64 << 20
 
-    /// From the call until every key is destroyed, in a vault with 10 GiB in 160 containers. The containers
-    /// are sparse: a wipe does not look into them.
+    /// The time from the call until every key is destroyed, in a vault with 10 GiB in 160 containers. The
+    /// containers are sparse, because a wipe does not read them.
     private static func keys(_ runner: Runner) async throws(CofferError) {
-        // On a disk: flushing what was overwritten is what takes time.
+        // On a disk, because flushing the overwritten data is what takes time.
         let workspace = try Workspace.make(onDisk: true)
         defer { workspace.remove() }
         var values: [Double] = []

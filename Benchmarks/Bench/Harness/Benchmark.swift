@@ -1,6 +1,6 @@
 import CofferBase
 
-/// One name of the report and what measures it; several results may come of it, one for each peer.
+/// One name of the report and its measurement, which may have several results, one for each peer.
 struct Benchmark: Sendable {
     let name: String
     let run: @Sendable (Runner) async throws(CofferError) -> Void
@@ -11,7 +11,7 @@ struct Benchmark: Sendable {
     }
 }
 
-/// Whom a figure is measured against.
+/// A peer to compare a figure with.
 struct Peer: Sendable {
     let name: String
     let version: String

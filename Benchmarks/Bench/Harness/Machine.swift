@@ -2,7 +2,7 @@ import BenchPeers
 import CofferEngine
 import SystemPackage
 
-/// The machine and the libraries that the figures hold for.
+/// The machine and the libraries that the figures apply to.
 struct Machine: Codable, Sendable {
     let cpu: String
     let cores: Int
@@ -19,7 +19,7 @@ struct Machine: Codable, Sendable {
             openssl: OpenSSLFailure.libraryVersion, swift: swiftVersion, date: Host.date)
     }
 
-    /// The description as the terminal shows it.
+    /// The description for the terminal.
     var lines: [String] {
         ["\(cpu), \(cores) cores; \(os)", "OpenSSL \(openssl), Swift \(swift), \(date)", ""]
     }

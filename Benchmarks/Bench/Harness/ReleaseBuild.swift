@@ -2,13 +2,13 @@ import BenchPeers
 import CofferBase
 import SystemPackage
 
-/// From a debug build, which measures nothing true, to the release build of the same sources.
+/// Replaces a debug build, whose figures are meaningless, with the release build of the same sources.
 enum ReleaseBuild {
-    /// Builds bench for release and goes on as it, with the same arguments; comes back only with the reason
-    /// why not.
+    /// Builds bench for release and executes it with the same arguments. Returns only on failure, with the
+    /// reason.
     static func takeOver() -> CofferError {
         OwnProcess.note(
-            "this is a debug build, which measures nothing true: building and running the release build")
+            "this is a debug build, whose figures are meaningless: building and running the release build")
         do throws(CofferError) {
             let scratch = try scratchPath()
             let root = FilePath(#filePath).removingLastComponent().removingLastComponent()

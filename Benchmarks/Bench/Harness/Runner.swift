@@ -1,9 +1,9 @@
 import BenchPeers
 import CofferBase
 
-/// Takes the samples, prints each result as it comes and keeps it for the report.
+/// Takes the samples, prints each result at once and keeps it for the report.
 final class Runner {
-    /// Whether samples are few and short, and large files smaller.
+    /// Whether samples are fewer and shorter, and large files smaller.
     let quick: Bool
     private(set) var results: [Measurement] = []
     private(set) var skipped: [Skip] = []
@@ -17,8 +17,8 @@ final class Runner {
 
     /// Measures ours against theirs in turn, A B A B, with one batch size for both.
     ///
-    /// `before` runs ahead of every sample and is not timed. `agree` says whether both gave the same result;
-    /// it is asked before and after, so that neither side can have been wrong or optimised away.
+    /// `before` runs ahead of every sample and is not timed. `agree` returns whether both results are equal.
+    /// It is called before and after, so that neither side can have been wrong or optimised away.
     func compare(
         _ name: String, with peer: Peer, clock: Stopwatch = .processor, note: String? = nil,
         before: () async throws(CofferError) -> Void = {}, ours: Work, theirs: Work,
@@ -49,7 +49,7 @@ final class Runner {
                 ours: Distribution(own), theirs: Distribution(other), samples: own.count, note: note))
     }
 
-    /// Measures ours against a peer that takes its own figures: `theirs` gives nanoseconds for one operation.
+    /// Measures ours against a peer that times itself: `theirs` returns nanoseconds per operation.
     func compare(
         _ name: String, withFiguresOf peer: Peer, note: String? = nil, ours: Work,
         theirs: () throws(CofferError) -> Double
@@ -71,7 +71,7 @@ final class Runner {
                 ours: Distribution(own), theirs: Distribution(other), samples: own.count, note: note))
     }
 
-    /// Measures what has no peer.
+    /// Measures an operation without a peer.
     func measure(
         _ name: String, clock: Stopwatch = .processor, note: String? = nil, ours: Work
     ) async throws(CofferError) {
@@ -85,20 +85,20 @@ final class Runner {
         keep(Measurement(name: name, unit: "ns", ours: Distribution(own), samples: own.count, note: note))
     }
 
-    /// Keeps figures that are no times, such as bytes of memory.
+    /// Records figures that are not times, such as bytes of memory.
     func record(_ name: String, unit: String, values: [Double], note: String? = nil) {
         keep(
             Measurement(name: name, unit: unit, ours: Distribution(values), samples: values.count, note: note)
         )
     }
 
-    /// Says that a figure is missing, and why.
+    /// Reports that a figure is missing, and why.
     func skip(_ name: String, peer: String?, reason: String) {
         skipped.append(Skip(name: name, peer: peer, reason: reason))
         OwnProcess.show(Table.row(skipped[skipped.count - 1]))
     }
 
-    /// A directory for large files, made on first use and removed at the end.
+    /// A directory for large files, created on first use and removed at the end.
     func files() throws(CofferError) -> Workspace {
         if let workspace { return workspace }
         let made = try Workspace.make()
@@ -106,7 +106,7 @@ final class Runner {
         return made
     }
 
-    /// A directory on a disk, made and removed likewise.
+    /// A directory on a disk, created and removed likewise.
     func filesOnDisk() throws(CofferError) -> Workspace {
         if let diskWorkspace { return diskWorkspace }
         let made = try Workspace.make(onDisk: true)
@@ -114,7 +114,7 @@ final class Runner {
         return made
     }
 
-    /// Removes what the benchmarks left on disk.
+    /// Removes the benchmarks' directories.
     func close() {
         workspace?.remove()
         workspace = nil
@@ -135,8 +135,8 @@ final class Runner {
         }
     }
 
-    /// Enlarges the batch when `count` runs took too short for the clock, and gives whether it did. Also the
-    /// warm-up.
+    /// Enlarges the batch if `count` runs were too short for the clock, and returns whether it did. Also
+    /// serves as the warm-up.
     private func enlarge(_ count: inout Int, seconds: Double) -> Bool {
         let target = quick ? 0.004 : 0.015
         guard seconds < target else { return false }
@@ -145,6 +145,6 @@ final class Runner {
         return true
     }
 
-    /// At least 9; more where samples are short.
+    /// At least 9; more if samples are short.
     private func sampleCount(_ seconds: Double) -> Int { quick || seconds > 0.05 ? 9 : 25 }
 }

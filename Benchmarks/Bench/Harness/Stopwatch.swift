@@ -1,12 +1,12 @@
 import BenchPeers
 import CofferBase
 
-/// What a sample is timed by.
+/// The clock of a sample.
 enum Stopwatch: Sendable {
-    /// The processor time of the whole process, all threads together: for work that happens in this process
-    /// alone. Other programs on the machine disturb it far less than the wall clock.
+    /// The processor time of all threads of the process, for work that happens only in this process. Other
+    /// programs on the machine disturb it far less than the wall clock.
     case processor
-    /// Time on the wall, for work that waits, has several threads or runs in another process.
+    /// Wall-clock time, for work that waits, has several threads or runs in another process.
     case wall
 
     /// The seconds that `count` runs take.

@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A directory for large files: in memory where the system has `/dev/shm`, so that no disk is measured,
-/// unless one is asked for.
+/// A directory for large files: in memory if the system has `/dev/shm`, so that no disk is measured, unless a
+/// disk is requested.
 final class Workspace: Sendable {
     /// The directory.
     let path: FilePath
@@ -17,7 +17,7 @@ final class Workspace: Sendable {
         path = parent.pushing(name)
     }
 
-    /// Makes the directory, in memory where there is room for it or on a disk; an interruption removes it.
+    /// Creates the directory, in memory if there is room for it, or on a disk. An interruption removes it.
     static func make(onDisk: Bool = false) throws(CofferError) -> Workspace {
         for parent in (onDisk ? ["/var/tmp", "/tmp"] : ["/dev/shm", "/tmp"]) as [FilePath] {
             guard let base = try? Descriptor.open(parent, [.read, .directory]) else { continue }
@@ -30,7 +30,7 @@ final class Workspace: Sendable {
         throw CofferError(.unsupported, "There is no directory for large files.")
     }
 
-    /// Bytes free.
+    /// The free space in bytes.
     var available: Int64 {
         guard let base = try? Descriptor.open(path, [.read, .directory]),
             let info = try? FileSystemInfo.of(base)
@@ -41,11 +41,10 @@ final class Workspace: Sendable {
     /// A path in the directory.
     func file(_ name: String) -> FilePath { path.appending(name) }
 
-    /// A name that nobody has yet.
+    /// A new random name.
     static func randomName() throws(CofferError) -> String { try Descriptor.temporaryName().string }
 
-    /// Fills `target` with bytes that do not compress, unless it has this size already; a sparse file has
-    /// none.
+    /// Fills `target` with incompressible bytes unless it has this size already; a sparse file gets no data.
     func fill(_ target: FilePath, size: Int, sparse: Bool) throws(CofferError) {
         let descriptor = try Descriptor.open(target, [.readWrite, .create])
         guard try descriptor.status().size != Int64(size) else { return }
@@ -77,13 +76,13 @@ final class Workspace: Sendable {
         }
     }
 
-    /// Removes files of this directory, where they are.
+    /// Removes files of this directory, if they exist.
     func remove(_ files: FilePath...) throws(CofferError) {
         let base = try Descriptor.open(path, [.read, .directory])
         for file in files { if let last = file.lastComponent { try base.remove(FilePath(last.string)) } }
     }
 
-    /// Removes the directory and all in it.
+    /// Removes the directory and its contents.
     func remove() {
         guard let base = try? Descriptor.open(parent, [.read, .directory]) else { return }
         try? base.removeTree(name)

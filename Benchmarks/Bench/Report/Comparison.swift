@@ -1,4 +1,4 @@
-/// How the ratios changed since an earlier report; where there is no peer, how our time did.
+/// The change of the ratios since an earlier report; without a peer, the change of our time.
 struct Comparison {
     let old: Report
     let new: Report

@@ -1,6 +1,6 @@
 /// Figures as text.
 enum Format {
-    /// `value` with so many digits after the point.
+    /// `value` with this many digits after the point.
     static func fixed(_ value: Double, _ digits: Int) -> String {
         var scale = 1.0
         for _ in 0..<digits { scale *= 10 }

@@ -1,4 +1,4 @@
-/// The report as one page that needs no network: bars in plain CSS, for narrow screens, light and dark.
+/// The report as one page without network access: bars in plain CSS, for narrow screens, light and dark.
 struct HTMLPage {
     let report: Report
 

@@ -1,11 +1,11 @@
-/// What `--json` writes.
+/// The document that `--json` writes.
 struct Report: Codable, Sendable {
     let machine: Machine
     let results: [Measurement]
     let skipped: [Skip]
 }
 
-/// One figure, with its peer's where there is one.
+/// One figure, with its peer's if there is one.
 struct Measurement: Codable, Sendable {
     let name: String
     let peer: String?
@@ -63,13 +63,13 @@ struct Skip: Codable, Sendable {
     }
 }
 
-/// Median, least and greatest of the samples.
+/// The median, minimum and maximum of the samples.
 struct Distribution: Codable, Sendable {
     let median: Double
     let min: Double
     let max: Double
 
-    /// Sums up at least one sample.
+    /// Summarises at least one sample.
     init(_ samples: [Double]) {
         let sorted = samples.sorted()
         let middle = sorted.count / 2

@@ -16,7 +16,7 @@ enum ReportFile {
         }
     }
 
-    /// Writes text, replacing what was there.
+    /// Writes text, replacing an existing file.
     static func write(_ text: String, to path: String) throws(CofferError) {
         let bytes = Array(text.utf8)
         let file = try Descriptor.open(FilePath(path), [.readWrite, .create])
@@ -31,7 +31,7 @@ enum ReportFile {
         do {
             return try JSONDecoder().decode(Report.self, from: Data(bytes))
         } catch {
-            throw CofferError(.invalidInput, "\(path) is no report of bench: \(error).")
+            throw CofferError(.invalidInput, "\(path) is not a report of bench: \(error).")
         }
     }
 }

@@ -1,4 +1,4 @@
-/// The terminal's table, line by line as the figures come.
+/// The table for the terminal, printed line by line as figures arrive.
 enum Table {
     static let header =
         Format.pad("benchmark", 24) + Format.pad("peer", 14) + Format.pad("ours", 10, left: true)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The view copies that a session has handed out and that are still there: a lock removes them.
+/// The view copies that a vault has handed out and that still exist. A lock removes them.
 final class ActiveViewCopies: Sendable {
     private struct State {
         var views: [Int: (protection: ProtectionClass, remove: @Sendable () -> Void)] = [:]
@@ -18,7 +18,8 @@ final class ActiveViewCopies: Sendable {
         }
     }
 
-    /// Remembers how to remove a view copy of a file of some class; returns the number to forget it by.
+    /// Registers how to remove a view copy of a file of the given class; returns the number that unregisters
+    /// it.
     func add(_ protection: ProtectionClass, _ remove: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.next += 1

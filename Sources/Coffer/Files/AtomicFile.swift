@@ -2,27 +2,29 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Files that leave the vault: each appears whole, with its last byte on the disk, or not at all.
+/// Writes files outside the vault. Each appears complete, with its last byte on disk, or not at all.
 enum AtomicFile {
-    /// Makes a file at `path`, readable by this user alone, that `fill` writes.
+    /// Creates a file at `path`, readable only by this user, with the content that `fill` writes.
     ///
-    /// Throws `alreadyExists` for what is there already, and whatever `fill` throws; then nothing was made.
+    /// Throws `alreadyExists` if the path exists, and whatever `fill` throws. After an error nothing was
+    /// created.
     static func create<Result>(
         at path: FilePath, _ fill: (borrowing Descriptor) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         guard let name = path.lastComponent else {
             throw CofferError(
-                .invalidInput, "The path \"\(path)\" names no file: end it with the new file's name.")
+                .invalidInput, "The path \"\(path)\" does not name a file: end it with the new file's name.")
         }
         let target = FilePath(root: nil, [name])
         let parent = path.removingLastComponent()
         let directory = try open(parent)
         guard try directory.status(of: target) == nil else {
             throw CofferError(
-                .alreadyExists, "\(path) exists already and is not replaced: choose another path.")
+                .alreadyExists, "\(path) already exists and is not replaced: choose another path.")
         }
         let result: Result
-        // Without a name where there can be such files: a crash leaves nothing that could be read.
+        // Write to an unnamed file where the file system supports it, so that a crash leaves nothing
+        // readable.
         switch try directory.openUnnamed() {
         case .some(let file):
             result = try fill(file)

@@ -1,7 +1,7 @@
-/// How far work on all files is.
+/// The progress of an operation on all files.
 public struct BatchProgress: Sendable, Equatable {
-    /// Files done.
+    /// The number of files done.
     public let completed: Int
-    /// Files in all.
+    /// The total number of files.
     public let total: Int
 }

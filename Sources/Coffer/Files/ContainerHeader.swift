@@ -1,29 +1,29 @@
 import CofferBase
 import CofferEngine
 
-/// Both slots of a container's header as they are on the disk, and which of them counts.
+/// Both slots of a container's header as stored on disk, and which of them is current.
 ///
-/// A slot is valid when its key-encryption key is known, its file key unwraps, its commitment and its tag
-/// hold. Of two valid ones that with the higher generation counts; two of one generation have to be the same
-/// byte for byte, and two of different generations have to agree in every immutable field.
+/// A slot is valid if its key-encryption key is known, its file key unwraps, and its commitment and its tag
+/// verify. Of two valid slots, the one with the higher generation is current. Two slots of one generation
+/// must be identical byte for byte, and two of different generations must agree in every immutable field.
 struct ContainerHeader {
-    /// The slot that counts.
+    /// The current slot.
     let newest: ContainerHeaderSlot
-    /// Its bytes.
+    /// The bytes of the current slot.
     let newestBytes: [UInt8]
-    /// Where it is: 0 or 1.
+    /// The position of the current slot: 0 or 1.
     let index: Int
-    /// What is in the other place.
+    /// The bytes of the other slot.
     let otherBytes: [UInt8]
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Whether the other place holds nothing that an interrupted update left.
+    /// Whether the other slot holds no remains of an interrupted update.
     var isSettled: Bool { otherBytes == newestBytes || otherBytes.allSatisfy { $0 == 0 } }
 
     /// Reads the header of `file`.
     ///
-    /// - Throws: `corrupt`; `foreign` when no slot names a key of this vault; `unsupportedVersion`.
+    /// - Throws: `corrupt`; `foreign` if no slot names a key of this vault; `unsupportedVersion`.
     static func read(
         _ file: borrowing Descriptor, keys: FileKeyset, device: DeviceKey
     ) throws(CofferError) -> ContainerHeader {
@@ -39,7 +39,7 @@ struct ContainerHeader {
                 if let kek = try keys.outer(slot.kekID, device: device) {
                     if try slot.keys(places[index], kek: kek) != nil { valid.append((slot, index)) }
                 } else {
-                    // An unauthenticated field only chooses between two refusals.
+                    // This unauthenticated field only chooses between two errors.
                     failure = ContainerLayout.corruptError(
                         "The container is of another vault, its key was destroyed, or it is damaged", .foreign
                     )

@@ -46,7 +46,7 @@ struct ContainerHeaderSlot {
         return writer.bytes + tag
     }
 
-    /// Reads the fields that are readable without a key; `nil` for a slot never used.
+    /// Parses the fields that are readable without a key; returns `nil` for a slot that was never used.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> ContainerHeaderSlot? {
         guard bytes.contains(where: { $0 != 0 }) else { return nil }
         var reader = BinaryReader(bytes, name: "container header")
@@ -81,8 +81,8 @@ struct ContainerHeaderSlot {
             wrappedKey: wrappedKey, commitment: try reader.take(32))
     }
 
-    /// The keys of the outer layer, checked against the commitment and the slot's tag; `nil` when they do not
-    /// hold.
+    /// Returns the keys of the outer layer after verifying them against the commitment and the slot's tag;
+    /// `nil` if either does not verify.
     func keys(_ bytes: [UInt8], kek: FileKEK) throws(CofferError) -> LayerKeySchedule? {
         let fileKey: SymmetricKey
         do throws(CofferError) {
@@ -103,14 +103,14 @@ struct ContainerHeaderSlot {
         return consume keys
     }
 
-    /// Whether what has no meaning in this version is zero.
+    /// Whether the reserved bytes of this version are zero.
     private static func hasZeroReserve(_ bytes: [UInt8]) -> Bool {
         [88 + wrappedKeySize..<344, sealedRange.upperBound..<size - tagSize].allSatisfy { range in
             bytes[range].allSatisfy { $0 == 0 }
         }
     }
 
-    /// Opens the inner header of the slot `bytes`.
+    /// Opens the inner header in the slot `bytes`.
     static func openInnerHeader(_ bytes: [UInt8], keys: borrowing LayerKeySchedule) throws(CofferError)
         -> [UInt8]
     {
@@ -124,10 +124,11 @@ struct ContainerHeaderSlot {
         return header
     }
 
-    /// Everything before the nonce but the generation: a slot of another generation carries the same file.
+    /// Everything before the nonce except the generation: slots of different generations carry the same file.
     private static func associatedData(_ bytes: [UInt8]) -> [UInt8] { Array(bytes[0..<12] + bytes[16..<376]) }
 
-    /// What no update of a slot changes; where two valid slots differ in it, the file is damaged.
+    /// Whether both slots agree in the fields that no update changes. If two valid slots differ in them, the
+    /// file is damaged.
     func isSameFile(as other: ContainerHeaderSlot) -> Bool {
         suite == other.suite && log == other.log && id == other.id && salt == other.salt
     }

@@ -4,7 +4,7 @@ import CofferBase
 struct ContainerLayout: Equatable {
     static let headerSize: Int64 = 4096
     static let slotSize = 2048
-    /// Two tags for each chunk.
+    /// The size of the two tags of each chunk.
     static let overhead = 32
     static let logRange: ClosedRange<UInt8> = 4...22
     static let standardLog: UInt8 = 16
@@ -17,7 +17,7 @@ struct ContainerLayout: Equatable {
     var chunkSize: Int { 1 << Int(chunkSizeLog2) }
     var stride: Int { chunkSize + Self.overhead }
 
-    /// How many chunks there are; the last one is always shorter than the others.
+    /// The number of chunks. The last chunk is always shorter than the others.
     var chunkCount: Int64 { (length >> Int64(chunkSizeLog2)) + 1 }
     var containerSize: Int64 { Self.headerSize + length + chunkCount * Int64(Self.overhead) }
 
@@ -26,32 +26,32 @@ struct ContainerLayout: Equatable {
         self.length = length
     }
 
-    /// From the size of a container on the disk; a size that cannot be is `corrupt`.
+    /// Computes the layout from the size of a container on disk; throws `corrupt` for an impossible size.
     init(log: UInt8, containerSize: Int64) throws(CofferError) {
         let stride = (Int64(1) << Int64(log)) + Int64(Self.overhead)
         let body = max(containerSize, 0) - Self.headerSize
         guard body >= 0, body % stride >= Int64(Self.overhead) else {
-            throw Self.corruptError("The container was cut or lengthened")
+            throw Self.corruptError("The container was truncated or extended")
         }
         let (full, rest) = body.quotientAndRemainder(dividingBy: stride)
         self.init(log: log, length: (full << Int64(log)) + rest - Int64(Self.overhead))
     }
 
-    /// The error of a container that nobody can read, with what is left to do.
+    /// The error for a container that cannot be read, with the remaining options.
     static func corruptError(
-        _ reason: String = "The container is damaged or not of this vault",
+        _ reason: String = "The container is damaged or belongs to another vault",
         _ code: CofferError.Code = .corrupt
     ) -> CofferError {
         CofferError(
             code,
-            "\(reason): put it back from a copy of the home, or remove it with coffer file remove.")
+            "\(reason): restore it from a copy of the home, or remove it with coffer file remove.")
     }
 
-    /// How much plaintext chunk `index` holds.
+    /// Returns the number of plaintext bytes in chunk `index`.
     func plaintextCount(_ index: Int64) -> Int {
         Int(min(Int64(chunkSize), length - (index << Int64(chunkSizeLog2))))
     }
 
-    /// Where chunk `index` begins in the container.
+    /// Returns the offset of chunk `index` in the container.
     func offset(_ index: Int64) -> Int64 { Self.headerSize + index * Int64(stride) }
 }

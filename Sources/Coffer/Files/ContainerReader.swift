@@ -4,8 +4,7 @@ import CofferEngine
 import FoundationEssentials
 import Synchronization
 
-/// An open container: its header is authentic, its length is authentic, its chunks are opened as they are
-/// asked for.
+/// An open container. Its header and its length are authenticated; chunks are opened on demand.
 final class ContainerReader: Sendable {
     let layout: ContainerLayout
     let header: InnerHeader
@@ -30,20 +29,20 @@ final class ContainerReader: Sendable {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// A context that was left out, is not the one, or is one too many. The code is that of damage.
+    /// The error for a missing, wrong or superfluous context. The code is the same as for damage.
     private static func wrongContext(_ header: InnerHeader) -> CofferError {
         CofferError(
             .corrupt,
             header.isContextBound
-                ? "This file is bound to a context that is not what was given, or it is damaged: say "
+                ? "This file is bound to a different context, or it is damaged: pass the same "
                     + "--context as when it was added."
-                : "This file is bound to no context: leave out --context.")
+                : "This file is not bound to a context: omit --context.")
     }
 
-    /// Opens both layers of the header and the last chunk. `classKey` gives the class's key, or throws
+    /// Opens both layers of the header and the last chunk. `classKey` returns the class's key, or throws
     /// `locked`.
     ///
-    /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and what `classKey` throws.
+    /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and whatever `classKey` throws.
     static func open(
         _ file: consuming Descriptor, id: FileID?, device: DeviceKey, keys: FileKeyset = FileKeyset(),
         context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -77,7 +76,7 @@ final class ContainerReader: Sendable {
             else { throw header.isContextBound ? wrongContext(header) : corruptError }
             let reader = ContainerReader(
                 file: file, layout: layout, header: header, slot: slot, outer: outer, inner: inner)
-            // The last chunk first: a file that was cut is known before anything of it is served.
+            // Open the last chunk first, so that truncation is detected before any plaintext is returned.
             let last = layout.chunkCount - 1
             try reader.forEachRun(in: last..<layout.chunkCount, threads: 1) { (_, _) throws(CofferError) in }
             return reader
@@ -87,14 +86,14 @@ final class ContainerReader: Sendable {
         }
     }
 
-    /// The class of a container, without its key.
+    /// Returns the class of a container, without needing its class key.
     static func protection(
         of file: borrowing Descriptor, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> ProtectionClass {
         try ContainerHeader.read(file, keys: keys, device: device).newest.protection
     }
 
-    /// What the header of `file` says, authentic by the outer layer alone: no class has to be open.
+    /// Returns the header of `file`, authenticated by the outer layer alone, so the class may be locked.
     static func header(
         of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
@@ -112,7 +111,7 @@ final class ContainerReader: Sendable {
         }
     }
 
-    /// What one thread works with.
+    /// The working set of one thread.
     struct Worker: ~Copyable, Sendable {
         fileprivate var inner: ChunkCipher
         fileprivate var outer: ChunkCipher
@@ -120,7 +119,7 @@ final class ContainerReader: Sendable {
         fileprivate let plaintext: AlignedBuffer
     }
 
-    /// Ciphers and buffers for runs of up to `count` chunks.
+    /// Creates ciphers and buffers for runs of up to `count` chunks.
     func worker(chunks count: Int) throws(CofferError) -> Worker {
         let innerCipher = try inner.chunkCipher()
         let outerCipher = try outer.chunkCipher()
@@ -130,8 +129,8 @@ final class ContainerReader: Sendable {
             plaintext: try AlignedBuffer.make(count: count * layout.chunkSize))
     }
 
-    /// Opens `chunks` run by run, from several threads unless told otherwise, and gives each run's plaintext
-    /// with its offset to `body`, in no particular order.
+    /// Opens `chunks` run by run, on up to `threads` threads, and passes each run's plaintext with its offset
+    /// to `body`, in no particular order.
     func forEachRun(
         in chunks: Range<Int64>, threads: Int = .max,
         check: @escaping @Sendable () throws(CofferError) -> Void = {},
@@ -151,7 +150,7 @@ final class ContainerReader: Sendable {
         }
     }
 
-    /// Reads and opens a run of chunks into the worker's buffer; gives how much plaintext there is.
+    /// Reads and opens a run of chunks into the worker's buffer; returns the number of plaintext bytes.
     private func open(_ run: Range<Int64>, worker: inout Worker) throws(CofferError) -> Int {
         let start = run.lowerBound << Int64(layout.chunkSizeLog2)
         let count = Int(min(layout.length, run.upperBound << Int64(layout.chunkSizeLog2)) - start)
@@ -169,8 +168,8 @@ final class ContainerReader: Sendable {
         return count
     }
 
-    /// Puts the part of `wanted` that chunk `index` holds into `output`, which begins where `wanted` begins.
-    /// The worker keeps no plaintext.
+    /// Writes the part of `wanted` that chunk `index` holds to `output`, whose start corresponds to the start
+    /// of `wanted`. The worker keeps no plaintext.
     func read(
         _ index: Int64, of wanted: Range<Int64>, into output: inout MutableSpan<UInt8>, worker: inout Worker
     ) throws(CofferError) {
@@ -183,7 +182,7 @@ final class ContainerReader: Sendable {
         worker.plaintext.write(0..<count) { $0.clear() }
     }
 
-    /// Both layers of one chunk, the outer in place.
+    /// Opens both layers of one chunk, the outer layer in place.
     private func open(_ index: Int64, of run: Range<Int64>, worker: inout Worker) throws(CofferError) {
         let position = Int(index - run.lowerBound)
         let count = layout.plaintextCount(index)
@@ -201,7 +200,7 @@ final class ContainerReader: Sendable {
         }
     }
 
-    /// Puts the bytes of `wanted` into `buffer`, which has room for them.
+    /// Writes the bytes of `wanted` to `buffer`, which must have room for them.
     func read(
         _ wanted: Range<Int64>, into buffer: AlignedBuffer, threads: Int = .max,
         check: @escaping @Sendable () throws(CofferError) -> Void
@@ -216,14 +215,14 @@ final class ContainerReader: Sendable {
         }
     }
 
-    /// The chunks that hold the bytes of `range`.
+    /// Returns the chunks that hold the bytes of `range`.
     func chunks(of range: Range<Int64>) -> Range<Int64> {
         guard !range.isEmpty else { return 0..<0 }
         return range.lowerBound >> Int64(layout.chunkSizeLog2)..<(range.upperBound - 1)
             >> Int64(layout.chunkSizeLog2) + 1
     }
 
-    /// Opens every chunk and drops the plaintext.
+    /// Opens every chunk and discards the plaintext.
     func verify(
         check: @escaping @Sendable () throws(CofferError) -> Void,
         progress: (@Sendable (FileProgress) -> Void)?

@@ -2,28 +2,29 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Wraps the two file keys of a container under the current keys: two slots are written, whatever the size of
-/// the file, and at any moment one of them is whole.
+/// Rewraps the two file keys of a container under the current keys. This writes two slots, whatever the size
+/// of the file, and one of them is intact at any time.
 struct ContainerRewrap {
     let device: DeviceKey
     let keys: FileKeyset
-    /// Without the context that is bound into a container its inner layer stays as it is.
+    /// The context that is bound to the container. Without it, the inner layer of such a container is not
+    /// rewrapped.
     var context: [UInt8] = []
 
-    /// What became of a container.
+    /// The result of rewrapping a container.
     enum Outcome: Equatable {
-        /// It was under the current keys already.
+        /// The container was already under the current keys.
         case unchanged
-        /// Both layers are under the current keys now.
+        /// Both layers are now under the current keys.
         case rewrapped
-        /// A context is bound in: the outer layer alone was wrapped anew.
+        /// A context is bound to the container, so only the outer layer was rewrapped.
         case outerOnly
     }
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Wraps the keys of `file` anew, under the home's lock. Unless `always`, one that is current stays as it
-    /// is.
+    /// Rewraps the keys of `file`, under the vault directory's lock. Leaves a current container unchanged
+    /// unless `always` is set.
     func rewrap(
         _ file: borrowing Descriptor, id: FileID, always: Bool,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -41,7 +42,7 @@ struct ContainerRewrap {
             let inner = try rewrapInner(header, of: slot, classKey: classKey)
             if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header { return .unchanged }
             guard slot.generation < .max else {
-                throw CofferError(.refused, "This container was rewrapped too often: add the file anew.")
+                throw CofferError(.refused, "This container was rewrapped too often: add the file again.")
             }
             slot.generation += 1
             slot.kekID = newKEK.id
@@ -57,7 +58,7 @@ struct ContainerRewrap {
         }
     }
 
-    /// The ids of every key that either slot of `file` is wrapped under.
+    /// Returns the ids of all keys that the slots of `file` are wrapped under.
     func keysUsed(by file: borrowing Descriptor) throws(CofferError) -> Set<[UInt8]> {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var used: Set<[UInt8]> = []
@@ -77,7 +78,7 @@ struct ContainerRewrap {
         return used
     }
 
-    /// The inner header with its file key under the current key.
+    /// Returns the inner header with its file key wrapped under the current key.
     private func rewrapInner(
         _ bytes: [UInt8], of slot: ContainerHeaderSlot, classKey: ClassKey
     ) throws(CofferError) -> (bytes: [UInt8], isCurrent: Bool) {
@@ -88,7 +89,7 @@ struct ContainerRewrap {
             let newKEK = try keys.currentInner(protection, classKey: classKey, vaultID: vaultID)
         else { throw Self.corruptError }
         if header.kekID == newKEK.id { return (bytes, true) }
-        // The tag of the inner header needs the context.
+        // Computing the tag of the inner header needs the context.
         if header.isContextBound, context.isEmpty { return (bytes, false) }
         let fileKey = try oldKEK.unwrap(header.wrappedKey)
         let layer = try LayerKeySchedule.derive(

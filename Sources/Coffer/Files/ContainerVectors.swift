@@ -3,13 +3,14 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// The vectors of the file container: see FileFormat. A valid one opens to its plaintext, name and date; an
-/// invalid one is refused, and what was served before the refusal is the beginning of its plaintext.
+/// The test vectors of the file container: see FileFormat. A valid vector opens to its plaintext, name and
+/// date. An invalid one is rejected, and any bytes returned before the rejection are a prefix of its
+/// plaintext.
 package enum ContainerVectors {
-    /// The algorithm that vector files name.
+    /// The algorithm name in vector files.
     package static let algorithm = "FILE-CONTAINER"
 
-    /// How one vector is run.
+    /// The procedure that runs one vector.
     package static let procedure = VectorTest(
         ["FileContainerTest"],
         fields: [

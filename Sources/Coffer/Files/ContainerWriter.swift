@@ -15,13 +15,13 @@ struct ContainerWriter {
     var context: [UInt8] = []
     var contentGeneration: UInt64 = 1
     var mediaType = ""
-    /// What the file keys are wrapped under; `nil`: the key derived from the device key, or from the class
-    /// key.
+    /// The keys that wrap the file keys. With `nil`, the outer one is derived from the device key and the
+    /// inner one from the class key.
     var outerKEK: FileKEK?
     var innerKEK: FileKEK?
 
-    /// Reads `source` whole, seals it into `target` and writes the header last; gives what the header says.
-    /// The target is not flushed.
+    /// Reads all of `source`, seals it into `target` and writes the header last; returns that header. Does
+    /// not flush the target.
     @discardableResult
     func seal(
         _ source: borrowing Descriptor, name: [UInt8], into target: borrowing Descriptor,
@@ -47,7 +47,7 @@ struct ContainerWriter {
         )
         var beyond = [UInt8](repeating: 0, count: 1)
         var more = beyond.mutableSpan
-        // Some files, such as those of /proc, say that they have no bytes and have some.
+        // Some files, such as those of /proc, report a size of 0 and still have content.
         guard try source.status() == status, try source.read(at: status.size, into: &more) == 0 else {
             throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
         }
@@ -76,12 +76,12 @@ struct ContainerWriter {
         let derivedInner = try keys.inner(
             classKey.id, protection, classKey: classKey, vaultID: vaultID)
         guard let outer = outerKEK ?? derivedOuter, let inner = innerKEK ?? derivedInner else {
-            throw CofferError(.internalFailure, "A derived key of files is not there.")
+            throw CofferError(.internalFailure, "A derived file key is missing.")
         }
         return (outer, inner)
     }
 
-    /// What one thread works with.
+    /// The working set of one thread.
     private struct Worker: ~Copyable {
         var inner: ChunkCipher
         var outer: ChunkCipher
@@ -126,7 +126,7 @@ struct ContainerWriter {
         }
     }
 
-    /// Both layers over one chunk, one after the other while it is in the cache.
+    /// Seals both layers of one chunk in succession, while the chunk is in the CPU cache.
     private func seal(
         _ index: Int64, of run: Range<Int64>, layout: ContainerLayout, worker: inout Worker
     ) throws(CofferError) {

@@ -1,6 +1,6 @@
-/// What became of a copy that could be edited.
+/// The outcome of editing a view copy.
 public enum EditOutcome: Sendable, Equatable {
-    /// Nobody wrote to it.
+    /// The copy was not written to.
     case unchanged
     /// The file has the new content.
     case saved

@@ -2,24 +2,26 @@ import CofferBase
 import CofferEngine
 
 extension FileStore {
-    /// As ``withViewCopy(of:context:options:_:)``, and what was changed in the copy is sealed as the file's
-    /// new content when `body` ends: all of it or nothing. The copy may be written to in place, or replaced
-    /// by another file of its name, as editors do. When `body` throws, the change is dropped with the copy.
+    /// As ``withViewCopy(of:context:options:_:)``, and when `body` ends, the changes to the copy are sealed
+    /// as the file's new content, completely or not at all. The copy may be written to in place, or replaced
+    /// by another file of the same name, as editors do. If `body` throws, the changes are dropped with the
+    /// copy.
     ///
-    /// When the file was changed or removed in the vault meanwhile, it stays as it is, and what was edited is
-    /// added as a file of its own under the same name: `conflict`, with the new id in the error's `entries`.
+    /// If the file was changed or removed in the vault meanwhile, that state is kept, and the edited content
+    /// is added as a separate file with the same name. The error is `conflict`, with the new id in `entries`.
     ///
-    /// Not guaranteed: a lock or the end of the time takes the copy back, and what was changed in it is gone.
+    /// A lock or the end of the time limit revokes the copy, and changes made in it are lost.
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - context: What was bound to it when it was added.
-    ///   - options: When the copy goes by itself.
-    ///   - body: What edits the copy.
-    /// - Returns: What `body` gives, and whether there was anything to save.
-    /// - Throws: As when viewing; `conflict`; `absent` when the copy was removed and nothing is in its place;
-    ///   `refused` when something else than a file is; `locked` or `timedOut` when the copy was taken back;
-    ///   what adding throws. The file is as before then.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - options: When the copy is removed automatically.
+    ///   - body: Edits the copy.
+    /// - Returns: The result of `body`, and whether there were changes to save.
+    /// - Throws: The errors of viewing; `conflict`; `absent` if the copy was removed and not replaced;
+    ///   `refused` if something other than a file replaced it; `locked` or `timedOut` if the copy was
+    ///   revoked; the errors of adding. After any of these errors but `conflict`, the stored file is
+    ///   unchanged.
     public func withEditableCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (ViewCopy) async throws -> Result
@@ -51,12 +53,12 @@ extension FileStore {
             try replaceContent(of: reader, by: edited, context, check: check)
         } catch {
             guard error.code == .conflict else { throw error }
-            // Nothing of what was edited gets lost: it becomes a file of its own.
+            // Keep the edited content as a separate file, so that it is not lost.
             let other = try addConflictCopy(reader, edited, context, check: check)
             throw CofferError(
                 .conflict,
-                "The file was changed or removed in the vault meanwhile and stays so; what was edited is "
-                    + "kept as \(other).", entries: [other.description])
+                "The file was changed or removed in the vault meanwhile and stays so. The edited copy is "
+                    + "stored as \(other).", entries: [other.description])
         }
     }
 

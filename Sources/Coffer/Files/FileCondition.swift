@@ -1,24 +1,24 @@
 import CofferBase
 import CofferEngine
 
-/// The damage to a store of files as a whole, as far as it shows without unlocking.
+/// The damage to a file store as a whole, as far as it is visible without unlocking.
 struct FileCondition: Sendable {
     var missing: [FileID] = []
     var unlisted: [FileID] = []
-    /// Why the index cannot be relied on.
+    /// The reason the index is unreliable.
     var indexDamage: CofferError?
-    /// Why the record of the files' keys cannot be read, which also tells whether there is an index.
+    /// The reason the file keyset record cannot be read. That record also shows whether there is an index.
     var keysDamage: CofferError?
 
-    /// As the report on a vault says it; nothing where nothing is wrong.
+    /// The checks for the vault's diagnostics; empty if nothing is wrong.
     var protections: [SecurityCheck] {
         var found: [SecurityCheck] = []
         if !missing.isEmpty {
             found.append(
                 SecurityCheck(
                     "missing-files", .missing,
-                    "Something else than Coffer deleted the containers of \(Self.named(missing)). Put them "
-                        + "back from a copy of the home, or clear each entry with coffer file remove ID."))
+                    "Another program deleted the containers of \(Self.named(missing)). Restore them "
+                        + "from a copy of the home, or clear each entry with coffer file remove ID."))
         }
         if let indexDamage = keysDamage ?? indexDamage {
             found.append(SecurityCheck("file-index", .missing, indexDamage.message))
@@ -26,14 +26,14 @@ struct FileCondition: Sendable {
             found.append(
                 SecurityCheck(
                     "file-index", .missing,
-                    "The index of files does not know \(Self.named(unlisted)): it is damaged or older than "
-                        + "they are, or somebody else put them there. coffer file verify --all looks at "
-                        + "every file, coffer file reindex takes them in."))
+                    "The index of files does not list \(Self.named(unlisted)): it is damaged or older than "
+                        + "they are, or another program put them there. coffer file verify --all checks "
+                        + "every file, coffer file reindex adds them."))
         }
         return found
     }
 
-    /// How many, and the first of them.
+    /// Describes the number of files and names the first of them.
     private static func named(_ ids: [FileID]) -> String {
         let shown = ids.prefix(5).map(\.description).joined(separator: ", ")
         let count = ids.count == 1 ? "1 file" : "\(ids.count) files"
@@ -42,13 +42,13 @@ struct FileCondition: Sendable {
 }
 
 extension FileStore {
-    /// Damage that shows in the index or in the record that tells whether there is one; other failures, such
-    /// as of memory, say nothing about them.
+    /// Errors that indicate damage to the index or to the record that shows whether there is one. Other
+    /// errors, such as a lack of memory, do not.
     private static let damages: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied, .absent,
     ]
 
-    /// Looks at the directory and at the index. What is wrong with them is told, not thrown.
+    /// Examines the directory and the index. Returns damage to them instead of throwing it.
     func condition() throws(CofferError) -> FileCondition {
         let present = Set(try ids())
         do throws(CofferError) {

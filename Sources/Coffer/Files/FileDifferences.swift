@@ -1,17 +1,17 @@
 import CofferBase
 import CofferEngine
 
-/// Where the containers in the home and an undamaged index do not agree.
+/// The differences between the containers in the vault directory and an undamaged index.
 struct FileDifferences: Sendable, Equatable {
-    /// Files that the index has and whose containers somebody else deleted.
+    /// Files in the index whose containers another program deleted.
     var missing: [FileID] = []
-    /// Containers of this vault that the index neither has nor had.
+    /// Containers of this vault that the index does not list and did not list before.
     var unlisted: [FileID] = []
 }
 
 extension FileStore {
-    /// Compares the containers that were seen with an index that was read after that. Takes no lock: a
-    /// difference that comes from a change under way is none.
+    /// Compares a list of containers with an index that was read after it. Takes no lock, and excludes
+    /// differences that come from a change in progress.
     func differences(
         _ present: Set<FileID>, _ contents: FileIndexContents
     ) throws(CofferError) -> FileDifferences {
@@ -25,8 +25,9 @@ extension FileStore {
         return try confirmed(found)
     }
 
-    /// A file is entered before its container gets its name and struck out before the last of the container
-    /// goes: what the index says after a look at the directory holds for that look, too.
+    /// Confirms differences. A file is added to the index before its container gets its name, and removed
+    /// from it before the last of the container is removed. So an index read after a look at the directory is
+    /// also valid for that look.
     private func confirmed(_ found: FileDifferences) throws(CofferError) -> FileDifferences {
         let directory = try openDirectory()
         var kept = FileDifferences()
@@ -36,7 +37,7 @@ extension FileStore {
         for id in found.unlisted {
             if try isOwn(id, directory) { kept.unlisted.append(id) }
         }
-        // A wipe under way ends here.
+        // Throws here if a wipe is in progress.
         let contents = try index.salvage(in: core.home.openVault())
         guard !contents.isDamaged else { return FileDifferences() }
         kept.missing.removeAll { contents.entries[$0] == nil }
@@ -48,14 +49,15 @@ extension FileStore {
     private static func isHere(
         _ id: FileID, _ directory: borrowing Descriptor
     ) throws(CofferError) -> Bool {
-        // Once more at the end: between the first two looks an unfinished file may have got its name.
+        // Check the final name again at the end: an unfinished file may have got its name between the first
+        // two checks.
         for name in [id.fileName, id.temporaryName, id.fileName] {
             if try directory.status(of: name) != nil { return true }
         }
         return false
     }
 
-    /// Whether there is a container of that id whose header is authentic.
+    /// Whether there is a container with that id and an authentic header.
     private func isOwn(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) -> Bool {
         do throws(CofferError) {
             let file = try directory.open(id.fileName, .read)
@@ -64,16 +66,18 @@ extension FileStore {
             return true
         } catch {
             switch error.code {
-            // Nor may a link, or a file that this user cannot read, keep the others from being listed.
+            // A link, or a file that this user cannot read, must not prevent the others from being listed
+            // either.
             case .absent, .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied: return false
             default: throw error
             }
         }
     }
 
-    /// Why there is no container of that id: there is no such file, or somebody else deleted it.
+    /// Returns the reason there is no container of that id: no such file exists, or another program deleted
+    /// it.
     func absence(of id: FileID) throws(CofferError) -> CofferError {
-        let none = CofferError(.absent, "There is no file \(id): coffer file list names those there are.")
+        let none = CofferError(.absent, "There is no file \(id). Run coffer file list to see all files.")
         guard try fileKeys().hasIndex else { return none }
         let contents = try index.salvage(in: core.home.openVault())
         guard contents.entries[id] != nil else { return none }
@@ -81,7 +85,7 @@ extension FileStore {
         guard !contents.isDamaged, try confirmed(suspected) == suspected else { return none }
         return CofferError(
             .missing,
-            "The container of \(id) is not in the home any more: something else than Coffer deleted it. Put "
-                + "it back from a copy of the home, or clear the entry with coffer file remove \(id).")
+            "The container of \(id) is no longer in the home: another program deleted it. Restore "
+                + "it from a copy of the home, or clear the entry with coffer file remove \(id).")
     }
 }

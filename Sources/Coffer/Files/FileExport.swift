@@ -4,14 +4,14 @@ public import SystemPackage
 import Synchronization
 
 extension FileStore {
-    /// Writes the decrypted content to a new file, readable by this user alone, that appears whole or not at
-    /// all. From then on it is out of Coffer's care.
+    /// Writes the decrypted content to a new file that only this user can read, completely or not at all.
+    /// Coffer does not protect that file.
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - path: Where to; an existing file is not replaced.
-    ///   - context: What was bound to it when it was added.
-    ///   - progress: Called now and then from working threads.
+    ///   - path: The destination; an existing file is not replaced.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - progress: Called from time to time on worker threads.
     /// - Throws: `alreadyExists`, `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `cancelled`.
     public func export(
         _ id: FileID, to path: FilePath, context: [UInt8] = [],

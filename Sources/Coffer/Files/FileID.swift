@@ -3,20 +3,20 @@ import CofferEngine
 public import FoundationEssentials
 import SystemPackage
 
-/// What a stored file is found by: a random UUID, which is also its name on the disk.
+/// The identifier of a stored file: a random UUID, which is also the container's name on disk.
 public struct FileID: Sendable, Hashable, CustomStringConvertible {
     /// The UUID.
     public let uuid: UUID
 
-    /// The id `uuid`.
+    /// Creates an id from a UUID.
     public init(uuid: UUID) { self.uuid = uuid }
 
-    /// The id that `text` stands for.
+    /// Parses an id.
     ///
-    /// - Throws: `invalidInput` when it is not a UUID.
+    /// - Throws: `invalidInput` if `text` is not a UUID.
     public init(_ text: String) throws(CofferError) {
         guard let uuid = UUID(uuidString: text) else {
-            throw CofferError(.invalidInput, "A file id is a UUID, as coffer file list prints it.")
+            throw CofferError(.invalidInput, "A file id must be a UUID, as coffer file list prints it.")
         }
         self.uuid = uuid
     }
@@ -31,7 +31,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
     /// The container's name in the store's directory.
     var fileName: FilePath { FilePath(description + Self.suffix) }
 
-    /// The id of the container of that name; `nil` for other files.
+    /// Parses the id out of a container's name; `nil` for other files.
     init?(fileName: FilePath) {
         let bytes = FileNameBytes.of(fileName)
         guard bytes.count == 36 + Self.suffix.utf8.count, bytes[36...].elementsEqual(Self.suffix.utf8),
@@ -40,12 +40,12 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
         self.init(digits: bytes[..<8] + bytes[9..<13] + bytes[14..<18] + bytes[19..<23] + bytes[24..<36])
     }
 
-    /// The name of its container while it is being added or removed.
+    /// The container's name while it is being added or removed.
     var temporaryName: FilePath {
         FilePath(Descriptor.temporaryPrefix + description.parts(between: "-").joined())
     }
 
-    /// The id whose container is being added or removed under that name.
+    /// Parses the id out of the name of a container that is being added or removed; `nil` for other files.
     init?(temporaryName: FilePath) {
         let prefix = Array(Descriptor.temporaryPrefix.utf8)
         let bytes = FileNameBytes.of(temporaryName)
@@ -53,7 +53,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
         self.init(digits: bytes[prefix.count...])
     }
 
-    /// 32 hexadecimal digits in lower case.
+    /// Parses 32 lower-case hexadecimal digits.
     private init?(digits: ArraySlice<UInt8>) {
         guard digits.count == 32 else { return nil }
         var bytes = [UInt8](repeating: 0, count: 16)

@@ -4,22 +4,23 @@ import CofferEngine
 import SystemPackage
 import Synchronization
 
-/// The list of a vault's files, in one file that grows by a frame with each change and is written anew when
-/// it has many. See Formats.
+/// The list of a vault's files, in one file that grows by a frame with each change and is rewritten when it
+/// has many frames. See Formats.
 ///
-/// A file is entered before its container appears and struck out after it is gone, so an entry without a
-/// container is either being added or removed, or was lost; a container without an entry was put there by
-/// somebody else. A tail that was torn by a crash is no part of it; how far it was complete is authenticated,
-/// see ``FileIndexCommit``, so that damage to the last frame is not taken for one.
+/// A file is added to the index before its container appears and removed from it after the container is gone.
+/// So an entry without a container is either being added or removed, or its container was lost; a container
+/// without an entry was put there by another program. A tail that a crash tore off is not part of the index.
+/// The length up to which the index was complete is authenticated, see ``FileIndexCommit``, so that damage to
+/// the last frame is not mistaken for such a tail.
 final class FileIndex: Sendable {
     static let fileName: FilePath = "fileindex"
     static let what = "index of files"
-    /// With more frames than this and a quarter of the files it is written anew.
+    /// The index is rewritten when it has more frames than this plus a quarter of the number of files.
     private static let manyFrames = 64
-    /// How often an index that others write meanwhile is read again.
+    /// How many times an index is read again while other processes are writing it.
     private static let maxReadCount = 100
 
-    /// What tells the container of a file from others that had its name.
+    /// Distinguishes a file's container from others that had its name.
     struct Entry: Sendable, Equatable {
         let protection: UInt16
         let generation: UInt64
@@ -27,7 +28,7 @@ final class FileIndex: Sendable {
     }
 
     private let device: DeviceKey
-    /// Whether this process knows the record of file keys to say that the index has bound commits.
+    /// Whether this process knows that the file keyset record lists bound commits for the index.
     private let isNoted = Atomic(false)
     private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
@@ -38,40 +39,41 @@ final class FileIndex: Sendable {
             .corrupt, "The \(what) is damaged: coffer file reindex rebuilds it from the containers.")
     }
 
-    /// Of containers that are there and that an undamaged index does not know.
+    /// The error for existing containers that an undamaged index does not list.
     static func behind(_ ids: [FileID]) -> CofferError {
         CofferError(
             .corrupt,
-            "The \(what) does not know every container: it is damaged or older than they are, or somebody "
-                + "else put them there. coffer file verify --all names them, coffer file reindex takes them "
-                + "in.",
+            "The \(what) does not list every container: it is damaged or older than they are, or another "
+                + "program put them there. coffer file verify --all names them, coffer file reindex adds "
+                + "them.",
             entries: ids.map(\.description))
     }
 
     // MARK: Reading
 
-    /// The index as it is now. Without the home's lock, what others are just writing may be missing.
+    /// Returns the current index. Without the vault directory's lock, changes that other processes are
+    /// writing may be missing.
     ///
-    /// Throws `corrupt` when anything in it is damaged.
+    /// Throws `corrupt` if any part of it is damaged.
     func snapshot(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try salvage(in: vault)
         guard !contents.isDamaged else { throw Self.corruptError }
         return contents
     }
 
-    /// The same of a damaged index, too: what is left of it.
+    /// As ``snapshot(in:)``, but returns the remaining contents of a damaged index.
     func salvage(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try load(in: vault)
         guard contents.version < FileIndexContents.newestVersion, !contents.isDamaged,
             try FileKeysetRecord(device: device).read(in: vault).keys.hasIndexCommits
         else { return contents }
-        // Somebody may have written a newer one since.
+        // Another process may have written a newer version since.
         var again = try load(in: vault)
         if again.version < FileIndexContents.newestVersion { again.missCommits() }
         return again
     }
 
-    /// The contents by the file's bytes alone.
+    /// Returns the contents, judged by the bytes of the file alone.
     private func load(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let file: Descriptor
         do throws(CofferError) {
@@ -85,7 +87,7 @@ final class FileIndex: Sendable {
         for _ in 0..<Self.maxReadCount {
             let contents = try FileIndexContents(file.readAll(limit: 1 << 30), device: device)
             let now = try file.status()
-            // A frame that somebody else is appending is not damage.
+            // A frame that another process is appending is not damage.
             guard now == status || !contents.isDamaged else {
                 status = now
                 continue
@@ -93,10 +95,10 @@ final class FileIndex: Sendable {
             if now == status { known.withLock { $0 = (status, contents) } }
             return contents
         }
-        throw CofferError(.busy, "The \(Self.what) is being changed all the time.")
+        throw CofferError(.busy, "The \(Self.what) keeps changing: try again.")
     }
 
-    /// The records of the files in `ids`. Every class among them has to be open.
+    /// Returns the records of the files in `ids`. Every class among them must be unlocked.
     func records(
         of ids: Set<FileID>, in snapshot: FileIndexContents,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -112,7 +114,7 @@ final class FileIndex: Sendable {
             }
             let records = try frame.open(classKey: classKey(protection), vaultID: device.vaultID)
             for record in records where ids.contains(record.id) {
-                // The last entry of a file is the one that counts.
+                // The last entry of a file is the valid one.
                 guard let entry = snapshot.entries[record.id], entry.commitment == record.commitment else {
                     continue
                 }
@@ -122,9 +124,9 @@ final class FileIndex: Sendable {
         return Array(found.values)
     }
 
-    // MARK: Writing, under the home's lock
+    // MARK: Writing, under the vault directory's lock
 
-    /// An index without files.
+    /// Creates an index without files.
     static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let bytes = try FileIndexContents.file(
             frames: [], lastTag: FileIndexContents.noTag, device: device)
@@ -133,7 +135,7 @@ final class FileIndex: Sendable {
         try file.sync()
     }
 
-    /// Enters a file.
+    /// Adds a file to the index.
     func add(
         _ record: FileIndexRecord, _ protection: ProtectionClass, in vault: borrowing Descriptor,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -141,12 +143,12 @@ final class FileIndex: Sendable {
         let frame = try FileIndexFrame.records(
             [record], protection, classKey: classKey(protection), vaultID: device.vaultID)
         try append(frame, in: vault)
-        // The snapshot is asked for again: holding it while a frame is appended would copy it.
+        // Ask for the snapshot again, because holding it while a frame is appended would copy it.
         guard try isLong(snapshot(in: vault)) else { return }
         do throws(CofferError) {
             try compact(in: vault, classKey: classKey)
         } catch {
-            // It stays long until every class is open and there is room for another.
+            // The index stays long until every class is unlocked and there is room for another one.
         }
     }
 
@@ -154,15 +156,15 @@ final class FileIndex: Sendable {
         contents.frames.count > Self.manyFrames + contents.entries.count / 4
     }
 
-    /// Strikes a file out; nothing when it is not entered. A damaged index stays as it is: the one that is
-    /// made of the containers will not have the file.
+    /// Removes a file from the index, if it is listed. A damaged index is left unchanged, because the index
+    /// rebuilt from the containers will not contain the file.
     func remove(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
         let contents = try salvage(in: vault)
         guard !contents.isDamaged, contents.entries[id] != nil else { return }
         try append(.tombstones([id]), in: vault)
     }
 
-    /// Strikes out the files that `isGone` chooses.
+    /// Removes the files that `isGone` selects from the index.
     func remove(
         in vault: borrowing Descriptor, where isGone: (FileID, Entry) -> Bool
     ) throws(CofferError) {
@@ -194,14 +196,15 @@ final class FileIndex: Sendable {
         do throws(CofferError) {
             try file.write(bytes.span, at: tail.end)
             try file.syncData()
-            // Not flushed: a power cut may take it back, and then the frame is one that nobody vouched for.
+            // Not flushed: a power failure may undo this write, and then the frame counts as uncommitted.
             try file.write(commit.span, at: Int64(FileIndexCommit.offsets[tail.place]))
         } catch {
             try? file.truncate(to: tail.end)
             throw error
         }
         let status = try file.status()
-        // In place: a copy of what is known would cost as much as there are files.
+        // Update in place, because copying the known contents would cost time in proportion to the number of
+        // files.
         try known.withLock { (known) throws(CofferError) in
             guard known?.status == former else { return known = nil }
             try known?.contents.append(frame, tag: tag)
@@ -210,14 +213,14 @@ final class FileIndex: Sendable {
         }
     }
 
-    /// Once the index has commits: in a vault of an earlier release, nothing says so yet.
+    /// Records that the index has commits, because a vault of an earlier release does not record that yet.
     private func noteCommits(in vault: borrowing Descriptor) throws(CofferError) {
         guard !isNoted.load(ordering: .relaxed) else { return }
         try FileKeysetRecord(device: device).noteIndexCommits(in: vault)
         isNoted.store(true, ordering: .relaxed)
     }
 
-    /// Where the next frame goes, and what it hangs on.
+    /// Returns where the next frame is written and what it follows.
     private func tail(
         in vault: borrowing Descriptor
     ) throws(CofferError) -> (tag: [UInt8], end: Int64, version: UInt16, place: Int) {
@@ -225,8 +228,8 @@ final class FileIndex: Sendable {
         return (snapshot.lastTag, snapshot.end, snapshot.version, snapshot.place)
     }
 
-    /// An index of an older version becomes one of the newest, with one more frame: its frames stay as they
-    /// are.
+    /// Converts an index of an older version to the newest one and adds one frame. Existing frames are
+    /// unchanged.
     private func convert(
         adding frame: [UInt8], _ tag: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -245,7 +248,7 @@ final class FileIndex: Sendable {
         try vault.replace(Self.fileName, with: bytes.span)
     }
 
-    /// Writes the index anew with `files` alone.
+    /// Rewrites the index with only `files`.
     func replace(
         with files: [(record: FileIndexRecord, protection: ProtectionClass)], in vault: borrowing Descriptor,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey

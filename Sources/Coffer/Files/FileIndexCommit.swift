@@ -2,23 +2,24 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// How far the index was complete when it was last changed: without it, damage to the last frame would look
-/// like the rest of a change that a crash cut.
+/// How far the index was complete at its last change. Without it, damage to the last frame would look like
+/// the remains of a change that a crash interrupted.
 ///
-/// Layout: length of the index (8), HMAC of its last frame, or 32 zeros (32), HMAC-SHA256 under a key of the
-/// device over the head of the file, both and, from version 3 on, the number of its place (1) (32). There are
-/// two places for it, each in a sector of its own, written in turn: of two that are authentic the longer
-/// counts. Bound to its place, the older one cannot be put over the newer to hide a file. It is written after
-/// the frame is flushed, so it never claims what a power cut could take.
+/// Layout: length of the index (8), HMAC of its last frame, or 32 zeros (32), HMAC-SHA256 under a key derived
+/// from the device key over the head of the file, both fields and, from version 3 on, the number of its place
+/// (1) (32). There are two places for it, each in its own sector, written alternately. Of two authentic commits, the longer one
+/// is valid. Binding the commit to its place prevents an attacker from putting the older one over the newer
+/// to hide a file. It is written after the frame is flushed, so it never covers data that a power failure
+/// could lose.
 struct FileIndexCommit: Equatable {
     static let size = 72
-    /// Where the two are in the file.
+    /// The offsets of the two commits in the file.
     static let offsets = [512, 1024]
 
     let end: Int64
     let lastTag: [UInt8]
 
-    /// As it stands in one of the places of an index that begins with `head`.
+    /// Encodes the commit for one of the places of an index that begins with `head`.
     func encoded(
         head: [UInt8], place: Int, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
@@ -33,8 +34,8 @@ struct FileIndexCommit: Equatable {
         head + body + (head.span.bigEndian(UInt16.self, at: 8) > 2 ? [UInt8(place)] : [])
     }
 
-    /// The one that counts in `file`, in which place it is, and whether the one in the other place is
-    /// authentic, too; `nil` when neither is.
+    /// Returns the valid commit in `file`, its place, and whether the commit in the other place is authentic
+    /// too; `nil` if neither is.
     static func newest(
         in file: [UInt8], head: [UInt8], key: borrowing SymmetricKey
     ) throws(CofferError) -> (commit: FileIndexCommit, place: Int, isOtherWhole: Bool)? {

@@ -4,27 +4,27 @@ import CofferEngine
 
 /// The contents of an index, read from its bytes.
 struct FileIndexContents: Sendable {
-    /// The version that is written. Version 2 has commits that are not bound to their places.
+    /// The version written by this release. Version 2 has commits that are not bound to their places.
     static let newestVersion: UInt16 = 3
     static let headSize = 32
-    /// Where the frames begin. Those of version 1, which has no commit, follow the head.
+    /// The offset of the first frame. In version 1, which has no commit, frames follow the head.
     static let framesStart = 1536
     static let noTag = [UInt8](repeating: 0, count: FileIndexFrame.tagSize)
 
     private(set) var version = Self.newestVersion
-    /// Where the next commit goes: 0 or 1.
+    /// The place of the next commit: 0 or 1.
     private(set) var place = 0
     private(set) var frames: [FileIndexFrame] = []
     private(set) var lastTag = Self.noTag
-    /// Where the next frame goes.
+    /// The offset of the next frame.
     private(set) var end = Int64(Self.framesStart)
     private(set) var entries: [FileID: FileIndex.Entry] = [:]
-    /// The ids that were struck out and not entered again, as far as the frames go back.
+    /// The ids that were removed and not added again, as far back as the frames go.
     private(set) var removed: Set<FileID> = []
-    /// Whether something that was complete once is not authentic: what is here is the rest.
+    /// Whether data that was once complete is not authentic. Then this holds only what remains.
     private(set) var isDamaged = false
 
-    /// Nothing, of an index that is lost.
+    /// The empty contents of an index that is lost.
     static var lost: FileIndexContents {
         var contents = FileIndexContents()
         contents.isDamaged = true
@@ -44,7 +44,7 @@ struct FileIndexContents: Sendable {
 
     // MARK: Reading
 
-    /// Reads all that is authentic.
+    /// Reads everything that is authentic.
     ///
     /// - Throws: `unsupportedVersion`.
     init(_ bytes: [UInt8], device: DeviceKey) throws(CofferError) {
@@ -59,8 +59,8 @@ struct FileIndexContents: Sendable {
             place = 1 - newest.place
             isDamaged = head != own
             try read(bytes, upTo: newest.commit, mayBeTorn: newest.isOtherWhole, key: key)
-            // A crash that cuts a commit leaves the frame that it was written for. Without both, the commit
-            // that is not whole may be the one that counted.
+            // A crash that interrupts a commit leaves the frame that the commit was written for. Without
+            // both, the broken commit may be the valid one.
             if version > 2, !newest.isOtherWhole, end <= newest.commit.end { isDamaged = true }
             return
         }
@@ -69,7 +69,7 @@ struct FileIndexContents: Sendable {
             end = Int64(Self.headSize)
             try read(bytes, upTo: nil, key: key)
         } else {
-            // Unauthenticated fields only choose between two refusals.
+            // These unauthenticated fields only choose between two errors.
             if head.starts(with: FileMagic.fileIndex.utf8), head.count == Self.headSize,
                 head.span.bigEndian(UInt16.self, at: 8) > Self.newestVersion
             {
@@ -88,7 +88,7 @@ struct FileIndexContents: Sendable {
         _ bytes: [UInt8], upTo commit: FileIndexCommit?, mayBeTorn: Bool = true,
         key: borrowing SymmetricKey
     ) throws(CofferError) {
-        // The tags that the next frame may follow: more than one only behind a damaged frame.
+        // The tags that the next frame may follow: more than one only after a damaged frame.
         var hooks = [Self.noTag]
         var isComplete = commit.map { $0.end == end && $0.lastTag == lastTag } ?? true
         while end < Int64(bytes.count) {
@@ -99,7 +99,8 @@ struct FileIndexContents: Sendable {
                 if let commit, commit.end == end { isComplete = commit.lastTag == tag }
                 continue
             }
-            // A crash leaves both commits whole. Without one of them this may be a frame that it committed.
+            // A crash leaves both commits intact. If one of them is missing, this may be a frame that it
+            // committed.
             if isComplete, mayBeTorn, Self.isTorn(bytes, at: offset) { break }
             isDamaged = true
             guard let size = FileIndexFrame.size(bytes.span, at: offset) else { break }
@@ -127,7 +128,8 @@ struct FileIndexContents: Sendable {
         return nil
     }
 
-    /// Whether what is no frame is the rest of one that a crash cut: it reaches to the end or holds nothing.
+    /// Whether invalid data is the remains of a frame that a crash interrupted: it extends to the end or is
+    /// all zeros.
     private static func isTorn(_ bytes: [UInt8], at offset: Int) -> Bool {
         let rest = bytes[offset...]
         guard rest.count >= FileIndexFrame.headSize, rest.contains(where: { $0 != 0 }) else { return true }
@@ -137,10 +139,10 @@ struct FileIndexContents: Sendable {
 
     // MARK: Changing
 
-    /// Takes note that it should have bound commits: without them nobody knows how long it was.
+    /// Records that bound commits are missing, so that the former length of the index is unknown.
     mutating func missCommits() { isDamaged = true }
 
-    /// Takes in what was written at ``end``.
+    /// Adds a frame that was written at ``end``.
     mutating func append(_ frame: FileIndexFrame, tag: [UInt8]) throws(CofferError) {
         for entry in try frame.entries() {
             if frame.kind == .tombstones {
@@ -159,10 +161,10 @@ struct FileIndexContents: Sendable {
         end += Int64(frame.body.count + tag.count)
     }
 
-    /// Takes note that the commit was written.
+    /// Records that the commit was written.
     mutating func didCommit() { place = 1 - place }
 
-    /// A whole index of `frames`, the last of which has `lastTag`.
+    /// Returns a complete index file of `frames`, the last of which has `lastTag`.
     static func file(
         frames: [UInt8], lastTag: [UInt8], device: DeviceKey, version: UInt16 = Self.newestVersion
     ) throws(CofferError) -> [UInt8] {

@@ -13,7 +13,7 @@ struct FileIndexFrame {
     static let headSize = 12
     static let tagSize = 32
     static let maxByteCount = 1 << 24
-    /// How many records a frame has at most.
+    /// The maximum number of records in a frame.
     static let capacity = 256
 
     enum Kind: UInt16 { case records = 1, tombstones = 2 }
@@ -21,10 +21,10 @@ struct FileIndexFrame {
     let kind: Kind
     let protection: UInt16
     let count: Int
-    /// Everything but the tag.
+    /// Everything except the tag.
     let body: [UInt8]
 
-    /// The part that anybody who knows the device key can read.
+    /// The part that is readable with the device key.
     var cleartextHeader: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
 
     private var clearCount: Int { count * (kind == .records ? FileIndexRecord.clearSize : 16) }
@@ -68,7 +68,7 @@ struct FileIndexFrame {
         return writer.bytes
     }
 
-    /// The tag that goes behind it when `previous` is that of the frame before.
+    /// Computes the tag of this frame when `previous` is the tag of the frame before.
     func tag(after previous: [UInt8], key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         let message = previous + body
         return try HMAC.authenticate(message.span, key: key)
@@ -76,7 +76,7 @@ struct FileIndexFrame {
 
     // MARK: Reading
 
-    /// How long the frame at `offset` says it is; `nil` when that cannot be.
+    /// Returns the length that the frame at `offset` states; `nil` if it is impossible.
     static func size(_ bytes: Span<UInt8>, at offset: Int) -> Int? {
         guard bytes.count - offset >= headSize + tagSize else { return nil }
         let size = Int(bytes.bigEndian(UInt32.self, at: offset))
@@ -86,12 +86,12 @@ struct FileIndexFrame {
         return size
     }
 
-    /// Everything but the tag of the frame at `offset`.
+    /// Returns everything except the tag of the frame at `offset`.
     static func body(_ bytes: Span<UInt8>, at offset: Int, size: Int) -> [UInt8] {
         bytes.extracting(offset..<offset + size - tagSize).copied()
     }
 
-    /// The frame at `offset` of `bytes` with its tag; `nil` for what is none, such as a torn one.
+    /// Reads the frame at `offset` of `bytes` with its tag; `nil` for an invalid frame, such as a torn one.
     static func read(
         _ bytes: Span<UInt8>, at offset: Int, after previous: [UInt8], key: borrowing SymmetricKey
     ) throws(CofferError) -> (frame: FileIndexFrame, tag: [UInt8])? {
@@ -113,7 +113,8 @@ struct FileIndexFrame {
         return (frame, tag)
     }
 
-    /// The ids of a frame, with what tells a container from an older one; `nil` for removals.
+    /// Returns the ids of a frame, with the fields that distinguish a container from an older one. For
+    /// removals these are zero and empty.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
         var reader = BinaryReader(cleartextHeader, name: FileIndex.what)
         var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
@@ -128,7 +129,7 @@ struct FileIndexFrame {
         return entries
     }
 
-    /// Opens the sealed half.
+    /// Opens the sealed part.
     func open(classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> [FileIndexRecord] {
         let sealed = Array(body[(Self.headSize + clearCount)...])
         guard kind == .records, sealed.count >= 40 else {

@@ -4,8 +4,8 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// What the index keeps of one file: in clear what tells its container from an older one, sealed under its
-/// class what describes it.
+/// The index's record of one file. Its cleartext part distinguishes the file's container from an older one;
+/// the part sealed under the file's class describes the file.
 struct FileIndexRecord: Equatable {
     static let clearSize = 56
 
@@ -57,7 +57,7 @@ struct FileIndexRecord: Equatable {
         return writer.bytes
     }
 
-    /// Reads `count` records from their two halves.
+    /// Reads `count` records from their two parts.
     static func decode(
         count: Int, clear: [UInt8], sealed: [UInt8]
     ) throws(CofferError) -> [FileIndexRecord] {
@@ -76,12 +76,12 @@ struct FileIndexRecord: Equatable {
         return records
     }
 
-    /// What a caller learns of the file.
+    /// Returns the description of the file that callers get.
     func info(_ protection: ProtectionClass, _ state: FileState) throws(CofferError) -> FileInfo {
         guard let name = FilePath.Component(bytes: name) else {
             throw CofferError(
                 .corrupt,
-                "The \(FileIndex.what) has a name that is no file name: coffer file reindex rebuilds it.")
+                "The \(FileIndex.what) has an invalid file name: coffer file reindex rebuilds it.")
         }
         return FileInfo(
             id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),

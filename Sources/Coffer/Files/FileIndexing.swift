@@ -3,11 +3,11 @@ import CofferEngine
 import Synchronization
 
 extension FileStore {
-    /// Opens every chunk of every file and compares the containers with the index. Changes no file.
+    /// Opens every chunk of every file and compares the containers with the index. Changes no files.
     ///
     /// - Parameter progress: Called after each file.
-    /// - Returns: What was found.
-    /// - Throws: `locked` unless every class is open; `wiped`, `cancelled`; `corrupt` when the index itself
+    /// - Returns: The findings.
+    /// - Throws: `locked` unless every class is unlocked; `wiped`, `cancelled`; `corrupt` if the index itself
     ///   is damaged: see ``reindex()``.
     public func verifyAll(
         progress: (@Sendable (BatchProgress) -> Void)? = nil
@@ -29,14 +29,15 @@ extension FileStore {
         }
     }
 
-    /// What containers there are and what the index says, at one moment; `nil` where there is no index yet.
+    /// Returns the containers and the index entries at one point in time; the entries are `nil` if there is
+    /// no index yet.
     private func compare() throws(CofferError) -> (Set<FileID>, [FileID: FileIndex.Entry]?) {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             try cleanUp(directory, in: vault)
             let hasIndex = try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex
             let entries = hasIndex ? try index.snapshot(in: vault).entries : nil
-            // Files that are being added are entered before their containers appear.
+            // A file that is being added is in the index before its container appears.
             let unfinished = Set(try Self.unfinished(in: directory).compactMap { FileID(temporaryName: $0) })
             let present = Set(try ids())
             return (
@@ -67,12 +68,12 @@ extension FileStore {
         }
     }
 
-    /// Makes the index anew from the containers that are there: when it is damaged, or to take in containers
-    /// that it does not know. Whatever is in the store's directory and is of this vault counts from then on,
-    /// also a copy that was put back.
+    /// Rebuilds the index from the existing containers, either because it is damaged or to add containers
+    /// that it does not list. From then on, every container of this vault in the store's directory is a valid
+    /// file, including a copy that was put back.
     ///
     /// - Returns: The containers that cannot be read and are not in the index.
-    /// - Throws: `locked` unless every class is open; `wiped`, `noSpace`, `readOnly`.
+    /// - Throws: `locked` unless every class is unlocked; `wiped`, `noSpace`, `readOnly`.
     public func reindex() async throws(CofferError) -> [FileID] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
@@ -83,7 +84,8 @@ extension FileStore {
         }
     }
 
-    /// Writes a new index of all containers and records that there is one; gives those it cannot read.
+    /// Writes a new index of all containers and records that there is one; returns the containers that it
+    /// cannot read.
     private func makeIndex(
         _ contents: FileKeysetRecord.Contents, in vault: borrowing Descriptor
     ) throws(CofferError) -> [FileID] {
@@ -115,8 +117,8 @@ extension FileStore {
         return unreadable
     }
 
-    /// Enters a file whose container is about to appear. A store without an index gets one when every class
-    /// is open.
+    /// Adds a file whose container is about to appear to the index. A store without an index gets one if
+    /// every class is unlocked.
     func insert(
         _ header: InnerHeader, _ protection: ProtectionClass, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -134,7 +136,7 @@ extension FileStore {
         }
     }
 
-    /// Whether the container is the one that the index knows under this id.
+    /// Throws unless the container is the one that the index lists under this id.
     func checkEntry(of header: InnerHeader, _ protection: ProtectionClass) throws(CofferError) {
         let vault = try core.home.openVault()
         let contents = try index.salvage(in: vault)
@@ -144,10 +146,10 @@ extension FileStore {
             throw CofferError(
                 .corrupt,
                 contents.removed.contains(header.id)
-                    ? "\(header.id) was removed, and somebody put its container back: coffer file remove "
-                        + "\(header.id) removes it again, coffer file reindex takes it in."
+                    ? "\(header.id) was removed, and another program put its container back: coffer file "
+                        + "remove \(header.id) removes it again, coffer file reindex adds it."
                     : "The container of \(header.id) is not in the index, which is damaged or older, or "
-                        + "somebody else put it there: coffer file reindex takes it in, if it is yours.")
+                        + "another program put it there: coffer file reindex adds it, if it is yours.")
         }
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
             entry.protection == protection.rawValue
@@ -155,13 +157,13 @@ extension FileStore {
             guard !contents.isDamaged else { throw FileIndex.corruptError }
             throw CofferError(
                 .corrupt,
-                "The container of \(header.id) holds another content than the index knows: somebody "
-                    + "exchanged it. Put the right one back, or take this one in with coffer file reindex.")
+                "The container of \(header.id) has other content than the index lists: another program "
+                    + "replaced it. Restore the right one, or add this one with coffer file reindex.")
         }
     }
 
-    /// As ``cleanUp(_:in:)``, but not again within a minute: it lists the directory, which takes the longer
-    /// the more files there are.
+    /// As ``cleanUp(_:in:)``, but at most once a minute, because listing the directory takes longer the more
+    /// files there are.
     func cleanUpIfDue(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -171,14 +173,15 @@ extension FileStore {
         cleanedUp.withLock { $0 = now }
     }
 
-    /// Removes what a crash left of files that were being added or removed, and strikes them out. Under the
-    /// home's lock.
+    /// Removes what a crash left of files that were being added or removed, and removes those files from the
+    /// index. Call under the vault directory's lock.
     func cleanUp(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
-        // Of an index that was being written anew, too.
+        // This includes an index that was being rewritten.
         try vault.removeTemporaries()
-        // Nobody's file is removed for its name, and what somebody put there stops nothing.
+        // No foreign file is removed because of its name, and entries that other programs put there block
+        // nothing.
         for name in try Self.unfinished(in: directory) {
             let file = try directory.openForOverwriting(name)
             guard try FileLock.tryAcquire(file) != nil else { continue }
@@ -190,15 +193,15 @@ extension FileStore {
         }
     }
 
-    /// After a failure: the file was never added, or its content not replaced. What cannot be ended now is
-    /// ended by the next change, as long as the unfinished file is there.
+    /// Cleans up after a failure: the file was never added, or its content not replaced. Work that cannot be
+    /// completed now is completed by the next change, as long as the unfinished file exists.
     func rollBack(_ id: FileID, _ directory: borrowing Descriptor) {
         do throws(CofferError) {
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try recoverInterrupted(id, directory, in: vault)
             }
         } catch {
-            // A vault that was wiped in the meantime has no index; the unfinished file may still be there.
+            // A vault that was wiped meanwhile has no index, but the unfinished file may still exist.
             guard error.code == .wiped else { return }
             _ = try? Self.removeContainer(id.temporaryName, in: directory)
         }
@@ -206,6 +209,6 @@ extension FileStore {
 }
 
 extension Sequence where Element == FileID {
-    /// In the order of the ids.
+    /// Sorts by id.
     func sorted() -> [FileID] { sorted { $0.description < $1.description } }
 }

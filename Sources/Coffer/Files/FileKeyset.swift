@@ -3,8 +3,8 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The keys under which the keys of files are wrapped, in a record of their own: destroying one of them there
-/// makes noise of every container that was wrapped under it, wherever its copies are.
+/// The keys that wrap file keys, in a separate record. Destroying a key there makes every container that was
+/// wrapped under it unreadable, wherever its copies are.
 ///
 /// Payload: flags (4; bit 0: the store has an index, bit 1: keys are being replaced, bit 2: the index has
 /// bound commits), number of keys (2), and for each: purpose (2; 0 the outer layer, else the protection
@@ -17,7 +17,7 @@ struct FileKeyset: Sendable {
     private static let limit = 64
     private static let outerPurpose: UInt16 = 0
 
-    /// One key at rest.
+    /// One stored, wrapped key.
     struct Entry: Sendable, Equatable {
         let purpose: UInt16
         let protector: [UInt8]
@@ -25,15 +25,16 @@ struct FileKeyset: Sendable {
     }
 
     var hasIndex = false
-    /// Whether the index has version 3, whose commits say how long it is: an older one was cut.
+    /// Whether the index has version 3, whose commits authenticate its length. With this set, an older
+    /// version means that the index was truncated.
     var hasIndexCommits = false
-    /// Whether a rotation was begun and not ended.
+    /// Whether a rotation was started and not finished.
     var isRotating = false
     private(set) var entries: [Entry] = []
 
     // MARK: Finding
 
-    /// The outer key of that id; `nil` when it is none of this vault's.
+    /// Returns the outer key with that id; `nil` if it is not a key of this vault.
     func outer(_ id: [UInt8], device: DeviceKey) throws(CofferError) -> FileKEK? {
         if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(KDFLabel.fileOuterKEK)) }
         guard let entry = entry(id, Self.outerPurpose, device.vaultID.bytes) else { return nil }
@@ -41,7 +42,7 @@ struct FileKeyset: Sendable {
         return try Self.unwrap(entry, under: wrapping, vaultID: device.vaultID)
     }
 
-    /// The inner key of that id, of one class; `nil` when it is none of that class's.
+    /// Returns the inner key with that id; `nil` if it is not a key of that class.
     func inner(
         _ id: [UInt8], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> FileKEK? {
@@ -56,13 +57,13 @@ struct FileKeyset: Sendable {
         return try Self.unwrap(entry, under: wrapping, vaultID: vaultID)
     }
 
-    /// The newest outer key; `nil` when there is none yet.
+    /// Returns the newest outer key; `nil` if there is none yet.
     func currentOuter(_ device: DeviceKey) throws(CofferError) -> FileKEK? {
         guard let entry = newest(Self.outerPurpose, device.vaultID.bytes) else { return nil }
         return try outer(entry.key.id, device: device)
     }
 
-    /// The newest inner key of a class; `nil` when there is none yet.
+    /// Returns the newest inner key of a class; `nil` if there is none yet.
     func currentInner(
         _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> FileKEK? {
@@ -70,7 +71,7 @@ struct FileKeyset: Sendable {
         return try inner(entry.key.id, protection, classKey: classKey, vaultID: vaultID)
     }
 
-    /// The classes that have keys here.
+    /// The classes that have keys in this keyset.
     var classes: [ProtectionClass] {
         ProtectionClass.allCases.filter { own in entries.contains { $0.purpose == own.rawValue } }
     }
@@ -86,13 +87,13 @@ struct FileKeyset: Sendable {
 
     // MARK: Changing
 
-    /// Adds a new outer key, which is the current one from then on.
+    /// Adds a new outer key, which becomes the current one.
     mutating func addOuter(_ device: DeviceKey) throws(CofferError) {
         let wrapping = try device.key(KDFLabel.fileOuterWrapping)
         try add(Self.outerPurpose, device.vaultID.bytes, under: wrapping, vaultID: device.vaultID)
     }
 
-    /// Adds a new inner key of a class, which is the current one from then on.
+    /// Adds a new inner key of a class, which becomes the current one.
     mutating func addInner(
         _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) {
@@ -105,7 +106,7 @@ struct FileKeyset: Sendable {
     ) throws(CofferError) {
         let generation = newest(purpose, protector)?.key.generation ?? 0
         guard entries.count < Self.limit, generation < .max else {
-            throw CofferError(.refused, "There are too many keys of files: end the rotation first.")
+            throw CofferError(.refused, "There are too many file keys: finish the key rotation first.")
         }
         let context = Self.context(purpose, vaultID)
         let key = try WrappedKey.wrap(
@@ -113,8 +114,8 @@ struct FileKeyset: Sendable {
         entries.append(Entry(purpose: purpose, protector: protector, key: key))
     }
 
-    /// Drops every key that is not among `used` and is not the current one under one of `protectors` either;
-    /// gives how many.
+    /// Removes every key that is neither in `used` nor the current one under one of `protectors`; returns how
+    /// many.
     mutating func drop(notIn used: Set<[UInt8]>, protectors: Set<[UInt8]>) -> Int {
         let kept = entries.filter { entry in
             used.contains(entry.key.id)
@@ -183,7 +184,7 @@ struct FileKeyset: Sendable {
     }
 }
 
-/// One key that wraps the keys of files, and what containers call it.
+/// One key that wraps file keys, and its id in containers.
 final class FileKEK: Sendable {
     let id: [UInt8]
     let key: SymmetricKey

@@ -1,12 +1,12 @@
 import CofferBase
 import CofferEngine
 
-/// The record of file keys on the disk. A vault made before there was one has none: its containers are
+/// The file keyset record on disk. A vault made before this record existed has none; its containers are
 /// wrapped under keys derived from the device key and the class keys.
 struct FileKeysetRecord {
     let device: DeviceKey
 
-    /// What is recorded, and where; nothing in a vault that has no record yet.
+    /// The recorded keys and their location; empty for a vault that has no record yet.
     struct Contents {
         var keys: FileKeyset
         fileprivate let stored: DualSlotRecord.Contents?
@@ -23,7 +23,7 @@ struct FileKeysetRecord {
         return Contents(keys: try FileKeyset.decode(contents.payload), stored: contents)
     }
 
-    /// Writes `contents`, read before under the same lock of the home.
+    /// Writes `contents`, which must have been read under the same hold of the vault directory's lock.
     func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
         let key = try device.key(KDFLabel.fileKeysMAC)
         let payload = contents.keys.encoded
@@ -36,7 +36,7 @@ struct FileKeysetRecord {
         }
     }
 
-    /// The record of a new vault, in a directory that nobody sees yet.
+    /// Creates the record of a new vault, in a directory that is not visible yet.
     static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         var keys = FileKeyset()
         keys.hasIndex = true
@@ -46,7 +46,7 @@ struct FileKeysetRecord {
             keys.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault)
     }
 
-    /// Records that the index has bound commits, once it has them. Under the home's lock.
+    /// Records that the index has bound commits, once it has them. Call under the vault directory's lock.
     func noteIndexCommits(in vault: borrowing Descriptor) throws(CofferError) {
         var contents = try read(in: vault, repairing: true)
         guard contents.keys.hasIndex, !contents.keys.hasIndexCommits else { return }
@@ -54,7 +54,8 @@ struct FileKeysetRecord {
         try write(contents, in: vault)
     }
 
-    /// The current keys for a file of one class, made when there are none. Under the home's lock.
+    /// Returns the current keys for a file of one class, and creates missing ones. Call under the vault
+    /// directory's lock.
     func current(
         _ protection: ProtectionClass, classKey: ClassKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> (outer: FileKEK, inner: FileKEK) {
@@ -68,7 +69,7 @@ struct FileKeysetRecord {
         try write(contents, in: vault)
         let (outer, inner) = try find(contents.keys, protection, classKey)
         guard let outer, let inner else {
-            throw CofferError(.internalFailure, "A key of files that was just made is not there.")
+            throw CofferError(.internalFailure, "A file key that was just created is missing.")
         }
         return (outer, inner)
     }

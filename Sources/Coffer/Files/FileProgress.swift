@@ -1,7 +1,7 @@
-/// How far work on a file is.
+/// The progress of an operation on one file.
 public struct FileProgress: Sendable, Equatable {
-    /// Bytes of plaintext done.
+    /// The number of plaintext bytes done.
     public let completed: Int64
-    /// Bytes of plaintext in all.
+    /// The total number of plaintext bytes.
     public let total: Int64
 }

@@ -2,16 +2,17 @@ public import CofferBase
 import CofferEngine
 
 extension FileStore {
-    /// Gives `body` the bytes of `range` piece by piece and in order; no file is made.
+    /// Calls `body` with the bytes of `range` piece by piece, in order. No file is created.
     ///
-    /// Each piece is authentic when `body` sees it. When an error is thrown, discard what came before.
+    /// Each piece is authenticated before `body` receives it. If an error is thrown, discard the earlier
+    /// pieces.
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - range: Offsets into the plaintext, cut to its length; `nil` for all of it.
-    ///   - context: What was bound to it when it was added.
+    ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
+    ///   - context: The context that was bound to the file when it was added.
     ///   - body: Called with about 1 MiB at a time.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, and what `body` throws.
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, and whatever `body` throws.
     public func readChunks(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Void
@@ -29,15 +30,15 @@ extension FileStore {
         }
     }
 
-    /// Gives `body` the bytes of `range` at once, in memory that is cleared afterwards; no file is made.
+    /// Calls `body` once with the bytes of `range`, in memory that is cleared afterwards. No file is created.
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - range: Offsets into the plaintext, cut to its length; `nil` for all of it.
-    ///   - context: What was bound to it when it was added.
-    ///   - body: What uses the bytes.
-    /// - Returns: What `body` gives.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `outOfMemory`, and what `body` throws.
+    ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - body: Receives the bytes.
+    /// - Returns: The result of `body`.
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `outOfMemory`, and whatever `body` throws.
     public func withDecryptedBytes<Result: Sendable>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Result
@@ -52,7 +53,7 @@ extension FileStore {
         }
     }
 
-    /// Opens a file for reads at any place, each of which opens only the chunks it needs.
+    /// Opens a file for random access. Each read opens only the chunks that it needs.
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func reader(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> StoredFileReader {
@@ -65,7 +66,7 @@ extension FileStore {
         }
     }
 
-    /// Opens every chunk without keeping anything.
+    /// Opens every chunk and discards the plaintext.
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func verify(

@@ -2,11 +2,12 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The remains of files that interrupted commands left in the store's directory and nobody works on any more.
+/// Unfinished files that interrupted commands left in the store's directory and that no process is working
+/// on.
 struct FileRemains: Equatable {
     var count = 0
     var bytes: Int64 = 0
-    /// Entries with such a name that are no unfinished files: somebody else put them there.
+    /// Entries with such a name that are not unfinished files: another program put them there.
     var others: [FilePath] = []
 }
 
@@ -16,7 +17,8 @@ extension FileStore {
         let directory = try openDirectory()
         var remains = FileRemains()
         guard try !directory.temporaries().isEmpty else { return remains }
-        // Who begins a file makes and locks it under the home's lock: one that is not locked has no owner.
+        // A process that starts a file creates and locks it under the vault directory's lock, so an unlocked
+        // one has no owner.
         try core.home.withExclusiveVault { (_) throws(CofferError) in
             for name in try directory.temporaries() {
                 guard let status = try directory.status(of: name) else { continue }
@@ -32,7 +34,8 @@ extension FileStore {
         return remains
     }
 
-    /// Whether nobody works on an unfinished file. Nobody makes one that its owner may not read.
+    /// Whether no process is working on an unfinished file. Coffer never creates one that its owner cannot
+    /// read.
     private func isAbandoned(
         _ name: FilePath, _ directory: borrowing Descriptor
     ) throws(CofferError) -> Bool {
@@ -44,10 +47,10 @@ extension FileStore {
         }
     }
 
-    /// Whether what has a temporary name can be an unfinished file.
+    /// Whether an entry with a temporary name can be an unfinished file.
     private static func isUnfinished(_ status: FileStatus) -> Bool { status.kind == .regular && status.isOwn }
 
-    /// The names of unfinished files.
+    /// Returns the names of unfinished files.
     static func unfinished(in directory: borrowing Descriptor) throws(CofferError) -> [FilePath] {
         var names: [FilePath] = []
         for name in try directory.temporaries() {
@@ -56,14 +59,14 @@ extension FileStore {
         return names
     }
 
-    /// Removes it, where that can be done now; files that others are adding stay.
+    /// Removes the remains if possible now. Files that other processes are adding are left alone.
     func removeRemains() {
         do throws(CofferError) {
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try cleanUp(openDirectory(), in: vault)
             }
         } catch {
-            // The next command tries again, and the status says what there is.
+            // The next command tries again, and the status reports the remains.
         }
     }
 }

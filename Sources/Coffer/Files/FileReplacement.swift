@@ -3,21 +3,22 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// A new content for a file that there is. The new container is written beside the old one and takes its
-/// place by one exchange of names; the index, which names the content that counts, is changed just before.
-/// After a crash in between, the new container is whole and the index names it: the next cleaning moves it to
-/// its name. The old one goes last, with its wrapped keys overwritten.
+/// Replaces the content of an existing file. The new container is written beside the old one and takes its
+/// place by one exchange of names. Just before, the index is changed to name the new content as the valid
+/// one. After a crash in between, the new container is complete and the index names it, so the next cleanup
+/// moves it to its name. The old container is removed last, with its wrapped keys overwritten.
 extension FileStore {
-    /// Replaces the content that `old` read by what `source` holds.
+    /// Replaces the content that `old` read with the content of `source`.
     ///
-    /// - Throws: `conflict` when the file has another content by now, or is gone, or the source changes.
+    /// - Throws: `conflict` if the file has other content by now or no longer exists, or if the source
+    ///   changes.
     func replaceContent(
         of old: ContainerReader, by source: borrowing Descriptor, _ context: [UInt8],
         check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) {
         let (id, protection) = (old.header.id, old.protection)
         guard old.header.contentGeneration < .max else {
-            throw CofferError(.refused, "This file was replaced too often: add it anew.")
+            throw CofferError(.refused, "This file was replaced too often: add it again.")
         }
         let classKey = try core.keyForStoring(protection)
         let directory = try openDirectory()
@@ -47,8 +48,8 @@ extension FileStore {
         }
     }
 
-    /// The new container gets the file's name, and the old one goes. Its keys are of no use any more; readers
-    /// that have it open keep theirs.
+    /// Moves the new container to the file's name and removes the old one. The old keys are no longer needed;
+    /// readers that have the old container open keep theirs.
     private func takePlace(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) {
         guard try directory.exchangeIfPossible(id.temporaryName, id.fileName) else {
             // A crash before the header is destroyed leaves it in freed blocks.
@@ -59,7 +60,7 @@ extension FileStore {
             return
         }
         try directory.sync()
-        // If this fails, the next cleaning does it.
+        // If this fails, the next cleanup removes it.
         _ = try? Self.removeContainer(id.temporaryName, in: directory)
     }
 
@@ -72,7 +73,7 @@ extension FileStore {
         }
     }
 
-    /// What tells the content of a container from others; `nil` when there is none, or none that is whole.
+    /// Returns the commitment that identifies a container's content; `nil` if there is no intact container.
     private func commitment(
         of name: FilePath, _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) -> [UInt8]? {
@@ -89,8 +90,9 @@ extension FileStore {
         }
     }
 
-    /// Ends what a crash or a failure left of a file under its temporary name: gives it its name when the
-    /// index means it, and removes it otherwise. Under the home's lock, when its owner is dead.
+    /// Completes work that a crash or a failure interrupted. Moves the file from its temporary name to its
+    /// final name if the index lists it, and removes it otherwise. Call under the vault directory's lock,
+    /// when the file's owner is dead.
     func recoverInterrupted(
         _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {

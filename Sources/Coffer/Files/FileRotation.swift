@@ -2,11 +2,12 @@ public import CofferBase
 import CofferEngine
 
 extension FileStore {
-    /// Wraps the keys of one file anew, under the current keys. Takes the same short time whatever its size.
+    /// Rewraps the keys of one file under the current keys. Takes the same short time for a file of any size.
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - context: What was bound to it when it was added; without it only the outer layer is wrapped anew.
+    ///   - context: The context that was bound to the file when it was added. Without it, only the outer
+    ///     layer is rewrapped.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `readOnly`.
     public func rewrap(_ id: FileID, context: [UInt8] = []) async throws(CofferError) {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -16,22 +17,22 @@ extension FileStore {
         }
     }
 
-    /// Replaces the keys under which the keys of files are wrapped: makes new ones, wraps every file's keys
-    /// anew and then destroys the old ones. From then on a copy of a container that was made before, of a
-    /// removed file too, opens with nothing that is left.
+    /// Replaces the keys that wrap file keys: creates new ones, rewraps every file's keys and then destroys
+    /// the old ones. Afterwards, none of the remaining keys opens a copy of a container that was made before,
+    /// including a copy of a removed file.
     ///
-    /// It takes a short time for each file whatever its size, and can be interrupted at any point: files stay
-    /// readable all the time, and the next call goes on where this one stopped. Adding files meanwhile is
-    /// fine.
+    /// Each file takes a short time whatever its size, and the work can be interrupted at any point. Files
+    /// stay readable throughout, and the next call continues where this one stopped. Files can be added
+    /// meanwhile.
     ///
-    /// Not guaranteed: a copy of the vault's own records, made before, still holds the old keys, as do old
-    /// blocks of flash memory and copy-on-write file systems. Files added by a release without replaceable
-    /// keys are freed from them by this; copies made of them before are not.
+    /// A copy of the vault's own records that was made before still holds the old keys, as may old blocks of
+    /// flash memory and of copy-on-write file systems. Files added by a release without replaceable keys are
+    /// moved to replaceable ones; copies made of them before still open.
     ///
     /// - Parameter progress: Called after each file.
-    /// - Returns: What was done.
-    /// - Throws: `locked` unless every class is open; `busy` when files are being added all the time: the old
-    ///   keys stay until the next call; `wiped`, `noSpace`, `readOnly`, `cancelled`.
+    /// - Returns: A report of the work.
+    /// - Throws: `locked` unless every class is unlocked; `busy` if files are being added all the time, in
+    ///   which case the old keys stay until the next call; `wiped`, `noSpace`, `readOnly`, `cancelled`.
     public func rotateKeys(
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CofferError) -> KeyRotationReport {
@@ -60,7 +61,7 @@ extension FileStore {
         }
     }
 
-    /// Rewraps one container under the home's lock; `nil` when there is none.
+    /// Rewraps one container under the vault directory's lock; returns `nil` if it does not exist.
     private func rewrap(
         _ id: FileID, context: [UInt8], always: Bool
     ) throws(CofferError) -> ContainerRewrap.Outcome? {
@@ -81,7 +82,7 @@ extension FileStore {
         }
     }
 
-    /// Makes new current keys, unless a rotation is under way.
+    /// Creates new current keys, unless a rotation is in progress.
     private func beginRotation() throws(CofferError) {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let record = FileKeysetRecord(device: core.device)
@@ -99,8 +100,8 @@ extension FileStore {
         }
     }
 
-    /// Destroys the keys that no container is wrapped under any more; gives how many. Waits for files that
-    /// are being added, which may be under the old keys.
+    /// Destroys the keys that no container is wrapped under any more; returns how many. Waits for files that
+    /// are being added, because they may be wrapped under the old keys.
     private func endRotation(
         _ check: @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) -> Int {
@@ -115,7 +116,7 @@ extension FileStore {
         }
     }
 
-    /// `nil` while a file is being added.
+    /// Returns `nil` while a file is being added.
     private func destroyUnusedKeys() throws(CofferError) -> Int? {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])

@@ -1,8 +1,7 @@
-/// Whether a file that the index has can be there.
+/// Whether the container of a file in the index exists.
 public enum FileState: String, Sendable {
-    /// Its container is in the home.
+    /// The container exists.
     case stored
-    /// Something else than Coffer deleted its container: reading it is an error, and removing it clears the
-    /// entry.
+    /// Another program deleted the container. Reading the file is an error, and removing it clears the entry.
     case missing
 }

@@ -5,16 +5,16 @@ import FoundationEssentials
 import Synchronization
 public import SystemPackage
 
-/// The files of one vault, each doubly encrypted in a container of its own: see <doc:FileFormat>.
+/// The files of one vault, each doubly encrypted in its own container: see <doc:FileFormat>.
 ///
-/// Works in bounded memory whatever the size, on every processor. Cancelling the task stops at the next chunk
-/// and leaves nothing behind.
+/// Work uses bounded memory whatever the size of the file, and all processors. Cancelling the task stops it
+/// at the next chunk and leaves nothing behind.
 public final class FileStore: Sendable {
     let core: VaultCore
     let index: FileIndex
-    /// What a lock takes back.
+    /// The view copies that a lock removes.
     let openViews: ActiveViewCopies
-    /// When this session last removed what crashes left of files.
+    /// When this vault object last removed unfinished files that a crash left.
     let cleanedUp = Mutex<Duration?>(nil)
 
     private static let maxContextLength = 1024
@@ -25,25 +25,25 @@ public final class FileStore: Sendable {
         openViews = ActiveViewCopies(core.hub)
     }
 
-    /// Seals a copy of the file at `path`. The original stays unless you ask otherwise.
+    /// Seals a copy of the file at `path`. The original stays unless the caller asks to remove it.
     ///
     /// - Parameters:
-    ///   - path: A regular file; its name and date are kept, sealed.
-    ///   - protection: When it can be read.
+    ///   - path: A regular file. Its name and date are stored, sealed.
+    ///   - protection: When the file can be read.
     ///   - outerCipher: The cipher of the outer layer.
-    ///   - context: Bytes that are bound into the inner layer, at most 1024: the id of the record that the
-    ///     file belongs to, a tenant. Nobody reads the file without giving the same. They are not kept.
-    ///   - removingOriginal: Remove the file at `path` once the sealed copy is safe on the disk, unless it
-    ///     was changed since or somebody has it open for writing. A file of the vault's own home is refused.
-    ///     Its blocks may stay readable on the medium: nothing here can promise otherwise.
-    ///   - allowingExternalMedia: Whether the vault may be on a removable medium or a network file system by
-    ///     now, although it was not made for that.
-    ///   - progress: Called now and then from working threads.
-    /// - Returns: What the file is found by from now on.
-    /// - Throws: `locked`, `wiped`; `refused` for what is not a regular file, and for a vault on an external
-    ///   medium; `conflict` when the file changes while it is read, and when the original is to go and was
-    ///   changed since or is open for writing: it stays then, beside its sealed copy, whose id the message
-    ///   has; `noSpace`, `readOnly`, `cancelled`.
+    ///   - context: Up to 1024 bytes that are bound into the inner layer, such as a tenant or the id of the
+    ///     record that the file belongs to. Reading the file requires the same bytes. They are not stored.
+    ///   - removingOriginal: Remove the file at `path` once the sealed copy is safely on disk, unless the
+    ///     file was changed since or is open for writing. A file of the vault's own directory is refused. The
+    ///     file's blocks may stay readable on the medium.
+    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
+    ///     although it was not created for that.
+    ///   - progress: Called from time to time on worker threads.
+    /// - Returns: The id of the stored file.
+    /// - Throws: `locked`, `wiped`; `refused` for anything other than a regular file, and for a vault on an
+    ///   external medium; `conflict` if the file changes while it is read, or if the original should be
+    ///   removed but was changed since or is open for writing. In the latter case it stays beside its sealed
+    ///   copy, whose id is in the message. `noSpace`, `readOnly`, `cancelled`.
     public func add(
         contentsOf path: FilePath, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
@@ -53,7 +53,7 @@ public final class FileStore: Sendable {
     ) async throws(CofferError) -> FileID {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard let name = path.lastComponent else {
-                throw CofferError(.refused, "\(path) names no file.")
+                throw CofferError(.refused, "\(path) does not name a file.")
             }
             guard context.count <= Self.maxContextLength else {
                 throw CofferError(.invalidInput, "A context has at most \(Self.maxContextLength) bytes.")
@@ -85,11 +85,12 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// What is known of every file, ordered by the bytes of the names. Comes from the index: no container is
-    /// opened. A file whose container somebody else deleted is there as ``FileState/missing``.
+    /// Returns the description of every file, ordered by the bytes of the names. It comes from the index, so
+    /// no container is opened. A file whose container another program deleted is listed as
+    /// ``FileState/missing``.
     ///
-    /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the index is damaged
-    ///   or does not know all containers: ``listing()`` has what it knows, and ``reindex()`` repairs it.
+    /// - Throws: `locked` if any of them cannot be read now; `wiped`; `corrupt` if the index is damaged or
+    ///   does not list all containers: ``listing()`` returns what it lists, and ``reindex()`` repairs it.
     public func list() async throws(CofferError) -> [FileInfo] {
         let listing = try await listing()
         guard !listing.isIndexDamaged else { throw FileIndex.corruptError }
@@ -97,16 +98,17 @@ public final class FileStore: Sendable {
         return listing.files
     }
 
-    /// The same as far as the index goes, and whether it is whole and knows every container.
+    /// As ``list()``, as far as the index goes, and reports whether the index is intact and lists every
+    /// container.
     ///
-    /// - Throws: `locked` when any of them cannot be read now; `wiped`, `corrupt`.
+    /// - Throws: `locked` if any of them cannot be read now; `wiped`, `corrupt`.
     public func listing() async throws(CofferError) -> FileListing {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard try fileKeys().hasIndex else {
                 return FileListing(files: try listContainers(cancellation))
             }
-            // The containers first: what is entered in the meantime is not listed, what is struck out
-            // neither.
+            // List the containers first, so that files added or removed in the meantime are not in the
+            // listing.
             let (ids, hasUnfinished) = try look()
             if hasUnfinished { removeRemains() }
             let present = Set(ids)
@@ -120,7 +122,7 @@ public final class FileStore: Sendable {
                 }
             }
             let missing = Set(different.missing)
-            // Their places are sorted: a record is much to move.
+            // Sort indices, because a record is large to move.
             let order = found.indices.sorted {
                 let (one, other) = (found[$0].record, found[$1].record)
                 return one.name == other.name
@@ -151,7 +153,7 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// The same of a store that has no index yet.
+    /// As ``listing()``, for a store that has no index yet.
     private func listContainers(
         _ cancellation: BlockingExecutor.Cancellation
     ) throws(CofferError) -> [FileInfo] {
@@ -163,15 +165,15 @@ public final class FileStore: Sendable {
         return infos.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
     }
 
-    /// What is known of one file.
+    /// Returns the description of one file.
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func info(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> FileInfo {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try open(id, context: context).info }
     }
 
-    /// Whether the disk below encrypts what is on it (dm-crypt, fscrypt, or a file system that does); `nil`
-    /// when that is not known.
+    /// Whether the underlying disk is encrypted (by dm-crypt, fscrypt, or a file system that encrypts); `nil`
+    /// if that is unknown.
     ///
     /// - Throws: `wiped`.
     public func isDiskEncrypted() async throws(CofferError) -> Bool? {
@@ -180,19 +182,18 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// How many files there are; known also while locked.
+    /// Returns the number of files. Works while locked.
     ///
     /// - Throws: `wiped`.
     public func count() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try ids().count }
     }
 
-    /// Removes a file; tells whether there was one. Its key goes with it: what stays on the medium opens with
-    /// nothing as long as the vault's keys stay secret. Of a file whose container is missing it clears the
-    /// entry.
+    /// Removes a file; returns whether it existed. The file's key is destroyed with it, so what stays on the
+    /// medium cannot be opened while the vault's keys stay secret. If the container is missing, this clears
+    /// the index entry.
     ///
-    /// - Throws: `wiped`, `busy`, `readOnly`; `corrupt` when the container is missing and the index is
-    ///   damaged.
+    /// - Throws: `wiped`, `busy`, `readOnly`; `corrupt` if the container is missing and the index is damaged.
     @discardableResult
     public func remove(_ id: FileID) async throws(CofferError) -> Bool {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -208,7 +209,7 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// Strikes out a file whose container is missing; tells whether it was entered.
+    /// Removes a file whose container is missing from the index; returns whether the index listed it.
     private func clear(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
         guard try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex else { return false }
         let contents = try index.salvage(in: vault)
@@ -218,12 +219,13 @@ public final class FileStore: Sendable {
         return true
     }
 
-    /// Removes a container and strikes it out of the index, under the home's lock.
+    /// Removes a container and its index entry, under the vault directory's lock.
     static func destroy(
         _ id: FileID, of device: DeviceKey, _ index: FileIndex, _ directory: borrowing Descriptor,
         in vault: borrowing Descriptor
     ) throws(CofferError) {
-        // Out of sight by one rename, so that a crash leaves the file whole or gone; then destroyed.
+        // Hide the container by one rename first, so that a crash leaves the file either intact or removed;
+        // then destroy it.
         let doomed = id.temporaryName
         try directory.rename(id.fileName, to: doomed)
         try directory.sync()

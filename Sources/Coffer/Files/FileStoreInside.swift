@@ -11,11 +11,11 @@ extension FileStore {
             return try openWithoutRetry(id, context: context)
         } catch {
             guard error.code == .foreign || error.code == .corrupt else { throw error }
-            // Keys may be being replaced: once more, while nobody changes anything.
+            // A key rotation may be in progress: try again while no other process can change anything.
             let reader: ContainerReader?
             do throws(CofferError) {
                 reader = try core.home.withExclusiveVault { (vault) throws(CofferError) in
-                    // Somebody may have crashed while he replaced the content.
+                    // Another process may have crashed while it replaced the content.
                     try? cleanUp(openDirectory(), in: vault)
                     return try openWithoutRetry(id, context: context)
                 }
@@ -42,7 +42,7 @@ extension FileStore {
         return reader
     }
 
-    /// The keys of files as recorded now.
+    /// Returns the currently recorded file keys.
     func fileKeys() throws(CofferError) -> FileKeyset {
         let vault = try core.home.openVault()
         return try core.home.mappingMissingFiles { () throws(CofferError) in
@@ -50,7 +50,7 @@ extension FileStore {
         }
     }
 
-    /// The container's file.
+    /// Opens a container's file.
     func openContainer(_ id: FileID, _ mode: Descriptor.Mode) throws(CofferError) -> Descriptor {
         let directory = try openDirectory()
         do throws(CofferError) {
@@ -68,16 +68,17 @@ extension FileStore {
             let status = try directory.status()
             guard status.isOwn, status.permissions & 0o022 == 0 else {
                 throw CofferError(
-                    .refused, "\(directory.path) is not a directory that only this user can write: refused.")
+                    .refused, "\(directory.path) is not a directory that only this user can write to.")
             }
             return directory
         }
     }
 
-    /// The ids of the containers, in no order.
+    /// Returns the ids of the containers, in no particular order.
     func ids() throws(CofferError) -> [FileID] { try look().ids }
 
-    /// The same, and whether there are files that are being added or removed, or were.
+    /// Returns the ids of the containers, and whether there are files that are, or were, being added or
+    /// removed.
     func look() throws(CofferError) -> (ids: [FileID], hasUnfinished: Bool) {
         let names = try openDirectory().names()
         let ids = names.compactMap { FileID(fileName: $0) }
@@ -86,7 +87,8 @@ extension FileStore {
         return (ids, hasUnfinished)
     }
 
-    /// Creates a container under a temporary name, lets `fill` write it, flushes it and gives it its name.
+    /// Creates a container under a temporary name, lets `fill` write it, flushes it and renames it to its
+    /// final name.
     func addContainer(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
         _ check: () throws(CofferError) -> Void,
@@ -94,8 +96,8 @@ extension FileStore {
     ) throws(CofferError) {
         let directory = try openDirectory()
         let temporary = id.temporaryName
-        // The lock on the unfinished file tells others that its owner is alive: that what is in it does not
-        // go, and neither do the keys it is wrapped under. It goes with the descriptor.
+        // The lock on the unfinished file shows other processes that its owner is alive, so they remove
+        // neither the file nor the keys that it is wrapped under. Closing the descriptor releases it.
         let begun: PendingContainer = try core.home.withExclusiveVault { (vault) throws(CofferError) in
             try beginWrite(id, protection, classKey, directory, in: vault)
         }
@@ -105,7 +107,7 @@ extension FileStore {
             try file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
-                // While a long file was sealed, the passcode may have gone and its class with it.
+                // The passcode may have been removed while a long file was sealed, and its class with it.
                 if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
                 try insert(header, protection, in: vault)
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
@@ -118,7 +120,7 @@ extension FileStore {
         }
     }
 
-    /// Makes the file, empty and locked, under its temporary name, and tells the keys.
+    /// Creates the file, empty and locked, under its temporary name, and returns it with its keys.
     func beginWrite(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
@@ -126,7 +128,7 @@ extension FileStore {
         try cleanUpIfDue(directory, in: vault)
         let (outer, inner) = try FileKeysetRecord(device: core.device).current(
             protection, classKey: classKey, in: vault)
-        // Of a file that is being replaced there may be one of somebody who crashed.
+        // A process that crashed while replacing the same file may have left an unfinished one.
         if try directory.status(of: id.temporaryName) != nil { try cleanUp(directory, in: vault) }
         do throws(CofferError) {
             let file = try directory.open(id.temporaryName, [.readWrite, .exclusive])
@@ -134,19 +136,19 @@ extension FileStore {
             return PendingContainer(file: file, outer: outer, inner: inner)
         } catch {
             guard error.code == .alreadyExists else { throw error }
-            throw CofferError(.busy, "Somebody else is replacing the content of \(id).")
+            throw CofferError(.busy, "Another process is replacing the content of \(id).")
         }
     }
 
-    /// A container that is being written, and the keys it will be wrapped under.
+    /// A container that is being written, and the keys that will wrap its file keys.
     struct PendingContainer: ~Copyable {
         let file: Descriptor
         let outer: FileKEK
         let inner: FileKEK
     }
 
-    /// Removes a container, whole or unfinished. What wraps its keys is overwritten first: a freed block
-    /// keeps what it holds.
+    /// Removes a container, complete or unfinished. Overwrites its wrapped keys first, because a freed block
+    /// keeps its content.
     static func removeContainer(
         _ name: FilePath, in directory: borrowing Descriptor
     ) throws(CofferError) {
@@ -156,34 +158,34 @@ extension FileStore {
             try destroyHeader(of: file)
         } catch {
             guard error.code == .noSpace else { throw error }
-            // On a full copy-on-write file system, overwriting takes room: that of the content. Where that is
-            // not enough, only removing makes any.
+            // On a full copy-on-write file system, overwriting needs space, so free the content's first. If
+            // that is not enough, only removing the file frees any.
             try? file.truncate(to: ContainerLayout.headerSize)
             try? destroyHeader(of: file)
         }
         try directory.remove(name)
     }
 
-    /// Destroys both wrapped keys in place, so that the container opens with nothing that is left.
+    /// Destroys both wrapped keys in place, so that none of the remaining keys opens the container.
     static func destroyHeader(of file: borrowing Descriptor) throws(CofferError) {
         var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
         var span = header.mutableSpan
-        // The header is written last: most unfinished containers have none.
+        // The header is written last, so most unfinished containers have none.
         guard try file.read(at: 0, into: &span) > 0, header.contains(where: { $0 != 0 }) else { return }
         let random = try SecureRandom.bytes(header.count)
         try file.write(random.span, at: 0)
         try file.syncData()
     }
 
-    /// Long work stops when its task is cancelled or the key of a class goes that it used. Ask before taking
-    /// a key, so that a lock in between is seen.
+    /// Returns a check that stops long work when its task is cancelled or a class key that it used is
+    /// evicted. Call this before taking a key, so that a lock in between is noticed.
     ///
     /// - Parameters:
-    ///   - cancellation: The task's.
-    ///   - mark: Where it began; `nil`: now.
-    ///   - protection: The only class that it uses; `nil`: every one that is used from its beginning on.
-    /// - Returns: What throws once it must stop.
-    /// - Throws: Nothing by itself: `cancelled`, `locked` and `wiped` come from what it returns.
+    ///   - cancellation: The task's cancellation.
+    ///   - mark: The start of the work; `nil` for now.
+    ///   - protection: The only class that the work uses; `nil` for every class used since its start.
+    /// - Returns: A closure that throws once the work must stop.
+    /// - Throws: Nothing itself; the closure throws `cancelled`, `locked` and `wiped`.
     func cancellationCheck(
         _ cancellation: BlockingExecutor.Cancellation, since mark: KeyMark? = nil,
         only protection: ProtectionClass? = nil
@@ -211,7 +213,7 @@ extension ContainerReader {
             guard let name = FilePath.Component(bytes: header.name) else {
                 throw CofferError(
                     .corrupt,
-                    "The container holds a name that is no file name: put back a copy of it, or remove it.")
+                    "The container holds an invalid file name: restore a copy of it, or remove it.")
             }
             return FileInfo(
                 id: header.id, name: name, length: layout.length,
@@ -222,10 +224,10 @@ extension ContainerReader {
 }
 
 extension FilePath.Component {
-    /// The name's bytes as they are on the disk.
+    /// The name's bytes as stored on disk.
     var bytes: [UInt8] { FileNameBytes.of(self) }
 
-    /// The name of these bytes; `nil` for what no directory entry can be.
+    /// Creates a name from bytes; `nil` for bytes that cannot be a directory entry.
     init?(bytes: [UInt8]) {
         guard let component = FileNameBytes.component(bytes), component.kind == .regular else { return nil }
         self = component

@@ -3,8 +3,8 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// What a container says of its file, visible once the outer layer is open. Byte layout: FileFormat, "Inner
-/// header".
+/// A container's description of its file, readable once the outer layer is open. Byte layout: FileFormat,
+/// "Inner header".
 struct InnerHeader {
     static let size = 1024
     static let wrappedKeySize = 40
@@ -56,7 +56,8 @@ struct InnerHeader {
         return writer.bytes + tag
     }
 
-    /// Reads the fields; the outer layer has authenticated them, so what does not fit is `corrupt` or newer.
+    /// Parses the fields. The outer layer has authenticated them, so invalid fields are reported as `corrupt`
+    /// or as newer.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> InnerHeader {
         var reader = BinaryReader(bytes, name: "container header")
         guard bytes.count == size, try reader.take(8) == Array(FileMagic.innerHeader.utf8) else {
@@ -73,7 +74,7 @@ struct InnerHeader {
         let salt = try reader.take(32)
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == 1, try reader.number(UInt16.self) == wrappedKeySize else {
-            throw CofferError(.unsupportedVersion, "The container's key is wrapped in a newer way.")
+            throw CofferError(.unsupportedVersion, "The container's key is wrapped by a newer method.")
         }
         let wrappedKey = try reader.take(wrappedKeySize)
         guard try reader.take(340 - reader.position).allSatisfy({ $0 == 0 }) else {
@@ -95,7 +96,7 @@ struct InnerHeader {
             throw reader.corruptError
         }
         guard bytes[paddingScheme] == 0 else {
-            throw CofferError(.unsupportedVersion, "The container is padded in a newer way.")
+            throw CofferError(.unsupportedVersion, "The container is padded by a newer method.")
         }
         guard try reader.take(size - tagSize - reader.position).allSatisfy({ $0 == 0 }) else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
@@ -106,7 +107,7 @@ struct InnerHeader {
             name: name, mediaType: mediaType)
     }
 
-    /// Whether the tag at the end of `bytes` is right.
+    /// Whether the tag at the end of `bytes` is valid.
     static func isAuthentic(_ bytes: [UInt8], key: borrowing SymmetricKey) throws(CofferError) -> Bool {
         let bodyEnd = size - tagSize
         return try HMAC.isValid(

@@ -1,19 +1,19 @@
-/// What looking at every file of a store found.
+/// The result of checking every file of a store.
 public struct IntegrityReport: Sendable, Equatable {
-    /// Files whose every byte is authentic.
+    /// The number of files whose every byte is authentic.
     public internal(set) var authentic = 0
-    /// Files whose header is authentic; the content needs the context that is bound into them.
+    /// Files whose header is authentic. Checking their content needs the context that is bound to them.
     public internal(set) var contextNeeded: [FileID] = []
-    /// Containers that are damaged, of another vault, or not the content that the index knows.
+    /// Containers that are damaged, belong to another vault, or do not have the content that the index lists.
     public internal(set) var damaged: [FileID] = []
-    /// Containers that the index does not know: copies put back after they were removed, or made by somebody
-    /// else. They are never removed by themselves.
+    /// Containers that the index does not list: copies put back after a removal, or containers made by
+    /// another program. They are never removed automatically.
     public internal(set) var orphans: [FileID] = []
-    /// Files that the index knows and that are not there.
+    /// Files that the index lists and whose containers do not exist.
     public internal(set) var missing: [FileID] = []
 
     init() {}
 
-    /// Whether nothing is wrong.
+    /// Whether no problem was found.
     public var isClean: Bool { damaged.isEmpty && orphans.isEmpty && missing.isEmpty }
 }

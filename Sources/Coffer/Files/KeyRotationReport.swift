@@ -1,10 +1,10 @@
-/// What replacing the keys of files did.
+/// The result of a key rotation.
 public struct KeyRotationReport: Sendable, Equatable {
-    /// How many containers were wrapped anew in this run.
+    /// The number of containers rewrapped in this run.
     public internal(set) var rewrapped = 0
-    /// How many old keys were destroyed: whatever was wrapped under them opens with nothing any more.
+    /// The number of old keys destroyed. Nothing that was wrapped under them can be opened any more.
     public internal(set) var destroyedKeys = 0
-    /// Containers that could not be read. The old keys stay as long as there are any.
+    /// Containers that could not be read. The old keys are kept while there are any.
     public internal(set) var unreadable: [FileID] = []
 
     init() {}

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The keys of one layer of one container, from its file key: see FileFormat, "Keys".
+/// The keys of one layer of one container, derived from its file key: see FileFormat, "Keys".
 struct LayerKeySchedule: ~Copyable, Sendable {
     enum Layer: UInt8 { case outer = 1, inner = 2 }
 
@@ -31,12 +31,12 @@ struct LayerKeySchedule: ~Copyable, Sendable {
             chunkKey: chunkKey, nonceBase: block.publicBytes(32..<44), suite: suite)
     }
 
-    /// A cipher for this layer's chunks. Each thread makes its own.
+    /// Returns a cipher for this layer's chunks. Each thread needs its own.
     func chunkCipher() throws(CofferError) -> ChunkCipher {
         ChunkCipher(aead: try AEAD.prepare(suite.algorithm, key: chunkKey), nonceBase: nonceBase)
     }
 
-    /// Seals or opens the inner header with this layer's header key.
+    /// Returns the cipher that seals and opens the inner header.
     func headerCipher() throws(CofferError) -> AEAD { try AEAD.prepare(suite.algorithm, key: headerKey) }
 }
 

@@ -1,14 +1,15 @@
 import CofferBase
 import CofferEngine
 
-/// Whether a decrypted copy may take so much memory.
+/// Limits the memory that a decrypted copy may take.
 enum MemoryBudget {
-    /// Refuses what would take more than half of what is free, in the file system and in the machine.
+    /// Throws if a copy would take more than half of the free space, in the file system or in the machine's
+    /// memory.
     ///
     /// - Parameters:
     ///   - length: The size of the copy.
-    ///   - free: Free bytes of the file system; `nil` for a file that has none around it.
-    ///   - memory: Free memory of the machine, where the kernel tells.
+    ///   - free: Free bytes of the file system; `nil` for a file outside any file system.
+    ///   - memory: Free memory of the machine, if the kernel reports it.
     /// - Throws: `noSpace`.
     static func check(
         _ length: Int64, inFileSystem free: Int64?, memory: Int64? = FileSystemInfo.availableMemory()
@@ -18,7 +19,7 @@ enum MemoryBudget {
             throw CofferError(
                 .noSpace,
                 "A copy of \(length) bytes would take more than half of the free memory: "
-                    + "coffer file cat or coffer file export need no such room.")
+                    + "use coffer file cat or coffer file export instead.")
         }
     }
 }

@@ -2,15 +2,15 @@ import CofferBase
 import CofferEngine
 public import SystemPackage
 
-/// A decrypted copy in a file in memory that has no name and that nobody can change, as
-/// ``FileStore/withMemoryCopy(of:context:options:_:)`` lends it.
+/// A decrypted copy in a nameless, unchangeable file in memory, which
+/// ``FileStore/withMemoryCopy(of:context:options:_:)`` passes to its closure.
 public struct MemoryCopy: Sendable {
-    /// The number of the open file in this process. Let a child inherit it to view the copy; what has it open
-    /// keeps it, after a lock too.
+    /// The number of the open file in this process. A child that inherits it can view the copy. A process
+    /// that has the copy open keeps it, even after a lock.
     public let descriptor: Int32
 
-    /// A path for what takes no descriptor, in this process, and in a child that has inherited the number:
-    /// `/proc/self/fd/` and the number.
+    /// A path for programs that do not take a descriptor, valid in this process and in a child that has
+    /// inherited the number: `/proc/self/fd/` and the number.
     public let path: FilePath
 
     /// The length in bytes.
@@ -21,21 +21,21 @@ public struct MemoryCopy: Sendable {
 }
 
 extension FileStore {
-    /// Gives `body` the decrypted content as an open file in memory, sealed against changes: for code that
-    /// takes a descriptor, or a path and no particular name. Nothing is left to clean up when this process is
-    /// killed: the kernel drops the file with the last process that has it open.
+    /// Calls `body` with the decrypted content as an open file in memory, sealed against changes, for code
+    /// that takes a descriptor, or a path with any name. Nothing remains if this process is killed: the
+    /// kernel drops the file with the last process that has it open.
     ///
-    /// When the session locks or the time is up, the number stands for an empty file from then on. Who has
-    /// opened the copy before keeps it.
+    /// When the vault locks or the time limit expires, the descriptor number refers to an empty file from
+    /// then on. A process that opened the copy before keeps it.
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - context: What was bound to it when it was added.
-    ///   - options: When the copy goes by itself.
-    ///   - body: What views the copy.
-    /// - Returns: What `body` gives.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` when the copy would take more than half of
-    ///   the free memory; and what `body` throws.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - options: When the copy is removed automatically.
+    ///   - body: Uses the copy.
+    /// - Returns: The result of `body`.
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
+    ///   the free memory; and whatever `body` throws.
     public func withMemoryCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (MemoryCopy) async throws -> Result
@@ -46,7 +46,7 @@ extension FileStore {
             openViews.forget(number)
             hold.revoke()
         }
-        // A lock before this did not know of the copy.
+        // A lock before the registration did not know about the copy.
         try hold.check()
         if let limit = options.limit { hold.end(after: limit) }
         return try await body(
@@ -92,7 +92,7 @@ private final class MemoryCopyHandle: Sendable {
         self.check = check
     }
 
-    /// The number stands for nothing from here on.
+    /// Makes the descriptor number refer to an empty file.
     func revoke() { file.blank() }
 
     func end(after limit: Duration) {

@@ -2,9 +2,9 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Nothing that a home consists of is sealed in its vault and then removed.
+/// Prevents files that a vault directory consists of from being sealed in their own vault and then removed.
 enum OriginalRule {
-    /// One file or directory, whatever its names are.
+    /// Identifies one file or directory, whatever its names are.
     private struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -12,8 +12,8 @@ enum OriginalRule {
         init(_ status: FileStatus) { (device, inode) = (status.device, status.inode) }
     }
 
-    /// Refuses `source`, opened by `path`, when it lies in `home` or in the home around it: by whichever
-    /// names, links or mounts the path leads there.
+    /// Throws `refused` if `source`, opened by `path`, lies in `home` or in the vault directory around it,
+    /// whichever names, links or mounts the path goes through.
     static func check(
         _ path: FilePath, _ source: borrowing Descriptor, outside home: VaultDirectory
     ) throws(CofferError) {
@@ -24,12 +24,12 @@ enum OriginalRule {
         guard !own.contains(Identity(status)), try !isBelow(own, path) else {
             throw CofferError(
                 .refused,
-                "\(path) belongs to the vault's own home and is not removed: leave out --remove-original, or "
+                "\(path) belongs to the vault's own home and is not removed: omit --remove-original, or "
                     + "copy it elsewhere first.")
         }
     }
 
-    /// The home whose namespace `home` is, or that home itself.
+    /// Returns the vault directory that contains the namespace `home`, or `home` itself.
     private static func outermost(_ home: VaultDirectory) throws(CofferError) -> Descriptor {
         guard let above = try? home.directory.open("../..", [.read, .directory]),
             let users = try above.status(of: VaultDirectory.usersName),
@@ -39,7 +39,7 @@ enum OriginalRule {
         return above
     }
 
-    /// Adds `directory` and all directories in it; `withFiles`: the files, too.
+    /// Adds `directory` and all directories in it, and with `withFiles` the files too.
     private static func collect(
         _ directory: consuming Descriptor, withFiles: Bool, into found: inout Set<Identity>
     ) throws(CofferError) {
@@ -52,8 +52,8 @@ enum OriginalRule {
         }
     }
 
-    /// Whether one of the directories above the file at `path` is in `own`. The kernel says what is above:
-    /// the path may lead through links.
+    /// Whether one of the directories above the file at `path` is in `own`. Asks the kernel for the parents,
+    /// because the path may go through links.
     private static func isBelow(_ own: Set<Identity>, _ path: FilePath) throws(CofferError) -> Bool {
         let parent = path.removingLastComponent()
         let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])

@@ -2,17 +2,17 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// Spreads runs of chunks over the processors, on threads of its own. Every run reads and writes at its own
-/// offsets, so order does not matter.
+/// Distributes runs of chunks over the processors, on its own threads. Every run reads and writes at its own
+/// offsets, so their order does not matter.
 enum ParallelChunkProcessor {
-    /// Chunks worked on at a time by one thread: about 1 MiB.
+    /// The number of chunks that one thread processes at a time: about 1 MiB.
     static func runLength(_ layout: ContainerLayout) -> Int64 {
         max(1, Int64(1 << 20) >> Int64(layout.chunkSizeLog2))
     }
 
-    /// Calls `work` for runs that cover `chunks`, from several threads, each with a state of its own from
-    /// `prepare`. Between runs `check` is called on every thread; it throws to stop. The first error ends the
-    /// work and is thrown.
+    /// Calls `work` for runs that cover `chunks`, on several threads, each with its own state from `prepare`.
+    /// Every thread calls `check` between runs, which throws to stop. The first error stops the work and is
+    /// thrown.
     static func run<State: ~Copyable>(
         _ chunks: Range<Int64>, runLength: Int64, threads limit: Int = .max,
         check: @Sendable () throws(CofferError) -> Void,

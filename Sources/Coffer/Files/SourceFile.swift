@@ -2,20 +2,20 @@ import CofferBase
 import CofferEngine
 package import SystemPackage
 
-/// The file that was sealed, when it is to go afterwards: only as it was when it was sealed, and only when
-/// nobody has it open for writing.
+/// The original file of a sealed copy, if it should be removed afterwards. It is removed only if it is
+/// unchanged since it was sealed and is not open for writing.
 package struct SourceFile: ~Copyable {
     private let path: FilePath
     private let directory: Descriptor
     private let name: FilePath
-    /// As it was before anything of it was read.
+    /// The file's status before any of it was read.
     private let status: FileStatus
 
-    /// Looks at `path` before `source`, which is that file, is read. What cannot be removed later is refused
-    /// before anything is sealed.
+    /// Examines `path` before `source`, which is that file, is read. Throws here for a file that could not be
+    /// removed later, before anything is sealed.
     init(_ path: FilePath, _ source: borrowing Descriptor) throws(CofferError) {
         guard let component = path.lastComponent else {
-            throw CofferError(.refused, "\(path) names no file.")
+            throw CofferError(.refused, "\(path) does not name a file.")
         }
         let parent = path.removingLastComponent()
         let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
@@ -24,7 +24,7 @@ package struct SourceFile: ~Copyable {
         guard try directory.status(of: name)?.isSameFile(as: first) == true else {
             throw CofferError(.refused, "\(path) is a link: the file behind it is not removed through it.")
         }
-        // Another change within the same tick of the file system's clock would not show.
+        // A second change within the same tick of the file system's clock would be invisible.
         if !first.isSettled { Clock.sleep(for: .milliseconds(110)) }
         let status = try source.status()
         guard status == first else { throw CofferError(.conflict, "\(path) is being changed.") }
@@ -34,11 +34,11 @@ package struct SourceFile: ~Copyable {
         self.status = status
     }
 
-    /// Removes the file unless it was changed or replaced since, or somebody may still write to it.
+    /// Removes the file unless it was changed or replaced since, or another process may still write to it.
     ///
-    /// Where the kernel grants leases, writers wait from before the comparison until the file is gone; those
-    /// that come then find no name any more. The file is first renamed, and looked at again, so that nothing
-    /// that took its name in between is removed in its place.
+    /// If the kernel grants leases, writers wait from before the comparison until the file is removed; later
+    /// ones no longer find the name. The file is renamed first and examined again, so that a file that took
+    /// its name in between is not removed in its place.
     consuming func remove(_ source: borrowing Descriptor) throws(CofferError) {
         let lease = source.leaseAgainstWriters()
         defer { source.releaseLease() }
@@ -53,7 +53,7 @@ package struct SourceFile: ~Copyable {
             throw stillThere(error)
         }
         do throws(CofferError) {
-            // Also the time for a writer that had found the file by its name to show up at the lease.
+            // The sync also gives a writer that had found the file by its name time to appear at the lease.
             try directory.sync()
             guard let now = try directory.status(of: aside), now.isSameFile(as: status),
                 now.size == status.size, now.modified == status.modified,
@@ -76,11 +76,11 @@ package struct SourceFile: ~Copyable {
             systemError: error.systemError)
     }
 
-    /// The part of a name that was set aside behind the file's own.
+    /// The part that follows the file's own name in the name of a file that was moved aside.
     private static let mark = Array(".removing-".utf8)
     private static let randomSize = 16
 
-    /// Originals that an interrupted removal left beside `path`, in clear and under another name.
+    /// Returns originals that an interrupted removal left beside `path`, unencrypted and under another name.
     package static func remains(beside path: FilePath) -> [FilePath] {
         let parent = path.removingLastComponent()
         guard let directory = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]),
@@ -96,24 +96,24 @@ package struct SourceFile: ~Copyable {
         CofferError(.conflict, "\(path) was changed or replaced since it was sealed; it was not removed.")
     }
 
-    /// A name beside the file that a person recognises, should a crash leave it.
+    /// Returns a name beside the file that a person recognises if a crash leaves it there.
     private func asideName() throws(CofferError) -> FilePath {
         let random = try Descriptor.temporaryName().string.utf8.suffix(Self.randomSize)
         let bytes: [UInt8] = FileNameBytes.of(name).prefix(200) + Self.mark + random
         guard let component = FileNameBytes.component(bytes) else {
-            throw CofferError(.internalFailure, "A name is none.")
+            throw CofferError(.internalFailure, "A generated file name is invalid.")
         }
         return FilePath(root: nil, [component])
     }
 
-    /// Puts the file back under its name, unless there is another of that name by now.
+    /// Restores the file's name, unless there is another file of that name by now.
     private func putBack(_ aside: FilePath, after error: CofferError) -> CofferError {
         do throws(CofferError) {
             try directory.renameWithoutReplacing(aside, to: name)
             return error
         } catch {
             return CofferError(
-                .conflict, "\(path) was replaced since it was sealed; what was moved aside is \(aside).")
+                .conflict, "\(path) was replaced since it was sealed; the original is now \(aside).")
         }
     }
 }

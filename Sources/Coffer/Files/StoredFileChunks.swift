@@ -2,12 +2,12 @@ public import CofferBase
 
 /// A stored file's content as a sequence of pieces of up to 1 MiB, in order.
 ///
-/// Each piece is authentic when it comes. When an error is thrown, discard what came before. A piece is
-/// read when it is asked for, on a thread of its own.
+/// Each piece is authenticated before it is returned. If an error is thrown, discard the earlier pieces. A
+/// piece is read on demand, on a separate thread.
 public struct StoredFileChunks: AsyncSequence, Sendable {
     /// The bytes of one piece, at least one.
     public typealias Element = [UInt8]
-    /// What reading throws.
+    /// The error that reading throws.
     public typealias Failure = CofferError
 
     private static let pieceSize: Int64 = 1 << 20
@@ -15,22 +15,22 @@ public struct StoredFileChunks: AsyncSequence, Sendable {
     let reader: StoredFileReader
     let range: Range<Int64>
 
-    /// Starts at the beginning of the range.
+    /// Creates an iterator that starts at the beginning of the range.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader, rest: range) }
 
-    /// Where a walk over the pieces is.
+    /// An iterator over the pieces.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: StoredFileReader
         var rest: Range<Int64>
 
-        /// The next piece; `nil` at the end.
+        /// Returns the next piece; `nil` at the end.
         ///
         /// - Throws: `locked`, `wiped`, `corrupt`, `cancelled`.
         public mutating func next() async throws(CofferError) -> [UInt8]? {
             try await next(isolation: nil)
         }
 
-        /// The next piece; `nil` at the end.
+        /// Returns the next piece; `nil` at the end.
         ///
         /// - Throws: `locked`, `wiped`, `corrupt`, `cancelled`.
         public mutating func next(

@@ -2,20 +2,20 @@ public import CofferBase
 import CofferEngine
 import Synchronization
 
-/// A stored file, open for reading at any place. Each read opens the chunks that hold the bytes and no
-/// others; ciphers and buffers are kept from one read to the next.
+/// A stored file, open for random access. Each read opens only the chunks that hold the bytes, and reuses
+/// ciphers and buffers from earlier reads.
 ///
-/// It works as long as the session stays unlocked: after a lock every read throws `locked`.
+/// The reader works while the vault stays unlocked; after a lock every read throws `locked`.
 ///
 /// ```swift
-/// let reader = try await session.files.reader(for: id)
+/// let reader = try await vault.files.reader(for: id)
 /// let page = try reader.read(at: 4096 * 7, count: 4096)
 /// for try await piece in reader.chunks { hash.update(piece) }
 /// ```
 public final class StoredFileReader: Sendable {
     private let reader: ContainerReader
     private let check: @Sendable () throws(CofferError) -> Void
-    /// What the last read worked with; a read beside another makes its own.
+    /// The working set of the last read. A concurrent read creates its own.
     private let idle = Mutex<ContainerReader.Worker?>(nil)
 
     init(_ reader: ContainerReader, check: @escaping @Sendable () throws(CofferError) -> Void) {
@@ -26,28 +26,28 @@ public final class StoredFileReader: Sendable {
     /// The length in bytes.
     public var length: Int64 { reader.layout.length }
 
-    /// The content from the beginning to the end, piece by piece.
+    /// The content from beginning to end, piece by piece.
     public var chunks: StoredFileChunks { StoredFileChunks(reader: self, range: 0..<length) }
 
-    /// The bytes of `range`, cut to the file's length, piece by piece.
+    /// Returns the bytes of `range`, clamped to the file's length, piece by piece.
     ///
     /// - Throws: `invalidInput` for a range that begins below 0.
     public func chunks(in range: Range<Int64>) throws(CofferError) -> StoredFileChunks {
         StoredFileChunks(reader: self, range: try FileStore.clamp(range, to: length))
     }
 
-    /// Fills `buffer` from `offset` on; gives how many bytes there were, fewer than asked for at the end of
-    /// the file. Blocks the calling thread.
+    /// Fills `buffer` from `offset` on. Returns the number of bytes read, which is smaller than requested at
+    /// the end of the file. Blocks the calling thread.
     ///
     /// - Parameters:
-    ///   - offset: Where to begin; behind the end there is nothing.
-    ///   - buffer: Where to; cleared when an error is thrown.
+    ///   - offset: The first byte to read. There are no bytes past the end.
+    ///   - buffer: The destination. It is cleared if an error is thrown.
     /// - Returns: The number of bytes read.
     /// - Throws: `invalidInput` for a negative offset; `locked`, `wiped`, `corrupt`.
     public func read(
         at offset: Int64, into buffer: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {
-        guard offset >= 0 else { throw CofferError(.invalidInput, "An offset is 0 or more.") }
+        guard offset >= 0 else { throw CofferError(.invalidInput, "An offset must be 0 or more.") }
         try check()
         let start = min(offset, length)
         let wanted = start..<start + min(Int64(buffer.count), length - start)
@@ -80,7 +80,7 @@ public final class StoredFileReader: Sendable {
     /// - Throws: `invalidInput` for a negative offset or count; `locked`, `wiped`, `corrupt`.
     public func read(at offset: Int64, count: Int) throws(CofferError) -> [UInt8] {
         guard offset >= 0, count >= 0 else {
-            throw CofferError(.invalidInput, "An offset and a count are 0 or more.")
+            throw CofferError(.invalidInput, "An offset and a count must be 0 or more.")
         }
         let there = Int(clamping: max(0, length - offset))
         var bytes = [UInt8](repeating: 0, count: min(count, there))

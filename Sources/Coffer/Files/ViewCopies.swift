@@ -3,37 +3,37 @@ import CofferEngine
 public import SystemPackage
 
 extension FileStore {
-    /// Gives `body` the path of a decrypted copy under the original name, readable by this user alone. The
-    /// copy lies in memory and is gone when `body` ends, throws or is cancelled, and when the session locks
-    /// meanwhile; after a crash, the next open removes it.
+    /// Calls `body` with the path of a decrypted copy under the original name, which only this user can read.
+    /// The copy is kept in memory and is removed when `body` ends, throws or is cancelled, and when the vault
+    /// locks meanwhile. After a crash, the next open removes it.
     ///
-    /// Not guaranteed: other programs of the same user can read the copy while it is there; memory may be
-    /// written to swap (see ``isSwapActive``); what a viewer copies elsewhere (recent files, thumbnails) is
-    /// out of reach.
+    /// Other programs of the same user can read the copy while it exists. Memory may be written to swap (see
+    /// ``isSwapActive``). Data that a viewer copies elsewhere (recent files, thumbnails) is not removed.
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - context: What was bound to it when it was added.
-    ///   - body: What views the copy.
-    /// - Returns: What `body` gives.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` when the copy would take more than half of
-    ///   the free memory; `unsupported` where there is no memory file system; and what `body` throws.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - body: Uses the copy.
+    /// - Returns: The result of `body`.
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
+    ///   the free memory; `unsupported` if there is no memory file system; and whatever `body` throws.
     public func withViewCopy<Result>(
         of id: FileID, context: [UInt8] = [], _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
         try await withViewCopy(of: id, context: context, options: ViewOptions()) { try await body($0.path) }
     }
 
-    /// The same with a time limit, and with what a program needs that starts viewers: the lease that a child
-    /// may inherit, and whether the copy was changed. Changes are dropped with the copy.
+    /// As ``withViewCopy(of:context:_:)``, with a time limit and with information for programs that start
+    /// viewers: the lease that a child may inherit, and whether the copy was changed. Changes are dropped
+    /// with the copy.
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - context: What was bound to it when it was added.
-    ///   - options: When the copy goes by itself.
-    ///   - body: What views the copy.
-    /// - Returns: What `body` gives.
-    /// - Throws: As without options.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - options: When the copy is removed automatically.
+    ///   - body: Uses the copy.
+    /// - Returns: The result of `body`.
+    /// - Throws: The errors of ``withViewCopy(of:context:_:)``.
     public func withViewCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions,
         _ body: (ViewCopy) async throws -> Result
@@ -41,11 +41,12 @@ extension FileStore {
         try await withCopy(of: id, context, options, permissions: 0o400) { copy, _ in try await body(copy) }
     }
 
-    /// Whether view copies may be written to a swap device that keeps them readable: one that is neither
-    /// memory nor encrypted.
+    /// Whether view copies may be written to a swap device that keeps them readable, which is one that is
+    /// neither memory nor encrypted.
     public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
 
-    /// A copy as it is lent, with the file's header as it was then.
+    /// Calls `body` with a copy and the reader that it was made with, which holds the file's header at that
+    /// time.
     func withCopy<Result>(
         of id: FileID, _ context: [UInt8], _ options: ViewOptions, permissions: UInt32,
         _ body: (ViewCopy, ContainerReader) async throws -> Result
@@ -64,8 +65,9 @@ extension FileStore {
         }
     }
 
-    /// Gives `body` an empty directory in memory, for a copy that others are not to see: a viewer puts it
-    /// there in a mount namespace of its own. Gone when `body` ends, or the key of the copy's class goes.
+    /// Calls `body` with an empty directory in memory, for a copy that other processes must not see: a viewer
+    /// mounts the copy there in its own mount namespace. The directory is removed when `body` ends or the key
+    /// of the copy's class is evicted.
     package func withPrivateMountPoint<Result>(
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
@@ -102,10 +104,10 @@ extension FileStore {
                 let file = try hold.makeFile()
                 try reader.copy(into: file, check: check)
                 try file.setPermissions(permissions)
-                // The file's own date: whoever writes to the copy changes it.
+                // Set the file's own date, which any write to the copy changes.
                 try file.setModified(reader.header.modified)
                 hold.recordOriginalStatus(try file.status())
-                // A lock after the last chunk found nothing to remove, or a part of it.
+                // A lock after the last chunk may have found nothing to remove, or only a part of the copy.
                 try check()
                 return (hold, reader)
             } catch {
@@ -118,7 +120,7 @@ extension FileStore {
 }
 
 extension ContainerReader {
-    /// Writes the whole content to an empty file in memory.
+    /// Writes the complete content to an empty file in memory.
     func copy(
         into file: borrowing Descriptor, check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) {
@@ -130,8 +132,9 @@ extension ContainerReader {
 }
 
 extension FileStore {
-    /// A directory for a view. Under the lock, so that two processes do not each choose a root and record one
-    /// of them. A root that another view's end has just removed is made again.
+    /// Creates a directory for a view. Holds the vault directory's lock, so that two processes do not each
+    /// choose a root and record only one of them. Creates a root again that the end of another view has just
+    /// removed.
     private func makeViewDirectory(tries: Int = 8) throws(CofferError) -> ViewCopyDirectory.ViewDirectory {
         do throws(CofferError) {
             return try core.home.withExclusiveLock { () throws(CofferError) in
@@ -153,9 +156,9 @@ extension FileStore {
 }
 
 extension Vault {
-    /// Removes view copies whose owner is dead; gives how many. Opening a session does it, too.
+    /// Removes view copies whose owner is dead; returns how many. Opening a vault does this too.
     ///
-    /// - Throws: `notInitialised`, `wiped`, or what hinders the removal.
+    /// - Throws: `notInitialised`, `wiped`, or the error that the removal fails with.
     public static func removeStaleViewCopies(at location: VaultLocation) async throws(CofferError) -> Int {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let vault = try VaultDirectory.openDirectory(location).openVault()

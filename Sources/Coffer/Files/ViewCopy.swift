@@ -1,9 +1,10 @@
 public import CofferBase
 public import SystemPackage
 
-/// A decrypted copy in a directory in memory, as ``FileStore/withViewCopy(of:context:options:_:)`` lends it.
+/// A decrypted copy in a directory in memory, which ``FileStore/withViewCopy(of:context:options:_:)`` passes
+/// to its closure.
 public struct ViewCopy: Sendable {
-    /// Where it is, under the file's original name, in a directory of its own.
+    /// The path of the copy, under the file's original name, in its own directory.
     public let path: FilePath
 
     /// Whether memory may be written to a swap device that keeps it readable.
@@ -11,17 +12,17 @@ public struct ViewCopy: Sendable {
 
     let hold: ViewCopyHandle
 
-    /// The number of the open file whose lock keeps the copy. A child that inherits this descriptor keeps the
-    /// copy, as long as it lives, from being removed when this process dies; afterwards the next
+    /// The number of the open file whose lock keeps the copy. While a child that inherited this descriptor
+    /// lives, the copy is not removed when this process dies. Afterwards the next
     /// ``Vault/removeStaleViewCopies(at:)`` removes it.
     public var lease: Int32 { hold.leaseNumber }
 
-    /// Whether somebody wrote to the copy, replaced it or removed it.
+    /// Whether the copy was changed, replaced or removed.
     public var isChanged: Bool { hold.isChanged }
 
-    /// Gives this process's share of the lease up and says whether another process has one still: a viewer
-    /// that went on in the background. To be asked when the viewer that was started has ended.
+    /// Releases this process's lease and reports whether another process still holds one, such as a viewer
+    /// that moved to the background. Call this when the viewer that was started has ended.
     ///
-    /// - Throws: What hinders looking.
+    /// - Throws: The error that examining the lease fails with.
     public func isKeptByOthers() throws(CofferError) -> Bool { try hold.isKeptByOthers() }
 }

@@ -2,18 +2,20 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Where view copies live: directories on memory, of this user alone.
+/// The directories that hold view copies: in memory, and only for this user.
 ///
-/// `$XDG_RUNTIME_DIR/coffer/views` where there is one on tmpfs; else `/dev/shm/coffer-` and a random name
-/// that the vault keeps for itself. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. Whoever
-/// views holds a lock on `lease`, which the kernel drops when the process dies.
+/// This is `$XDG_RUNTIME_DIR/coffer/views` if that is on tmpfs, otherwise `/dev/shm/coffer-` followed by a
+/// random name that the vault stores. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. A
+/// viewing process holds a lock on `lease`, which the kernel drops when the process dies.
 enum ViewCopyDirectory {
     private static let leaseName: FilePath = "lease"
     private static let sharedMemory: FilePath = "/dev/shm"
-    /// A view directory that is being made; it has its lease before it loses the prefix.
+    /// The prefix of a view directory that is being created. The directory gets its lease before it loses the
+    /// prefix.
     static let newPrefix = ".new-"
 
-    /// The root to make a view in. Where it is one that nobody would look for, the vault notes it first.
+    /// Returns the root for a new view. The vault first records a root that other commands would not look
+    /// for.
     static func preferred(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
         var record = ViewRootRecord(in: vault)
         if let path = runtimePath, let runtime = try? runtimeRoot(path, creating: true) {
@@ -28,9 +30,9 @@ enum ViewCopyDirectory {
         return try sharedMemoryRoot(FilePath(name), creating: true)
     }
 
-    /// Every root that may hold views of a vault; and those that could not be looked at, with the reason. For
-    /// a wipe, every name in /dev/shm is looked at that a vault may have taken, and directories of this user
-    /// count also where others may look.
+    /// Returns every root that may hold views of a vault, and those that could not be examined, with the
+    /// reason. For a wipe, this examines every name in /dev/shm that a vault may have taken, and includes
+    /// directories of this user that others can read.
     static func existing(
         _ record: ViewRootRecord, isForWiping: Bool = false
     ) -> (roots: [Root], unseen: [(what: String, why: CofferError)]) {
@@ -45,7 +47,7 @@ enum ViewCopyDirectory {
                 let root = try runtimeRoot(path, creating: false, isForWiping: isForWiping)
                 if let root { roots.append(try Root(root)) }
             } catch {
-                // Where no view was ever made there is nothing to miss.
+                // If no view was ever made there, none can be missed.
                 if record.runtimes.contains(path) || hasViews(path) { unseen.append(("\(path)", error)) }
             }
         }
@@ -74,7 +76,7 @@ enum ViewCopyDirectory {
         return (try? parent.status(of: FilePath(root: nil, [name])))?.isOwn ?? false
     }
 
-    /// The vault's own name under /dev/shm; with `all`, every name of that form.
+    /// Returns the vault's own name under /dev/shm, or with `all` every name of that form.
     private static func sharedNames(_ record: ViewRootRecord, all: Bool) -> [FilePath] {
         guard all, let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) else {
             return record.shared.map { [$0] } ?? []
@@ -83,7 +85,7 @@ enum ViewCopyDirectory {
         return names.filter { ViewRootRecord.isShared(FileNameBytes.of($0)) }
     }
 
-    /// A root that is open.
+    /// An open root.
     final class Root: Sendable, Equatable {
         let directory: Descriptor
         private let status: FileStatus
@@ -96,12 +98,12 @@ enum ViewCopyDirectory {
         static func == (one: Root, other: Root) -> Bool { one.status.isSameFile(as: other.status) }
     }
 
-    /// `$XDG_RUNTIME_DIR`, when it is an absolute path.
+    /// `$XDG_RUNTIME_DIR`, if it is an absolute path.
     private static var runtimePath: FilePath? {
         Environment.path("XDG_RUNTIME_DIR").flatMap { $0.isAbsolute ? $0 : nil }
     }
 
-    /// Where logind makes it, whatever the environment says.
+    /// The directory that logind creates, regardless of the environment.
     private static var systemRuntime: FilePath { FilePath("/run/user/\(Environment.userID)") }
 
     static var hasRuntimeDirectory: Bool {
@@ -120,8 +122,8 @@ enum ViewCopyDirectory {
         return (try? FileSystemInfo.of(shared).isMemory) ?? false
     }
 
-    /// Removes views whose owner is dead; returns how many. One that resists keeps none of the others: they
-    /// go, and then its error is thrown.
+    /// Removes views whose owner is dead; returns how many. A view that cannot be removed does not affect the
+    /// others: they are removed first, and then its error is thrown.
     static func removeStale(vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
         var failure: CofferError?
@@ -141,12 +143,12 @@ enum ViewCopyDirectory {
         return count
     }
 
-    /// Whether a name is that of a view, or of one that is being made.
+    /// Whether a name is that of a view, or of one that is being created.
     private static func isOfView(_ name: FilePath) -> Bool {
         ViewRootRecord.isView(name) || name.string.utf8.hasPrefix(newPrefix)
     }
 
-    /// Removes a root of one vault under /dev/shm that holds nothing any more. The next view makes it again.
+    /// Removes an empty root of one vault under /dev/shm. The next view creates it again.
     static func removeIfEmpty(_ root: borrowing Descriptor) {
         guard root.path.removingLastComponent() == sharedMemory, let name = root.path.lastComponent,
             let shared = try? Descriptor.open(sharedMemory, [.read, .directory])
@@ -158,12 +160,12 @@ enum ViewCopyDirectory {
         let status = try root.status(of: name)
         guard let status, status.kind == .directory else { return false }
         let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
-        // Just being made: trying its lock could be in its owner's way.
+        // The view is just being created: trying its lock could get in its owner's way.
         if name.string.utf8.hasPrefix(newPrefix), !isOld { return false }
         guard let view = try? root.open(name, [.read, .directory]),
             let lease = try? view.open(leaseName, .readWrite)
         else {
-            // Without a lease there is only one that is being made, or one whose removal was cut short.
+            // A view without a lease is one that is being created, or one whose removal was interrupted.
             return isOld || !name.string.utf8.hasPrefix(newPrefix)
         }
         return try FileLock.tryAcquire(lease) != nil
@@ -179,7 +181,7 @@ enum ViewCopyDirectory {
         return VaultID(bytes: bytes)
     }
 
-    /// Makes a view directory with a lease that is held as long as the result lives.
+    /// Creates a view directory with a lease that is held until the result is released.
     static func makeView(
         in root: borrowing Descriptor, vaultID: VaultID
     ) throws(CofferError) -> NewView {
@@ -210,25 +212,25 @@ enum ViewCopyDirectory {
         return NewView(name: unique, directory: opened, lease: lease)
     }
 
-    /// The file whose lock keeps a view.
+    /// Opens the file whose lock keeps a view.
     static func openLease(in view: borrowing Descriptor) throws(CofferError) -> Descriptor {
         try view.open(leaseName, .readWrite)
     }
 
-    /// A view directory whose lease is held as long as `lease` is open.
+    /// A view directory whose lease is held while `lease` is open.
     struct NewView: ~Copyable {
         let name: FilePath
         let directory: Descriptor
         let lease: Descriptor
     }
 
-    /// A root and the view that was made in it.
+    /// A root and the view that was created in it.
     struct ViewDirectory: ~Copyable {
         let root: Descriptor
         let view: NewView
     }
 
-    /// The root below a runtime directory; `nil` where there is none and none is to be made.
+    /// Returns the root below a runtime directory; `nil` if there is none and `creating` is false.
     private static func runtimeRoot(
         _ path: FilePath, creating: Bool, isForWiping: Bool = false
     ) throws(CofferError) -> Descriptor? {
@@ -280,8 +282,9 @@ enum ViewCopyDirectory {
                 + "--descriptor, or use coffer file cat.")
     }
 
-    /// Of this user, for this user alone, in memory; anything else may be somebody's trap. A wipe removes
-    /// views also where others may look, but not where they may write.
+    /// Throws unless the directory belongs to this user, only this user can access it, and it is in memory;
+    /// anything else may be an attacker's trap. A wipe also accepts directories that others can read, but not
+    /// ones that they can write to.
     private static func check(
         _ directory: borrowing Descriptor, isForWiping: Bool = false
     ) throws(CofferError) {
@@ -289,7 +292,9 @@ enum ViewCopyDirectory {
         let forbidden: UInt32 = isForWiping ? 0o022 : 0o077
         guard status.isOwn, status.permissions & forbidden == 0, try FileSystemInfo.of(directory).isMemory
         else {
-            throw CofferError(.refused, "\(directory.path) is not a directory in memory of this user alone.")
+            throw CofferError(
+                .refused,
+                "\(directory.path) is not a directory in memory that only this user can access.")
         }
     }
 

@@ -3,7 +3,7 @@ import CofferEngine
 import SystemPackage
 import Synchronization
 
-/// One view copy: its directory goes when this is told to, or with its owner.
+/// One view copy. Its directory is removed by ``remove()``, and when this object is released.
 final class ViewCopyHandle: Sendable {
     let path: FilePath
     let leaseNumber: Int32
@@ -16,12 +16,12 @@ final class ViewCopyHandle: Sendable {
     private let registration = Mutex(0)
     private let original = Mutex<FileStatus?>(nil)
     private let removed = Atomic(false)
-    /// Whether it was changed when it was taken back: afterwards nobody can tell.
+    /// Whether the copy was changed when it was revoked. This cannot be determined later.
     private let wasChanged = Atomic(false)
-    /// Why it was taken back before its viewing ended.
+    /// The reason the copy was revoked before its viewing ended.
     private let cause = Mutex<CofferError?>(nil)
 
-    /// What the session forgets it by.
+    /// The number that unregisters this copy from the active view copies.
     var number: Int { registration.withLock { $0 } }
 
     init(
@@ -42,10 +42,10 @@ final class ViewCopyHandle: Sendable {
         registration.withLock { $0 = number }
     }
 
-    /// The directory for the copy.
+    /// Creates the directory for the copy.
     func makeHolder() throws(CofferError) { try directory.makeDirectory(Self.holder) }
 
-    /// The copy, empty.
+    /// Creates the copy, empty.
     func makeFile() throws(CofferError) -> Descriptor {
         try makeHolder()
         return try holder().open(name, [.readWrite, .exclusive])
@@ -55,15 +55,15 @@ final class ViewCopyHandle: Sendable {
         try directory.open(Self.holder, [.read, .directory])
     }
 
-    /// Memory that is free for it.
+    /// The free memory for the copy.
     var available: Int64 {
         get throws(CofferError) { try FileSystemInfo.of(root).available }
     }
 
-    /// Remembers how the copy looks now that it is whole.
+    /// Records the status of the complete copy, for comparison.
     func recordOriginalStatus(_ status: FileStatus) { original.withLock { $0 = status } }
 
-    /// Whether somebody changed the copy; of one that was taken back, whether it was changed by then.
+    /// Whether the copy was changed; for a revoked copy, whether it was changed before that.
     var isChanged: Bool {
         let isDifferent = (try? holder().status(of: name)) != original.withLock { $0 }
         // A copy that is being removed looks changed.
@@ -71,36 +71,36 @@ final class ViewCopyHandle: Sendable {
         return wasChanged.load(ordering: .sequentiallyConsistent)
     }
 
-    /// What is there under the name now, when it can be sealed: a regular file of this user.
+    /// Opens the file that now has the copy's name, if it can be sealed: a regular file of this user.
     func edited() throws(CofferError) -> Descriptor {
         let file = try holder().open(name, .read)
         let status = try file.status()
         guard status.kind == .regular, status.isOwn else {
             throw CofferError(
                 .refused,
-                "What is in the copy's place is not a regular file of this user: nothing was saved, and the "
-                    + "file is as before.")
+                "The copy was replaced by something other than a regular file of this user: nothing was "
+                    + "saved, and the file is unchanged.")
         }
         return file
     }
 
-    /// Throws once the copy is being removed: what is read of it then may be zeros.
+    /// Throws once the copy is being removed, because reading it may then return zeros.
     func check() throws(CofferError) {
         guard removed.load(ordering: .sequentiallyConsistent) else { return }
-        throw cause.withLock { $0 } ?? CofferError(.cancelled, "The copy was taken back.")
+        throw cause.withLock { $0 } ?? CofferError(.cancelled, "The copy was revoked.")
     }
 
     private func revoke(_ code: CofferError.Code, _ reason: String) {
         cause.withLock {
-            $0 = $0 ?? CofferError(code, "\(reason): the copy was taken back, with what was changed in it.")
+            $0 = $0 ?? CofferError(code, "\(reason): the copy was removed, and changes in it are lost.")
         }
         if isChanged { wasChanged.store(true, ordering: .sequentiallyConsistent) }
         try? remove()
     }
 
-    /// Takes the copy back after `limit`.
+    /// Revokes the copy after `limit`.
     func end(after limit: Duration) {
-        ViewTimer.after(limit) { [weak self] in self?.revoke(.timedOut, "The time is up") }
+        ViewTimer.after(limit) { [weak self] in self?.revoke(.timedOut, "The time limit expired") }
     }
 
     func isKeptByOthers() throws(CofferError) -> Bool {
@@ -117,7 +117,7 @@ final class ViewCopyHandle: Sendable {
 
     func remove() throws(CofferError) {
         removed.store(true, ordering: .sequentiallyConsistent)
-        // What a viewer made in it may resist; that keeps nothing else.
+        // Entries that a viewer created may resist removal; that does not affect the rest.
         if let error = root.removeAll(of: directoryName, overwriting: true).first { throw error }
         ViewCopyDirectory.removeIfEmpty(root)
     }

@@ -1,8 +1,9 @@
-/// How a decrypted copy is lent.
+/// Options for a decrypted copy.
 public struct ViewOptions: Sendable {
-    /// After so long the copy goes, whoever still views it; `nil`: when the viewing ends, or with a lock.
+    /// The time after which the copy is removed even if it is still being viewed. With `nil`, it is removed
+    /// when the viewing ends, or with a lock.
     public var limit: Duration?
 
-    /// The defaults: no limit.
+    /// Creates the default options: no limit.
     public init() {}
 }

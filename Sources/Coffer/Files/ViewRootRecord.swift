@@ -2,11 +2,12 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Where a vault has made view copies, as two files in it say: `viewroot`, the name of its own directory in
-/// /dev/shm, and `viewroots`, runtime directories other than `/run/user/UID`, each with a zero after it.
+/// The locations where a vault has made view copies, recorded in two files in the vault: `viewroot` holds the
+/// name of its own directory in /dev/shm, and `viewroots` holds runtime directories other than
+/// `/run/user/UID`, each followed by a zero byte.
 ///
-/// A hint and no more: under a root, only views that bear the vault's id are touched, and only where the root
-/// is in memory and of this user alone.
+/// The record is only a hint: under a root, only views that have the vault's id are touched, and only if the
+/// root is in memory and belongs to this user alone.
 struct ViewRootRecord {
     private static let sharedName: FilePath = "viewroot"
     private static let runtimesName: FilePath = "viewroots"
@@ -15,12 +16,12 @@ struct ViewRootRecord {
     private static let maxRuntimeCount = 32
     private static let maxByteCount = maxRuntimeCount * 4096
 
-    /// The name under /dev/shm; `nil` when there is none, or it is damaged.
+    /// The name under /dev/shm; `nil` if there is none, or if it is damaged.
     private(set) var shared: FilePath?
-    /// The runtime directories, the oldest first.
+    /// The runtime directories, oldest first.
     private(set) var runtimes: [FilePath] = []
 
-    /// Nothing is recorded.
+    /// Creates an empty record.
     init() {}
 
     init(in vault: borrowing Descriptor) {
@@ -33,33 +34,34 @@ struct ViewRootRecord {
         }
     }
 
-    /// Whether a name is one that a vault takes under /dev/shm.
+    /// Whether a vault uses names of this form under /dev/shm.
     static func isShared(_ name: [UInt8]) -> Bool {
         name.starts(with: prefix) && isUnique(name.dropFirst(prefix.count))
     }
 
-    /// Whether a name is one that a view's directory has.
+    /// Whether a name has the form of a view directory's name.
     static func isView(_ name: FilePath) -> Bool { isUnique(FileNameBytes.of(name)[...]) }
 
     private static func isUnique(_ name: ArraySlice<UInt8>) -> Bool {
         name.count == 32 && name.allSatisfy { hexadecimal.contains($0) }
     }
 
-    /// Notes a new name under /dev/shm.
+    /// Records a new name under /dev/shm.
     static func note(shared name: String, in vault: borrowing Descriptor) throws(CofferError) {
         let bytes = Array(name.utf8)
         try vault.replace(sharedName, with: bytes.span)
     }
 
-    /// Notes a runtime directory before the first view is made in it. Those that `isDispensable` are
-    /// forgotten when there is no room.
+    /// Records a runtime directory before the first view is made in it. If there is no room, directories that
+    /// `isDispensable` accepts are removed from the record.
     mutating func note(
         runtime: FilePath, in vault: borrowing Descriptor, _ isDispensable: (FilePath) -> Bool
     ) throws(CofferError) {
         guard !runtimes.contains(runtime) else { return }
         if runtimes.count >= Self.maxRuntimeCount { runtimes.removeAll(where: isDispensable) }
         guard runtimes.count < Self.maxRuntimeCount, Self.bytes(runtime).count < 4096 else {
-            throw CofferError(.refused, "View copies lie under too many runtime directories: end some views.")
+            throw CofferError(
+                .refused, "There are view copies under too many runtime directories: close some views.")
         }
         runtimes.append(runtime)
         var bytes: [UInt8] = []

@@ -2,27 +2,27 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Evaluates passcodes, counting first. Everything here but ``throwIfTooSoon(_:)`` happens under the home's
-/// lock.
+/// Evaluates passcodes and counts every attempt before it compares it. Everything here except
+/// ``throwIfTooSoon(_:)`` runs under the vault directory's lock.
 ///
-/// A passcode comes here derived: what fails or is killed before, costs no attempt. What is killed between
-/// the count and its record leaves the passcode pending, and the next attempt compares it, so that every
-/// attempt that counts was compared.
+/// The passcode arrives derived, so a derivation that fails or is killed costs no attempt. A kill between the
+/// count and the record of its comparison leaves the passcode pending; the next attempt compares it. Every
+/// attempt that counts was therefore compared.
 struct AttemptLimiter {
     let device: DeviceKey
     let time: VaultClock
     let delays: Bool
-    /// What remembers the counter elsewhere; `nil` where nothing does.
+    /// Keeps the counter's generation outside of the vault directory; `nil` if nothing does.
     var witness: RollbackGuard?
 
-    /// The counter as it lies on the disk, and what it says.
+    /// The counter as stored on the disk, and its decoded payload.
     private struct State {
         var record: DualSlotRecord.Contents
         var attempts: AttemptRecord
     }
 
-    /// Whether everything is to be erased, since ten were wrong; what comes back with `false` is right, and
-    /// the count is back at none.
+    /// Returns `true` if everything must be erased because ten passcodes were wrong. If it returns `false`,
+    /// the passcode is right and the count is back at zero.
     func mustErase(
         after passcode: DerivedPasscode, keybag: Keybag, in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
@@ -42,7 +42,7 @@ struct AttemptLimiter {
         do throws(CofferError) {
             isRight = try keybag.isRight(passcode, vaultID: device.vaultID)
         } catch {
-            // It was not compared: the attempt does not count.
+            // The passcode was not compared, so the attempt does not count.
             _ = try? write(before, over: counted, key: key, in: vault)
             throw error
         }
@@ -57,8 +57,8 @@ struct AttemptLimiter {
         return false
     }
 
-    /// Refuses an attempt that comes too soon after a wrong one. A clock that was set back is for
-    /// ``mustErase(after:keybag:in:)``, which takes note of it.
+    /// Throws `attemptDelayed` if the attempt comes too soon after a wrong one. Does nothing if the clock was
+    /// set back: ``mustErase(after:keybag:in:)`` records that.
     func throwIfTooSoon(_ attempts: AttemptRecord) throws(CofferError) {
         let now = time.bootTime()
         let boot = time.bootIdentifier()
@@ -73,7 +73,8 @@ struct AttemptLimiter {
         }
     }
 
-    /// The counter with nothing pending that can be compared, after the delay, at the time of this attempt.
+    /// Reads the counter, enforces the delay, settles a pending passcode if the keybag has a tag to compare
+    /// it with, and sets the time of this attempt.
     private func prepare(
         _ keybag: Keybag, key: borrowing SymmetricKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> State {
@@ -87,10 +88,10 @@ struct AttemptLimiter {
             attempts.lastFailure = now
             record = try write(attempts, over: record, key: key, in: vault)
         }
-        // Ten wrong ones wait for nothing any more.
+        // After ten wrong passcodes there is no delay any more.
         if attempts.left > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
-        // Shows, before anything is counted, that the service takes what it is told; and it must know of a
-        // count that a kill left pending before that is compared.
+        // This shows, before anything is counted, that the service accepts a write. The service must also
+        // know of a count that a kill left pending before that passcode is compared.
         try witness?.record(record.generation)
         attempts = attempts.settled(by: keybag.passcodeTag)
         attempts.lastFailure = now

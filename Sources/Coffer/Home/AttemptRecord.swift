@@ -5,49 +5,49 @@ import SystemPackage
 
 /// The count of wrong passcodes, in two slots updated in place and authenticated under the device key.
 ///
-/// It goes up, flushed, **before** a passcode is compared with the keybag's, so that no crash and no kill
-/// makes a guess free; and with the tag of that passcode, which the next attempt compares when a kill left it
-/// pending, so that none counts that was never compared. The same passcode twice in a row counts once. A copy
-/// of the file put back resets the count: files alone cannot prevent that.
+/// The count is raised and flushed **before** a passcode is compared with the keybag's, so no crash or kill
+/// makes a guess free. It is stored with the tag of that passcode: if a kill leaves the passcode pending, the
+/// next attempt compares it, so no passcode counts that was never compared. The same passcode twice in a row
+/// counts once. Restoring an older copy of the file resets the count; files alone cannot prevent that.
 ///
-/// Payload: failures (4), what the tag is (1: 0 none, 1 of a wrong passcode, 2 of one that was counted and
+/// Payload: failures (4), kind of the tag (1: 0 none, 1 of a wrong passcode, 2 of one that was counted and
 /// whose comparison is not recorded), 3 zero, tag (32), time of the last failure since boot in nanoseconds
 /// (8), boot identifier (36 bytes).
 struct AttemptRecord: Equatable {
     static let record = DualSlotRecord(
         name: "attempts", magic: FileMagic.attempts, slotSize: 512, displayName: "attempt counter",
         remedy: .home)
-    /// The failure that erases everything.
+    /// The number of failures that erases everything.
     static let limit = 10
 
-    /// The wrong ones, with one that is pending.
+    /// The number of wrong passcodes, a pending one included.
     var failures = 0
     /// The tag of the passcode that was counted last: see ``DerivedPasscode``.
     var lastTag: [UInt8]?
-    /// Whether that one was counted and its comparison is not recorded.
+    /// Whether that passcode was counted and its comparison is not recorded.
     var isPending = false
     var lastFailure = Duration.zero
     var bootIdentifier = ""
 
-    /// How long to wait after so many failures: nothing for the first four, then one second, doubling.
+    /// The delay after a number of failures: none for the first four, then one second, doubling.
     static func delay(after failures: Int) -> Duration {
         failures < 5 ? .zero : .seconds(1 << min(failures - 5, 20))
     }
 
-    /// How long to wait now. After a reboot the full delay starts anew: the clock since boot says nothing of
-    /// before.
+    /// The delay that is left. After a reboot the full delay starts again, because the boot clock knows
+    /// nothing of the time before.
     func remainingDelay(now: Duration, bootIdentifier: String) -> Duration {
         let since = isSameBoot(bootIdentifier) ? now - lastFailure : now
         return max(.zero, Self.delay(after: failures) - since)
     }
 
-    /// Whether the last failure lies ahead in this very boot: the clock was set back, and the delay starts
-    /// anew.
+    /// Whether the last failure lies in the future of this very boot: the clock was set back, and the delay
+    /// starts again.
     func isClockRolledBack(now: Duration, bootIdentifier: String) -> Bool {
         isSameBoot(bootIdentifier) && now < lastFailure
     }
 
-    /// A boot that cannot be told from others is taken for the same one: a delay gets no shorter by that.
+    /// A boot that cannot be distinguished from others counts as the same one; that never shortens a delay.
     private func isSameBoot(_ identifier: String) -> Bool {
         let unknown = VaultClock.unknownBoot
         return [identifier, unknown].contains { $0.hasSameBytes(as: bootIdentifier) }
@@ -56,13 +56,13 @@ struct AttemptRecord: Equatable {
 
     var left: Int { max(0, Self.limit - failures) }
 
-    /// Whether the passcode of this tag was the last that was counted.
+    /// Whether this tag is that of the passcode counted last.
     func isLast(_ tag: [UInt8]) -> Bool {
         guard let lastTag else { return false }
         return ConstantTime.equal(lastTag.span, tag.span)
     }
 
-    /// With the passcode of this tag counted and not yet compared.
+    /// Returns a copy in which the passcode with this tag is counted and not yet compared.
     func counting(_ tag: [UInt8]) -> AttemptRecord {
         var counted = self
         if !isLast(tag) { counted.failures += 1 }
@@ -71,8 +71,9 @@ struct AttemptRecord: Equatable {
         return counted
     }
 
-    /// With the pending passcode compared with the keybag's. Where an earlier release wrote the keybag, there
-    /// is nothing to compare with, and it stays counted: it may have been evaluated.
+    /// Returns a copy in which the pending passcode was compared with the keybag's. A keybag that an earlier
+    /// release wrote has no tag to compare with; the passcode then stays counted, since it may have been
+    /// evaluated.
     func settled(by passcodeTag: [UInt8]?) -> AttemptRecord {
         guard isPending, let passcodeTag else { return self }
         guard !isLast(passcodeTag) else { return AttemptRecord() }

@@ -2,15 +2,15 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Reads a record field by field. Every length is checked against what is there: it may come from an
-/// attacker.
+/// Reads a record field by field. Checks every length against the bytes that are there, because the record
+/// may come from an attacker.
 struct BinaryReader {
     private let bytes: [UInt8]
     private let name: String
     private let remedy: Remedy?
     private(set) var position: Int
 
-    /// Starts at `position`; `what` is the record's name, for the error, and `remedy` what it says to do.
+    /// Starts at `position`. Errors contain `name`, the record's name, and `remedy`.
     init(_ bytes: [UInt8], from position: Int = 0, name: String, remedy: Remedy? = nil) {
         self.bytes = bytes
         self.position = position
@@ -53,7 +53,7 @@ struct BinaryReader {
         position += count
     }
 
-    /// Fails unless only zeros are left.
+    /// Throws unless all remaining bytes are zero.
     func expectPadding() throws(CofferError) {
         guard bytes[position...].allSatisfy({ $0 == 0 }) else { throw corruptError }
     }

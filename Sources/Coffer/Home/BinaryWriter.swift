@@ -8,7 +8,7 @@ struct BinaryWriter {
 
     mutating func append(_ field: [UInt8]) { bytes += field }
 
-    /// A length of 4 bytes, then the bytes.
+    /// Appends a length of 4 bytes, then the bytes.
     mutating func appendLengthPrefixed(_ field: [UInt8]) {
         append(UInt32(field.count))
         bytes += field
@@ -16,7 +16,7 @@ struct BinaryWriter {
 
     mutating func appendText(_ text: String) { appendLengthPrefixed(Array(text.utf8)) }
 
-    /// Zeros up to `size`; traps when there is more already.
+    /// Appends zeros up to `size`; traps if there are more bytes already.
     mutating func pad(to size: Int) {
         precondition(bytes.count <= size)
         bytes += [UInt8](repeating: 0, count: size - bytes.count)

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The unwrapped key of one protection class, with the two keys that stores derive from it.
+/// The unwrapped key of one protection class, with the two keys that the stores derive from it.
 final class ClassKey: Sendable {
     let key: SymmetricKey
     let id: [UInt8]
@@ -25,7 +25,7 @@ final class ClassKey: Sendable {
         self.fileKEK = fileKEK
     }
 
-    /// A new random key for each of `classes`.
+    /// Generates a random key for each of `classes`.
     static func make(
         for classes: [ProtectionClass], vaultID: VaultID
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
@@ -37,7 +37,7 @@ final class ClassKey: Sendable {
         return keys
     }
 
-    /// The X25519 secret key that opens what was sealed to this class while it was locked.
+    /// The X25519 secret key that opens values sealed to this class while it was locked.
     func enqueueKey(vaultID: VaultID) throws(CofferError) -> SymmetricKey {
         try Self.enqueueKey(of: key, vaultID: vaultID)
     }
@@ -47,7 +47,7 @@ final class ClassKey: Sendable {
         try Self.publicKey(of: key, vaultID: vaultID)
     }
 
-    /// The public key that belongs to the bytes of a class key: it tells whose key they are.
+    /// The public key that belongs to the bytes of a class key; it identifies the class key.
     static func publicKey(
         of key: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> [UInt8] {

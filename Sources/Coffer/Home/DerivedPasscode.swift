@@ -1,15 +1,15 @@
 import CofferBase
 import CofferCrypto
 
-/// A passcode after its derivation, with all that its evaluation needs. Nothing here says whether it is
-/// right.
+/// A passcode after its derivation, with everything that its evaluation needs. Nothing here shows whether it
+/// is right.
 final class DerivedPasscode: Sendable {
     /// The parameters of the derivation.
     let parameters: Keybag.PasscodeParameters
-    /// Equal for the same passcode and salt. It comes from a key that takes the full Argon2id, so it is no
-    /// shortcut for who guesses.
+    /// Equal for the same passcode and salt. Its key costs a full Argon2id derivation, so it is no shortcut
+    /// for an attacker who guesses.
     let tag: [UInt8]
-    /// Opens the class keys when the passcode is right.
+    /// Unwraps the class keys if the passcode is right.
     let wrappingKey: SymmetricKey
 
     init(

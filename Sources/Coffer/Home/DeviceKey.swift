@@ -4,20 +4,20 @@ import CofferEngine
 import SystemPackage
 import Synchronization
 
-/// The vault's identity and its device key D, from where the home says that it is: see ``DeviceKeyFile``.
+/// The vault's identity and its device key D, read from the place that the vault's ``DeviceKeyFile`` names.
 final class DeviceKey: Sendable {
-    /// The device key, released with its last user.
+    /// The device key, freed with its last user.
     final class Key: Sendable {
         let key: SymmetricKey
         fileprivate init(_ key: consuming SymmetricKey) { self.key = key }
     }
 
-    /// What the item with the device key is called in its keyring of one.
+    /// The name of the item with the device key in its own namespace of the Secret Service.
     private static let itemName = [UInt8](repeating: 0, count: 32)
 
     let vaultID: VaultID
     private let held: Mutex<Key?>
-    /// The key of the names of tokens, once it was asked for: every look at a token needs it.
+    /// The key for the names of tokens, kept after its first use because every token operation needs it.
     private let names = Mutex<Key?>(nil)
 
     init(vaultID: VaultID, deviceKey: consuming SymmetricKey) {
@@ -25,19 +25,19 @@ final class DeviceKey: Sendable {
         held = Mutex(Key(deviceKey))
     }
 
-    /// The device key; `wiped` once it was forgotten.
+    /// The device key; throws `wiped` after ``destroyInMemory()``.
     func deviceKey() throws(CofferError) -> Key {
         guard let key = held.withLock({ $0 }) else { throw CofferError.wiped }
         return key
     }
 
-    /// Drops the device key from memory for good.
+    /// Removes the device key from memory for good.
     func destroyInMemory() {
         held.withLock { $0 = nil }
         names.withLock { $0 = nil }
     }
 
-    /// What the names of tokens are hashed under.
+    /// The key under which the names of tokens are hashed.
     func nameKey() throws(CofferError) -> Key {
         let device = try deviceKey()
         if let known = names.withLock({ $0 }) { return known }
@@ -45,7 +45,7 @@ final class DeviceKey: Sendable {
         let derived = Key(
             try HKDF.deriveKey(from: device.key, info: KDFLabel.tokenName, context: context.span))
         names.withLock { $0 = derived }
-        // Forgotten meanwhile: then this one too.
+        // The device key was destroyed in the meantime: drop this key, too.
         guard held.withLock({ $0 != nil }) else {
             names.withLock { $0 = nil }
             throw CofferError.wiped
@@ -53,8 +53,8 @@ final class DeviceKey: Sendable {
         return derived
     }
 
-    /// Makes a new identity and key. Only `init` of a home calls this: a key that cannot be read is never
-    /// replaced.
+    /// Generates and stores the device key of a new vault. Only the creation of a vault calls this; a key
+    /// that cannot be read is never replaced.
     static func create(
         vaultID: VaultID, backend: KeyringBackend, in vault: borrowing Descriptor,
         service: SecretServiceClient
@@ -72,7 +72,7 @@ final class DeviceKey: Sendable {
         return DeviceKey(vaultID: vaultID, deviceKey: SymmetricKey.adopting(key))
     }
 
-    /// Reads the record, and the device key from the Secret Service where that has it.
+    /// Reads the device record, and the device key from the Secret Service if it is stored there.
     static func read(
         in vault: borrowing Descriptor, service: SecretServiceClient
     ) throws(CofferError) -> DeviceKey {
@@ -92,13 +92,13 @@ final class DeviceKey: Sendable {
         guard let sealed = try keyring.envelope(itemName) else {
             throw CofferError(
                 .keyringUnavailable,
-                "The Secret Service that answers does not have this vault's device key: is it another "
-                    + "keyring, or another user's? Nothing was changed.")
+                "The Secret Service does not have this vault's device key. It may be another desktop "
+                    + "keyring, or another user's. Nothing was changed.")
         }
         return try file.open(sealed)
     }
 
-    /// Puts the device key into the Secret Service, sealed by `file`, and reads it back.
+    /// Stores the device key in the Secret Service, sealed by `file`, and reads it back.
     static func storeInSecretService(
         _ key: borrowing SecretBytes, sealedBy file: borrowing DeviceKeyFile, to service: SecretServiceClient
     ) throws(CofferError) {
@@ -106,7 +106,7 @@ final class DeviceKey: Sendable {
         try keyring.put(file.seal(key), for: itemName)
     }
 
-    /// A key for one purpose of this vault, from the device key alone.
+    /// Derives a key for one purpose of this vault from the device key alone.
     func key(_ label: String) throws(CofferError) -> SymmetricKey {
         let context = vaultID.bytes
         return try HKDF.deriveKey(from: deviceKey().key, info: label, context: context.span)

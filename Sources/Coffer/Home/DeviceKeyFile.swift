@@ -3,14 +3,14 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The file `device` of a vault: whose it is, where its device key is, and one key of 32 bytes.
+/// The file `device` of a vault: the vault's id, the place of its device key, and one key of 32 bytes.
 ///
 /// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), key (32), 32 zero, HMAC-SHA256 under a
-/// key derived from that key over everything before it (32). In version 1 the key is the device key; in
-/// version 2 the Secret Service has the device key, sealed under the key in the file. The tag finds damage;
-/// it cannot keep a secret that lies beside it.
+/// key derived from that key over everything before it (32). In version 1 the key is the device key. In
+/// version 2 the Secret Service has the device key, sealed under the key in the file. The tag detects damage;
+/// it cannot protect a secret that lies beside it.
 ///
-/// Changed in place: a rename would leave the old key readable on the disk.
+/// The file is changed in place, because a rename would leave the old key readable on the disk.
 struct DeviceKeyFile: ~Copyable {
     static let name: FilePath = "device"
     private static let size = 128
@@ -54,12 +54,12 @@ struct DeviceKeyFile: ~Copyable {
         return DeviceKeyFile(backend, vaultID: vaultID, key: key)
     }
 
-    /// Writes a new file; an existing one is an error.
+    /// Writes a new file; throws if one exists.
     func create(in vault: borrowing Descriptor) throws(CofferError) {
         try write(to: vault.open(Self.name, [.readWrite, .exclusive]))
     }
 
-    /// Writes over the file in one call, in place.
+    /// Overwrites the file in place, with one call.
     func overwrite(in vault: borrowing Descriptor) throws(CofferError) {
         try write(to: vault.open(Self.name, .readWrite))
     }
@@ -98,7 +98,8 @@ struct DeviceKeyFile: ~Copyable {
 
     // MARK: The device key in the Secret Service
 
-    /// The device key sealed under the key in this file, as the Secret Service keeps it.
+    /// Returns the device key sealed under the key in this file, the form in which the Secret Service stores
+    /// it.
     func seal(_ deviceKey: borrowing SecretBytes) throws(CofferError) -> [UInt8] {
         let key = try wrappingKey()
         let context = vaultID.bytes
@@ -107,7 +108,7 @@ struct DeviceKeyFile: ~Copyable {
         }
     }
 
-    /// The device key that ``seal(_:)`` sealed.
+    /// Opens a device key that ``seal(_:)`` sealed.
     func open(_ sealed: [UInt8]) throws(CofferError) -> SecretBytes {
         let key = try wrappingKey()
         let context = vaultID.bytes
@@ -119,8 +120,8 @@ struct DeviceKeyFile: ~Copyable {
         }
         throw CofferError(
             .corrupt,
-            "The vault's device key in the Secret Service is damaged. Put back a copy of the keyring from a "
-                + "backup; coffer wipe --yes erases the vault, readable or not.")
+            "The vault's device key in the Secret Service is damaged. Restore the desktop keyring from a "
+                + "backup, or erase the vault with coffer wipe --yes.")
     }
 
     private func wrappingKey() throws(CofferError) -> SymmetricKey {

@@ -6,9 +6,9 @@ import SystemPackage
 /// A small authenticated record in two slots that are updated in place.
 ///
 /// Slot: magic (8), version (2), 6 zero, generation (8), vault id (16), payload length (4), payload, zeros,
-/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. Rules for an
-/// update: write one slot, flush, write the other, flush; so one of them is whole at any moment, and no older
-/// payload stays readable once an update has ended.
+/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. An update
+/// writes one slot, flushes, writes the other, and flushes again. One slot is therefore intact at any moment,
+/// and no older payload stays readable after an update.
 struct DualSlotRecord {
     let name: FilePath
     let magic: String
@@ -17,20 +17,20 @@ struct DualSlotRecord {
     var remedy: Remedy?
 
     private static let headerSize = 44
-    /// Where a slot has the vault's id.
+    /// The offset of the vault's id in a slot.
     static let idOffset: Int64 = 24
     private static let tagSize = 32
 
     struct Contents {
         let payload: [UInt8]
         let generation: UInt64
-        /// Where it was read.
+        /// The slot it was read from.
         fileprivate let slot: Int
-        /// Whether the other slot still holds something else: an update was interrupted.
+        /// Whether the other slot holds something else because an update was interrupted.
         fileprivate let isHalfWritten: Bool
     }
 
-    /// Makes the record; an existing one is an error.
+    /// Creates the record; throws if one exists.
     func create(
         _ payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
@@ -38,7 +38,7 @@ struct DualSlotRecord {
         try DualSlotFile.create(name, in: directory, slot: slot.span)
     }
 
-    /// Makes the record in a directory that others may look at: it appears whole.
+    /// Creates the record in a directory that other processes may read; it appears complete.
     func createAtomically(
         _ payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
@@ -47,7 +47,7 @@ struct DualSlotRecord {
         try directory.replace(name, with: both.span)
     }
 
-    /// Reads the record. With `repairing`, under the home's lock, an interrupted update is completed.
+    /// Reads the record. With `repairing`, under the vault directory's lock, completes an interrupted update.
     func read(
         vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor,
         repairing: Bool = false
@@ -79,7 +79,7 @@ struct DualSlotRecord {
         return best
     }
 
-    /// Replaces `old` by `payload`, under the home's lock; returns what the file has then.
+    /// Replaces `old` with `payload`, under the vault directory's lock; returns the file's new contents.
     @discardableResult
     func update(
         _ old: Contents, to payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey,
@@ -120,7 +120,7 @@ struct DualSlotRecord {
         let authentic = try HMAC.isValid(
             slot.span.extracting(bodyEnd...), for: slot.span.extracting(..<bodyEnd), key: key)
         guard authentic else {
-            // Unauthenticated fields only choose between two refusals.
+            // Unauthenticated fields only choose between error codes.
             if owner != vaultID.bytes, owner.contains(where: { $0 != 0 }) {
                 throw CofferError(
                     .foreign, "The \(displayName) belongs to another vault.", remedy.map { _ in .backup })

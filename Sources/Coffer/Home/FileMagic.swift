@@ -1,4 +1,4 @@
-/// The first eight bytes of every kind of file that Coffer writes, each written once.
+/// The first eight bytes of every kind of file that Coffer writes, each declared once.
 enum FileMagic {
     static let device = "COFFERD1"
     static let keybag = "COFFERK1"

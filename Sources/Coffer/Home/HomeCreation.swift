@@ -3,11 +3,12 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Making a home: everything is built aside and appears by one rename, so that a crash leaves no half of it.
+/// Creates a vault: builds everything under a temporary name and publishes it by one rename, so a crash
+/// leaves no half-made vault.
 extension VaultDirectory {
     static let buildPrefix = ".init-"
 
-    /// Makes a home, or activates a wiped one.
+    /// Creates a vault, or makes a new one in place of a wiped one.
     static func create(
         at location: VaultLocation, options: VaultOptions, passcode: Passcode?,
         interaction: PromptPolicy = .never
@@ -15,10 +16,10 @@ extension VaultDirectory {
         if let passcode { try options.policy.check(passcode) }
         let inactivity = Int(options.inactivity?.components.seconds ?? 0)
         guard options.inactivity == nil || (1...Int(UInt32.max)).contains(inactivity) else {
-            throw CofferError(.invalidInput, "The inactivity time is at least one second.")
+            throw CofferError(.invalidInput, "The inactivity time must be at least one second.")
         }
         if options.keyring == .secretService {
-            // Where it cannot be used, nothing is made.
+            // Creates nothing if the Secret Service cannot be used.
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
                 .requireReadable(Deadline(SecretServiceClient.deadline))
         }
@@ -30,7 +31,7 @@ extension VaultDirectory {
             let state = try home.state()
             try home.throwIfExisting(state)
             try home.removeUnfinished()
-            // What is left of the namespaces of a wiped home: tombstones.
+            // All that is left of the namespaces of a wiped vault are tombstones.
             if state?.phase == .wiped {
                 try home.throwIfUserVaultsExist()
                 try home.directory.removeTree(usersName)
@@ -44,9 +45,9 @@ extension VaultDirectory {
                 let device = try DeviceKey.create(
                     vaultID: vaultID, backend: options.keyring, in: built, service: home.service)
                 let keys = try fill(built, device: device, options: options, passcode: passcode)
-                // A live home without a vault is one never made; a wiped one stays wiped until the vault is
-                // there. Its tombstone has the new vault's id by then: a crash leaves one that is undone, and
-                // not one that says nothing of the vault beside it.
+                // A live directory without a vault counts as one that was never made. A wiped one stays wiped
+                // until the vault is there. Its tombstone already names the new vault by then, so a crash
+                // leaves a creation that is undone, not a tombstone that does not name the vault beside it.
                 let live = VaultStateFile(phase: .active, vaultID: vaultID)
                 let first = state?.phase == .wiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live
                 try first.write(in: home.directory)
@@ -62,7 +63,7 @@ extension VaultDirectory {
         }
     }
 
-    /// Everything of a vault but its device record.
+    /// Writes all files of a vault except its device record.
     private static func fill(
         _ vault: borrowing Descriptor, device: DeviceKey, options: VaultOptions, passcode: Passcode?
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
@@ -87,12 +88,12 @@ extension VaultDirectory {
         return keys
     }
 
-    /// Takes back what a vault that was not finished has put into the Secret Service, now or later.
+    /// Removes what an unfinished vault has stored in the Secret Service, now or later.
     private func removeItems(of vaultID: VaultID) {
         _ = try? OrphanedSecretItems(home: self).remove(vaultID, Deadline(.seconds(1)))
     }
 
-    /// Looks at what is there already of the path.
+    /// Checks the deepest directory of the path that exists.
     private static func checkMedium(of path: FilePath) throws(CofferError) {
         var current = path
         while try !exists(current) { current.removeLastComponent() }
@@ -113,7 +114,7 @@ extension VaultDirectory {
             do throws(CofferError) {
                 try directory.makeDirectory(FilePath(root: nil, [name]))
             } catch {
-                // Somebody else made it in the meantime: as good.
+                // Another process made it in the meantime, which is as good.
                 guard error.code == .alreadyExists else { throw error }
             }
             try? directory.sync()
@@ -134,15 +135,16 @@ extension VaultDirectory {
     private func throwIfExisting(_ state: VaultStateFile?) throws(CofferError) {
         let hasVault = try directory.status(of: Self.vaultName) != nil
         guard state?.phase != .wiping else { throw CofferError.wiped }
-        guard !hasVault else { throw CofferError(.alreadyExists, "There is a vault at \(path) already.") }
+        guard !hasVault else { throw CofferError(.alreadyExists, "There is already a vault at \(path).") }
     }
 
-    /// Refuses a home that was wiped: a vault of one of its users would go with the next one made here.
+    /// Throws if this vault was wiped: the next vault created here would remove a namespace made inside of
+    /// it.
     private func throwIfWiped() throws(CofferError) {
         guard let state = try state(), state.isAlive else { throw CofferError.wiped }
     }
 
-    /// Refuses where a user's namespace in a wiped home is alive: only tombstones may go unseen.
+    /// Throws if a namespace in a wiped vault is alive: only tombstones may be removed.
     private func throwIfUserVaultsExist() throws(CofferError) {
         guard try directory.status(of: Self.usersName)?.kind == .directory else { return }
         let users = try directory.open(Self.usersName, [.read, .directory])
@@ -152,11 +154,11 @@ extension VaultDirectory {
             guard let state, state.phase != .wiped else { continue }
             throw CofferError(
                 .alreadyExists,
-                "There is a vault of one of its users at \(path): erase it with coffer wipe, then try again.")
+                "A user still has a vault at \(path): erase it with coffer wipe, then try again.")
         }
     }
 
-    /// Removes what an interrupted `create` left: under the lock, nobody is building.
+    /// Removes what an interrupted `create` left. Under the lock, no other process is building.
     private func removeUnfinished() throws(CofferError) {
         try directory.removeTemporaries()
         for name in try directory.names() where name.string.utf8.hasPrefix(Self.buildPrefix) {
@@ -166,7 +168,8 @@ extension VaultDirectory {
 }
 
 extension Keybag {
-    /// Wraps the class keys under a passcode, or under the device key alone. These are then all the keys.
+    /// Wraps the class keys under a passcode, or under the device key alone. Afterwards the keybag has these
+    /// keys only.
     mutating func protect(
         _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
         device: DeviceKey

@@ -3,17 +3,17 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The wrapped class keys of a vault, with what deriving their wrapping key costs, and the lock's settings.
+/// The wrapped class keys of a vault, the cost of deriving their wrapping key, and the settings of the lock.
 ///
 /// Payload of a ``DualSlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy
 /// (1), attempt delays (1, 0 or 1), whether items of a destroyed class are still to be removed (1, 0 or 1),
-/// inactivity in seconds (4, 0: after reboot only), host binding (32), key derivation (1: 0 none, 1
+/// inactivity in seconds (4, 0: after reboot only), machine fingerprint (32), key derivation (1: 0 none, 1
 /// Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each: class (2)
 /// and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2), for each
 /// class (2) and X25519 key (32); number of recovery slots (2), for each class (2) and a ``WrappedKey``.
-/// Then, unless an earlier release wrote it, the rest of the passcode policy: least length (1), whether
-/// common passcodes are refused (1, 0 or 1), number of tags of denied ones (2), each tag (8), in order. Then,
-/// unless an earlier release wrote it and where a passcode is set: the tag of the passcode (32).
+/// Then, unless an earlier release wrote it, the rest of the passcode policy: minimum length (1), whether
+/// common passcodes are rejected (1, 0 or 1), number of denylist tags (2), each tag (8), in order. Then,
+/// unless an earlier release wrote it and if a passcode is set: the tag of the passcode (32).
 struct Keybag {
     static let record = DualSlotRecord(
         name: "keybag", magic: FileMagic.keybag, slotSize: 4096, displayName: "keybag", remedy: .home)
@@ -28,28 +28,28 @@ struct Keybag {
     }
 
     var passcode: PasscodeParameters?
-    /// The tag that the tag of an attempt's passcode is compared with: see ``DerivedPasscode``. `nil` without
-    /// a passcode, and where an earlier release wrote the keybag.
+    /// The tag that an attempt's tag is compared with: see ``DerivedPasscode``. `nil` without a passcode, and
+    /// if an earlier release wrote the keybag.
     var passcodeTag: [UInt8]?
     var policy: PasscodePolicy
     var delaysAttempts: Bool
-    /// Seconds without use until the vault locks; `nil`: only a reboot locks.
+    /// Seconds without use until the vault locks; `nil` if only a reboot locks it.
     var inactivity: Int?
-    /// Which machine and user made the vault: see ``MachineFingerprint``.
+    /// The machine and the user that made the vault: see ``MachineFingerprint``.
     var hostBinding: [UInt8]
     var keys: [ProtectionClass: WrappedKey]
-    /// What new values are sealed to while the vault is locked.
+    /// The public keys to which new values are sealed while the vault is locked.
     var publicKeys: [ProtectionClass: [UInt8]] = [:]
-    /// The keys of classes that may move, wrapped under the recovery key.
+    /// The keys of exportable classes, wrapped under a recovery key. Decoded and encoded, but never set.
     var recovery: [ProtectionClass: WrappedKey] = [:]
-    /// Items of a class whose key was destroyed are still to be removed.
+    /// Whether items of a class whose key was destroyed must still be removed.
     var hasOrphans = false
 
-    /// More of anything is no keybag.
+    /// A record with more keys is corrupt.
     private static let maxKeyCount = 16
     private static let passcodeTagSize = 32
 
-    /// Whether every class that the vault should have is there. A keybag of an earlier release has fewer.
+    /// Whether every class key that the vault should have is there. A keybag of an earlier release has fewer.
     var isComplete: Bool {
         (passcode == nil) == (passcodeTag == nil)
             && ProtectionClass.all(hasPasscode: passcode != nil).allSatisfy {
@@ -57,7 +57,8 @@ struct Keybag {
             }
     }
 
-    /// The key that wraps the class keys: from the passcode and the device key, or the device key alone.
+    /// Derives the key that wraps the class keys from the passcode and the device key. The overload without a
+    /// passcode uses the device key alone.
     static func wrappingKey(
         passcode: borrowing SymmetricKey, device: DeviceKey
     ) throws(CofferError) -> SymmetricKey {
@@ -71,7 +72,7 @@ struct Keybag {
         try device.key(KDFLabel.classKeyWrapping)
     }
 
-    /// What a wrapped class key is bound to.
+    /// The context that a wrapped class key is bound to.
     static func context(_ protection: ProtectionClass, vaultID: VaultID) -> [UInt8] {
         vaultID.bytes + protection.rawValue.bigEndianBytes + UInt16(1).bigEndianBytes
     }
@@ -88,11 +89,11 @@ struct Keybag {
         self.keys = wrapped
     }
 
-    /// Whether a passcode is that of the vault. What throws did not compare it.
+    /// Whether a passcode is the vault's. If it throws, the passcode was not compared.
     func isRight(_ passcode: DerivedPasscode, vaultID: VaultID) throws(CofferError) -> Bool {
         let tag = passcode.tag
         if let passcodeTag { return ConstantTime.equal(passcodeTag.span, tag.span) }
-        // Of an earlier release: one class key stands for all.
+        // A keybag of an earlier release has no tag: one class key stands for all.
         guard let (protection, wrapped) = keys.first else {
             throw CofferError(.corrupt, "The keybag has no class key.", .home)
         }
@@ -106,7 +107,7 @@ struct Keybag {
         }
     }
 
-    /// Unwraps every class key. A wrong wrapping key, that is a wrong passcode, is `notAuthentic`.
+    /// Unwraps every class key. Throws `notAuthentic` for a wrong wrapping key, that is for a wrong passcode.
     func unwrap(
         under kek: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
@@ -154,7 +155,7 @@ struct Keybag {
         }
     }
 
-    /// A number of keys of `size` bytes, each of another class.
+    /// Reads a counted list of keys of `size` bytes, each of a different class.
     private static func keys(
         of size: Int, from reader: inout BinaryReader
     ) throws(CofferError) -> [ProtectionClass: [UInt8]] {
@@ -211,7 +212,7 @@ struct Keybag {
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try wrappedKeys(from: &reader))
         keybag.hasOrphans = head[3] == 1
-        // An earlier release wrote nothing more.
+        // The first release wrote nothing after this.
         guard reader.remaining > 0 else { return keybag }
         keybag.publicKeys = try keys(of: SealedBox.keySize, from: &reader)
         keybag.recovery = try wrappedKeys(from: &reader)
@@ -228,7 +229,7 @@ struct Keybag {
 }
 
 extension PasscodePolicy {
-    /// The policy of these characters with nothing else asked for.
+    /// The policy with these characters and no other requirement.
     fileprivate static func preset(_ characters: Characters) -> PasscodePolicy {
         switch characters {
         case .any: .none
@@ -237,7 +238,7 @@ extension PasscodePolicy {
         }
     }
 
-    /// What a keybag says of the policy after its characters.
+    /// Reads the fields of the policy that follow its characters.
     fileprivate static func decode(
         _ characters: Characters, from reader: inout BinaryReader
     ) throws(CofferError) -> PasscodePolicy {

@@ -4,11 +4,12 @@ import CofferEngine
 import SystemPackage
 
 /// A fingerprint of the machine and the user that made a vault: an application-specific HMAC of the machine
-/// id (as machine-id(5) asks for) and the user id. Kept in the authenticated keybag, reported by `doctor`,
-/// never key material: a machine id that changes, as it does in containers, must not lose anybody's keys.
+/// id (as machine-id(5) asks for) and the user id. It is kept in the authenticated keybag and reported by
+/// `doctor`. It is never key material, because a machine id that changes, as in containers, must not cost the
+/// user the keys.
 enum MachineFingerprint {
     static let size = 32
-    /// What stands where the machine has no identity.
+    /// The value for a machine without an identity.
     static let unknown = [UInt8](repeating: 0, count: size)
 
     static func current() throws(CofferError) -> [UInt8] {
@@ -18,7 +19,7 @@ enum MachineFingerprint {
         return try HMAC.authenticate(message.span, key: key)
     }
 
-    /// The machine id, which is to be used as a key and shown to nobody; `nil` where there is none.
+    /// The machine id, to be used only as a key and never shown; `nil` if there is none.
     static func machineIdentity() -> [UInt8]? {
         guard let file = try? Descriptor.open("/etc/machine-id", .read),
             let identity = try? file.readAll(limit: 64), identity.count >= 32

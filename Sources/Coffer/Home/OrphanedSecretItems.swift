@@ -3,19 +3,20 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// What vaults of this home may have left in the Secret Service, noted by an empty file `keyring-VAULTID`
-/// each.
+/// Items that vaults of this directory may have left in the Secret Service, marked by one empty file
+/// `keyring-VAULTID` for each vault.
 ///
-/// The note is on the disk before the first item is made and goes after the last is removed, so that a crash
-/// while a vault is made, moved or wiped, or a wipe without the service, is made up for by a later command.
+/// The mark is on the disk before the first item is made and is removed after the last one. If a crash
+/// interrupts a creation, a migration or a wipe, or the service is not there during a wipe, a later command
+/// removes the items.
 struct OrphanedSecretItems {
     private static let prefix = "keyring-"
-    /// What a command spends on remains of the past.
+    /// The time that a command spends on leftovers.
     private static let timeout = Duration.seconds(2)
 
     let home: VaultDirectory
 
-    /// Notes that `vaultID` has items from now on.
+    /// Records on the disk that `vaultID` may have items from now on.
     func markUsed(_ vaultID: VaultID) throws(CofferError) {
         let file = try home.directory.open(Self.name(vaultID), [.readWrite, .create])
         try file.sync()
@@ -27,7 +28,7 @@ struct OrphanedSecretItems {
         try home.directory.status(of: Self.name(vaultID)) != nil
     }
 
-    /// Removes the items of one vault, and its note when none is left; gives how many were removed and how
+    /// Removes the items of one vault, and its mark if none is left. Returns how many were removed and how
     /// many are left.
     func remove(_ vaultID: VaultID, _ time: Deadline) throws(CofferError) -> (removed: Int, left: Int) {
         let key = try SecretServiceStorage(deviceKeyOf: vaultID, client: home.service).removeAll(time)
@@ -37,8 +38,8 @@ struct OrphanedSecretItems {
         return (key.removed + tokens.removed, left)
     }
 
-    /// Removes what does not belong to a live vault that keeps its things in the Secret Service, and a token
-    /// file that a move left behind. Without the service, it is tried again another time.
+    /// Removes items that do not belong to a live vault that uses the Secret Service, and a token file that a
+    /// migration left behind. Without the service, a later call tries again.
     func collect() throws(CofferError) {
         let isClean = try stale().isEmpty
         let hasFile = try hasStaleFile()
@@ -54,7 +55,7 @@ struct OrphanedSecretItems {
         }
     }
 
-    /// The vaults that are noted; none where the home cannot be listed.
+    /// The vaults that have a mark; none if the directory cannot be listed.
     var noted: [VaultID] { (try? notes()) ?? [] }
 
     private func notes() throws(CofferError) -> [VaultID] {
@@ -80,7 +81,7 @@ struct OrphanedSecretItems {
         return try vault.status(of: TokenFile.fileName) != nil
     }
 
-    /// The vault of this home, when its things are in the Secret Service.
+    /// The id of this directory's vault, if it uses the Secret Service.
     private func liveInService() throws(CofferError) -> VaultID? {
         guard let state = try home.state(), state.isAlive,
             try home.directory.status(of: VaultDirectory.vaultName) != nil

@@ -17,15 +17,15 @@ public final class Passcode: Sendable {
         self.secret = secret
     }
 
-    /// Copies the UTF-8 of `text`. The string itself cannot be cleared: read passcodes from a terminal or a
-    /// descriptor where you can.
+    /// Copies the UTF-8 of `text`. The string itself cannot be cleared, so read passcodes from a terminal or
+    /// a descriptor if you can.
     ///
     /// - Throws: `invalidInput` for an empty passcode.
     public convenience init(copying text: String) throws(CofferError) {
         try self.init(SecretBytes.copying(text))
     }
 
-    /// Whether both are the same, in time that depends on the lengths alone.
+    /// Whether both are equal, in time that depends only on their lengths.
     public func isEqual(to other: Passcode) -> Bool { secret.isEqual(to: other.secret) }
 
     /// Reads one line from the controlling terminal without echo.

@@ -1,20 +1,20 @@
-/// The composition of a passcode, counted over its UTF-8 in place: no part of it is copied.
+/// The composition of a passcode, counted over its UTF-8 in place, without copies.
 ///
-/// A character is what a reader takes for one, an extended grapheme cluster of Unicode (UAX 29). Each part
-/// that is no UTF-8 is one character, and neither a letter nor a digit.
+/// A character is what a reader perceives as one: an extended grapheme cluster of Unicode (UAX 29). Each
+/// invalid part of the UTF-8 is one character, and neither a letter nor a digit.
 struct PasscodeCharacters {
     private(set) var count = 0
     /// Scalars of Unicode's general category L.
     private(set) var letters = 0
     /// Scalars of Unicode's general category Nd.
     private(set) var digits = 0
-    /// Whether there are digits of a keypad, 0 to 9, alone.
+    /// Whether all characters are digits of a keypad, 0 to 9.
     private(set) var isOfKeypad = true
-    /// Whether every character is the same.
+    /// Whether all characters are the same.
     private(set) var isOneRepeated = true
-    /// Whether each scalar has the number after that of the one before; on a keypad 0 comes after 9.
+    /// Whether each scalar's number follows that of the one before it; on a keypad 0 comes after 9.
     private(set) var isAscending = true
-    /// The same the other way round.
+    /// The same in descending order.
     private(set) var isDescending = true
 
     private var first = 0..<0

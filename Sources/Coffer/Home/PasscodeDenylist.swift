@@ -2,15 +2,15 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Passcodes that a policy refuses: by tags of 8 bytes, the beginning of an HMAC-SHA256 of the passcode with
-/// its ASCII letters in lower case. The tags hide nothing; they take little room.
+/// Passcodes that a policy refuses, stored as tags of 8 bytes: the beginning of an HMAC-SHA256 of the
+/// passcode with its ASCII letters in lower case. The tags save space; they hide nothing.
 enum PasscodeDenylist {
     typealias Tag = UInt64
 
-    /// The most that a policy denies.
+    /// The maximum number of passcodes on a policy's denylist.
     static let maxCount = 256
 
-    /// Those that are guessed first and follow no rule.
+    /// Passcodes that are guessed first and follow no rule.
     private static let listed = [
         "1212", "1004", "2580", "5683", "0852", "1313", "2001", "1010", "6969", "1122", "2000", "4242",
         "112233",
@@ -36,7 +36,7 @@ enum PasscodeDenylist {
 
     static func check(_ tags: Set<Tag>) throws(CofferError) {
         guard tags.count <= maxCount else {
-            throw CofferError(.invalidInput, "A policy denies at most \(maxCount) passcodes.")
+            throw CofferError(.invalidInput, "A policy can deny at most \(maxCount) passcodes.")
         }
     }
 
@@ -51,8 +51,8 @@ enum PasscodeDenylist {
         return tag.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Whether a passcode is one character repeated, one after the other in the order of Unicode, up or down,
-    /// or in the list.
+    /// Whether the passcode is a single repeated character, an ascending or descending run in the order of
+    /// Unicode, or in the built-in list.
     static func isCommon(_ bytes: Span<UInt8>) throws(CofferError) -> Bool {
         let found = PasscodeCharacters(bytes)
         if found.isOneRepeated || found.isAscending || found.isDescending { return true }

@@ -1,39 +1,39 @@
 public import CofferBase
 import CofferCrypto
 
-/// What a new passcode must look like: a value that is kept with the home and holds whenever a passcode is
+/// The requirements for a new passcode. The policy is stored in the vault and applies whenever a passcode is
 /// set or changed.
 ///
-/// Characters are counted as a reader counts them: extended grapheme clusters of Unicode, so that "é" is one
-/// however it is composed, and so is a family of emoji. What is no UTF-8 counts as one for each part. Letters
-/// and digits are those of any script; a keypad's digits are 0 to 9.
+/// Characters are counted as a reader counts them, as extended grapheme clusters of Unicode: "é" is one
+/// however it is composed, and so is an emoji of a family. Each invalid part of the UTF-8 counts as one.
+/// Letters and digits are those of any script; the digits of a keypad are 0 to 9.
 ///
 /// ```swift
 /// options.policy = .strictest(of: [.digits, .minimumLength(6), .rejectingCommon])
 /// ```
 public struct PasscodePolicy: Sendable, Hashable {
-    /// Which characters a passcode is made of, the laxest first.
+    /// The characters that a passcode must have, the laxest rule first.
     public enum Characters: UInt8, Sendable, CaseIterable {
-        /// Any.
+        /// Any characters.
         case any = 0
-        /// The digits 0 to 9 and nothing else: a numeric keypad.
+        /// Only the digits 0 to 9, as on a numeric keypad.
         case digits = 1
-        /// A letter and a digit at least, of any script.
+        /// At least one letter and one digit, of any script.
         case lettersAndDigits = 2
     }
 
-    /// The longest that a policy asks for.
+    /// The greatest minimum length that a policy may have.
     static let maxMinimumLength = 128
     private static let maxDigitLength = 8
 
-    /// What passcodes are made of.
+    /// The characters that a passcode must have.
     public let characters: Characters
-    /// The least number of characters.
+    /// The minimum number of characters.
     public let minimumLength: Int
-    /// Whether those that are guessed first are refused: one character repeated, digits or letters in order,
-    /// and a short list.
+    /// Whether passcodes that are guessed first are refused: one repeated character, an ascending or
+    /// descending run, and a short list.
     public let rejectsCommon: Bool
-    /// Tags of passcodes that are refused.
+    /// Tags of the passcodes that are refused.
     let denylist: Set<PasscodeDenylist.Tag>
 
     init(
@@ -46,42 +46,43 @@ public struct PasscodePolicy: Sendable, Hashable {
         self.denylist = denylist
     }
 
-    /// The most characters; `nil` for no limit. 8 for digits, unless more are asked for.
+    /// The maximum number of characters; `nil` for no limit. 8 for digits, or `minimumLength` if that is
+    /// greater.
     public var maximumLength: Int? {
         characters == .digits ? max(Self.maxDigitLength, minimumLength) : nil
     }
 
-    /// Anything that is not empty.
+    /// Any passcode that is not empty.
     public static let none = PasscodePolicy(.any, minimumLength: 1)
     /// 4 to 8 digits.
     public static let digits = PasscodePolicy(.digits, minimumLength: 4)
-    /// At least 5 characters with a letter and a digit among them.
+    /// At least 5 characters with at least one letter and one digit.
     public static let alphanumeric = PasscodePolicy(.lettersAndDigits, minimumLength: 5)
-    /// Anything but what is guessed first.
+    /// Any passcode except those that are guessed first.
     public static let rejectingCommon = PasscodePolicy(.any, minimumLength: 1, rejectsCommon: true)
 
-    /// At least so many characters.
+    /// At least `length` characters.
     ///
-    /// - Throws: `invalidInput` outside of 1 to 128.
+    /// - Throws: `invalidInput` unless `length` is 1 to 128.
     public static func minimumLength(_ length: Int) throws(CofferError) -> PasscodePolicy {
         guard (1...maxMinimumLength).contains(length) else {
-            throw CofferError(.invalidInput, "A least length is 1 to \(maxMinimumLength).")
+            throw CofferError(.invalidInput, "The minimum length must be 1 to \(maxMinimumLength).")
         }
         return PasscodePolicy(.any, minimumLength: length)
     }
 
-    /// Anything but these, with ASCII letters in upper or lower case. The home keeps tags of them, not the
-    /// words.
+    /// Any passcode except these; ASCII letters match in upper and lower case. The vault stores tags of them,
+    /// not the words.
     ///
     /// - Throws: `invalidInput` for more than 256.
     public static func withDenylist(_ passcodes: [String]) throws(CofferError) -> PasscodePolicy {
         PasscodePolicy(.any, minimumLength: 1, denylist: try PasscodeDenylist.tags(of: passcodes))
     }
 
-    /// What satisfies every one of several: of each rule the strictest. Digits with a letter asked for beside
-    /// them are letters and digits.
+    /// A policy that requires everything that any of `policies` requires. Digits combined with letters and
+    /// digits are letters and digits.
     ///
-    /// - Throws: `invalidInput` when more than 256 passcodes are denied.
+    /// - Throws: `invalidInput` if the denylists together have more than 256 passcodes.
     public static func strictest(of policies: [PasscodePolicy]) throws(CofferError) -> PasscodePolicy {
         var characters = Characters.any
         for policy in policies where policy.characters.rawValue > characters.rawValue {
@@ -96,7 +97,7 @@ public struct PasscodePolicy: Sendable, Hashable {
 
     /// Checks a new passcode.
     ///
-    /// - Throws: `refused` with what is asked for.
+    /// - Throws: `refused`, with the requirement in the message.
     public func check(_ passcode: Passcode) throws(CofferError) {
         let isFit = passcode.secret.exposing { bytes in
             let found = PasscodeCharacters(bytes)
@@ -108,7 +109,7 @@ public struct PasscodePolicy: Sendable, Hashable {
             }
         }
         guard isFit else {
-            throw CofferError(.refused, "The policy of this home asks for \(requirement).")
+            throw CofferError(.refused, "The policy of this vault requires \(requirement).")
         }
         let isDenied = try passcode.secret.exposing { (bytes) throws(CofferError) -> Bool in
             if rejectsCommon, try PasscodeDenylist.isCommon(bytes) { return true }
@@ -117,11 +118,11 @@ public struct PasscodePolicy: Sendable, Hashable {
         }
         guard !isDenied else {
             throw CofferError(
-                .refused, "The policy of this home refuses this passcode: it is among those guessed first.")
+                .refused, "The policy of this vault refuses this passcode, because attackers guess it first.")
         }
     }
 
-    /// What is asked for, in words.
+    /// The requirement as text, without the rules on common and denied passcodes.
     public var requirement: String {
         let most = maximumLength ?? minimumLength
         return switch characters {

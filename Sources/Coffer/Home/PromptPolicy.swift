@@ -1,7 +1,8 @@
-/// Whether the user's keyring may ask the user, for example for the password that unlocks it.
+/// Whether the user's desktop keyring may prompt the user, for example for the password that unlocks it.
 public enum PromptPolicy: Sendable {
-    /// What would have to ask fails instead. The default: programs without a person at hand never wait.
+    /// An operation that would need a prompt fails instead. This is the default, so programs without a user
+    /// never wait.
     case never
-    /// The keyring may show a prompt, for at most two minutes.
+    /// The desktop keyring may show a prompt, for at most two minutes.
     case allowed
 }

@@ -1,20 +1,21 @@
 import CofferBase
 
-/// When an item can be read, and whether it may leave this device. Names as on Apple systems.
+/// When an item can be read, and whether it may leave this device. The names are those of Apple's Data
+/// Protection.
 public enum ProtectionClass: UInt16, Sendable, CaseIterable {
-    /// Only while unlocked; never in an export. The default.
+    /// Readable only while the vault is unlocked; never exported. The default.
     case whenUnlockedThisDeviceOnly = 1
-    /// From the first unlock until reboot, also behind a locked screen; never in an export.
+    /// Readable from the first unlock until reboot, also behind a locked screen; never exported.
     case afterFirstUnlockThisDeviceOnly = 2
-    /// Only while unlocked, and only where a passcode is set: storing is refused without one, and removing
-    /// the passcode destroys what was stored. Never in an export.
+    /// Readable only while the vault is unlocked, and only while a passcode is set: storing an item without
+    /// one fails, and removing the passcode destroys the stored items. Never exported.
     case whenPasscodeSetThisDeviceOnly = 3
-    /// Only while unlocked; may be exported under a recovery key.
+    /// Readable only while the vault is unlocked; may be exported.
     case whenUnlocked = 4
-    /// From the first unlock until reboot, also behind a locked screen; may be exported under a recovery key.
+    /// Readable from the first unlock until reboot, also behind a locked screen; may be exported.
     case afterFirstUnlock = 5
 
-    /// The name, as the command line takes it.
+    /// The name as used on the command line.
     public var name: String {
         switch self {
         case .whenUnlockedThisDeviceOnly: "whenUnlockedThisDeviceOnly"
@@ -25,16 +26,16 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
         }
     }
 
-    /// Whether items of this class may be exported under a recovery key.
+    /// Whether items of this class may be exported.
     public var isExportable: Bool { self == .whenUnlocked || self == .afterFirstUnlock }
 
     /// Whether items of this class exist only while a passcode is set.
     public var requiresPasscode: Bool { self == .whenPasscodeSetThisDeviceOnly }
 
-    /// Whether `lock()` drops its key; the other kind stays until reboot, logout or wipe.
+    /// Whether `lock()` removes the key of this class. Otherwise the key stays until reboot, logout or wipe.
     package var isEvictedOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
 
-    /// The classes that a vault with a passcode, or one without, has keys of.
+    /// The classes that a vault with, or without, a passcode has keys for.
     static func all(hasPasscode: Bool) -> [ProtectionClass] {
         allCases.filter { hasPasscode || !$0.requiresPasscode }
     }
@@ -45,6 +46,6 @@ extension CofferError {
         CofferError(
             .refused,
             "Items of the class \(ProtectionClass.whenPasscodeSetThisDeviceOnly.name) need a passcode, "
-                + "and none is set: set one with passcode set, then unlock.")
+                + "but none is set. Set one with coffer passcode set, then unlock.")
     }
 }

@@ -6,22 +6,23 @@ import SystemPackage
 extension VaultLocation {
     private static let maxUserLength = 1024
 
-    /// Where the things of one user of an app are: a vault of its own inside this home, with its own keys and
-    /// its own passcode, which a logout wipes alone and a wipe of this home wipes too.
+    /// The location of one user's namespace: a separate vault inside this vault, with its own keys and its
+    /// own passcode. A logout of that user wipes it alone; a wipe of this vault wipes it, too.
     ///
-    /// The directory's name does not tell the user's; who knows this home can check a guess.
+    /// The directory's name does not contain the user's name, but a program that can read this vault's id can
+    /// check a guess.
     ///
     /// ```swift
-    /// let session = try await Session.open(at: location.namespace(of: "ada@example.org"))
+    /// let vault = try await Vault.open(at: location.namespace(of: "ada@example.org"))
     /// ```
     ///
     /// - Parameter user: 1 to 1024 bytes of UTF-8, compared byte for byte.
     /// - Returns: The namespace's location; there may be no vault yet.
-    /// - Throws: `invalidInput` for a user without a name; `notInitialised`, `wiped` as this home is;
+    /// - Throws: `invalidInput` if `user` is empty or too long; `notInitialised` or `wiped` if this vault is;
     ///   `refused` inside of a namespace.
     public func namespace(of user: String) throws(CofferError) -> VaultLocation {
         guard parentVault == nil else {
-            throw CofferError(.refused, "A user's namespace has no namespaces of its own.")
+            throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
         }
         let home = try VaultDirectory.openDirectory(self)
         _ = try home.openVault()
@@ -41,7 +42,7 @@ extension VaultLocation {
         return VaultLocation(path: path, sessionBus: sessionBus)
     }
 
-    /// The home that this one is a namespace of; `nil` when it is none.
+    /// The location of the vault that contains this namespace; `nil` if this is not a namespace.
     var parentVault: VaultLocation? {
         let users = path.removingLastComponent()
         guard let name = users.lastComponent, FilePath(root: nil, [name]) == VaultDirectory.usersName else {

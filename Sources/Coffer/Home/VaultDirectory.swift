@@ -4,13 +4,13 @@ import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// One home directory on disk.
+/// One vault directory on disk.
 ///
 ///     home/            0700, of its owner
-///       lock           the lock of everyone who changes something
+///       lock           the lock of every process that changes something
 ///       state          alive, being wiped, or wiped
-///       keyring-…      a vault that may have items in the Secret Service
-///       vault/         appears whole, by rename, when the home is made
+///       keyring-…      marks a vault that may have items in the Secret Service
+///       vault/         appears complete, by rename, when the vault is created
 ///         device       vault id and device key, or the key that opens it
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
@@ -19,23 +19,24 @@ import SystemPackage
 ///         tokens       the sealed token file
 ///         files/       sealed file containers
 ///         leases/      empty files that are locked while their tokens are refreshed
-///       users/         homes of their own, one for each user's namespace
+///       users/         one vault directory for each namespace
 final class VaultDirectory: Sendable {
     static let vaultName: FilePath = "vault"
     static let filesName: FilePath = "files"
     static let leasesName: FilePath = "leases"
     static let usersName: FilePath = "users"
     private static let lockName: FilePath = "lock"
-    /// How long a change waits for another process's change.
+    /// The time that a change waits for another process's change.
     static let lockDeadline = Duration.seconds(10)
 
     let path: FilePath
     let directory: Descriptor
-    /// The vault that a session means: one made in its place later is another. `nil` before that is known.
+    /// The id of the vault that is meant; a vault created in its place later is a different one. `nil` before
+    /// the id is known.
     private let vaultID: VaultID?
-    /// The Secret Service of this home's user, for those vaults that use it.
+    /// The Secret Service of this directory's user, for vaults that use it.
     let service: SecretServiceClient
-    /// The vault's directory, and the state record that it was opened by.
+    /// The vault's directory, and the status of the state record at the time it was opened.
     private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
 
     private init(
@@ -47,7 +48,7 @@ final class VaultDirectory: Sendable {
         self.service = service
     }
 
-    /// The same directory for one vault alone: another vault in its place means that this one was wiped.
+    /// Returns the same directory for one vault alone. If another vault is in its place, this one was wiped.
     func pinned(to vaultID: VaultID) throws(CofferError) -> VaultDirectory {
         VaultDirectory(path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service)
     }
@@ -57,7 +58,7 @@ final class VaultDirectory: Sendable {
 
     func belongsToThisVault(_ id: VaultID) -> Bool { vaultID == nil || vaultID == id }
 
-    /// Opens the directory, whatever is in it; `notInitialised` when there is none.
+    /// Opens the directory, whatever it contains; throws `notInitialised` if it does not exist.
     static func openDirectory(
         _ location: VaultLocation, interaction: PromptPolicy = .never
     ) throws(CofferError) -> VaultDirectory {
@@ -71,14 +72,16 @@ final class VaultDirectory: Sendable {
         let status = try directory.status()
         guard status.isOwn, status.permissions & 0o022 == 0 else {
             throw CofferError(
-                .refused, "\(location.path) is not a directory that only this user can write: refused.")
+                .refused,
+                "\(location.path) is not a directory that only this user can write. Change its "
+                    + "owner or mode.")
         }
         return VaultDirectory(
             path: location.path, directory: directory, vaultID: nil,
             service: SecretServiceClient(address: location.sessionBus, interaction: interaction))
     }
 
-    /// Opens a home for erasing it: whatever its mode says, if it belongs to this user.
+    /// Opens a vault directory for erasing it, whatever its mode, if it belongs to this user.
     static func openForWiping(_ location: VaultLocation) throws(CofferError) -> VaultDirectory {
         do throws(CofferError) {
             return try forWiping(Descriptor.open(location.path, [.read, .directory]), location)
@@ -91,7 +94,7 @@ final class VaultDirectory: Sendable {
             let entry = FilePath(root: nil, [name])
             let old = try base.status(of: entry)?.permissions
             let home = try forWiping(base.openClosed(entry), location)
-            // A directory that turns out to be no home keeps its mode.
+            // A directory that turns out not to contain a vault keeps its mode.
             guard WipeTarget(home).isVault else {
                 if let old { try? home.directory.setPermissions(old) }
                 throw missing(location.path)
@@ -100,7 +103,7 @@ final class VaultDirectory: Sendable {
         }
     }
 
-    /// The home of a namespace in this one, for erasing it.
+    /// Opens the directory of a namespace in this one, for erasing it.
     func namespaceForWiping(_ name: FilePath) throws(CofferError) -> VaultDirectory {
         let users = try directory.openClosed(Self.usersName)
         let location = VaultLocation(
@@ -112,7 +115,7 @@ final class VaultDirectory: Sendable {
         _ directory: consuming Descriptor, _ location: VaultLocation
     ) throws(CofferError) -> VaultDirectory {
         guard try directory.status().isOwn else {
-            throw CofferError(.refused, "\(location.path) belongs to another user: not touched.")
+            throw CofferError(.refused, "\(location.path) belongs to another user and was not changed.")
         }
         return VaultDirectory(
             path: location.path, directory: directory, vaultID: nil,
@@ -123,17 +126,17 @@ final class VaultDirectory: Sendable {
         CofferError(.notInitialised, "There is no vault at \(path): run init first.")
     }
 
-    /// The state of the home; `nil` when none was ever made here.
+    /// Reads the state record; `nil` if no vault was ever created here.
     func state() throws(CofferError) -> VaultStateFile? { try VaultStateFile.read(in: directory) }
 
-    /// Opens the vault for use: `notInitialised`, `wiped`, or its directory. For tokens also `busy`, while
-    /// these are being erased.
+    /// Opens the vault's directory for use; throws `notInitialised` or `wiped`. With `forTokens` also throws
+    /// `busy` while the tokens are being erased.
     func openVault(forTokens: Bool = false) throws(CofferError) -> Descriptor {
         let state = try state()
         switch state?.phase {
         case nil:
             guard try directory.status(of: Self.vaultName) == nil else {
-                throw CofferError(.corrupt, "The state record of the home is missing.", .home)
+                throw CofferError(.corrupt, "The state record of the vault is missing.", .home)
             }
             throw Self.missing(path)
         case .wiping, .wiped: throw CofferError.wiped
@@ -152,7 +155,7 @@ final class VaultDirectory: Sendable {
         }
     }
 
-    /// The same for tokens, opened anew only when the state record has changed since.
+    /// Opens the vault's directory for tokens, and reuses it until the state record changes.
     func tokenVault() throws(CofferError) -> VaultHandle {
         let record = try directory.status(of: VaultStateFile.fileName)
         if let record, let vault = opened.withLock({ $0?.record == record ? $0?.vault : nil }) {
@@ -163,7 +166,7 @@ final class VaultDirectory: Sendable {
         return vault
     }
 
-    /// Runs `body` while no other process or thread changes this home.
+    /// Runs `body` while no other process or thread changes this vault.
     func withExclusiveLock<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
@@ -172,9 +175,9 @@ final class VaultDirectory: Sendable {
         return try body()
     }
 
-    /// As ``withExclusiveLock(_:)``; where the lock cannot be had in time, without it, and `body` is told
-    /// why. For what must not fail: nobody who holds the lock can keep a wipe from overwriting keys.
-    /// `waiting` is called once when another process holds the lock, before it is waited for.
+    /// Like ``withExclusiveLock(_:)``, but if the lock cannot be acquired in time, runs `body` without it and
+    /// passes the error. This is for work that must not fail: a process that holds the lock cannot keep a
+    /// wipe from overwriting keys. Calls `waiting` once before it waits for another process's lock.
     func insisting<Result: ~Copyable>(
         within deadline: Duration = lockDeadline, waiting: () -> Void = {},
         _ body: (_ hindrance: CofferError?) throws(CofferError) -> Result
@@ -194,7 +197,8 @@ final class VaultDirectory: Sendable {
         return try body(hindrance)
     }
 
-    /// As ``withExclusiveLock(_:)``, with the vault's directory; a home wiped in the meantime is `wiped`.
+    /// Like ``withExclusiveLock(_:)``, with the vault's directory; throws `wiped` if the vault was wiped in
+    /// the meantime.
     func withExclusiveVault<Result: ~Copyable>(
         _ body: (borrowing Descriptor) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
@@ -205,7 +209,7 @@ final class VaultDirectory: Sendable {
     }
 }
 
-/// The directory of a vault, shared by those who read in it.
+/// The directory of a vault, shared by its readers.
 final class VaultHandle: Sendable {
     let directory: Descriptor
 
@@ -214,7 +218,7 @@ final class VaultHandle: Sendable {
 
 extension CofferError {
     static var wiped: CofferError {
-        CofferError(.wiped, "This home was wiped and needs activation: run init.")
+        CofferError(.wiped, "This vault was wiped and needs activation: run init.")
     }
 
     static var locked: CofferError { CofferError(.locked, "The vault is locked: unlock it first.") }

@@ -2,14 +2,14 @@ import CofferBase
 import CofferEngine
 public import FoundationEssentials
 
-/// The identity of one vault: a random RFC 4122 version 4 UUID, kept in its keyring.
+/// The identity of one vault: a random RFC 4122 version 4 UUID, kept in its device record.
 ///
-/// It is bound into every key and record of the vault, so that nothing of one vault is taken for another's.
+/// It is bound into every key and record of the vault, so that one vault's data is never taken for another's.
 public struct VaultID: Sendable, Hashable, CustomStringConvertible {
     /// The UUID.
     public let uuid: UUID
 
-    /// Upper case with dashes, 36 characters.
+    /// The UUID in upper case with dashes, 36 characters.
     public var description: String { uuid.uuidString }
 
     var bytes: [UInt8] { uuid.bytes }
@@ -25,7 +25,7 @@ public struct VaultID: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension UUID {
-    /// A version 4 UUID from the same generator as keys.
+    /// A version 4 UUID from the random generator that keys come from.
     static func secureRandom() throws(CofferError) -> UUID {
         var bytes = try SecureRandom.bytes(16)
         bytes[6] = bytes[6] & 0x0f | 0x40

@@ -2,11 +2,11 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Whether a home is alive, being wiped, wholly or of its tokens, or wiped: one sector, written in place,
-/// reserved when the home is made, so that wiping needs no space on the disk.
+/// Whether a vault is alive, being wiped (entirely or only its tokens), or wiped. It is one sector, reserved
+/// when the vault is created and written in place, so that a wipe needs no disk space.
 ///
-/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), the word (8, ASCII, zero-padded), in a
-/// tombstone its cause (296), zeros.
+/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), phase (8, ASCII, zero-padded), in a
+/// tombstone the wipe's reason (296), zeros.
 struct VaultStateFile: Equatable {
     enum Phase: String, CaseIterable {
         case active = "LIVE"
@@ -24,22 +24,22 @@ struct VaultStateFile: Equatable {
 
     let phase: Phase
     let vaultID: VaultID
-    /// Of a tombstone, as far as it is there.
+    /// The reason of the wipe, in a tombstone that has one.
     var cause: WipeReason?
 
     /// Whether there is a vault to use.
     var isAlive: Bool { phase == .active || phase == .wipingTokens }
 
-    /// The state of `home`; `nil` when there is none.
+    /// Reads the state record of the directory `home`; `nil` if there is none.
     static func read(in home: borrowing Descriptor) throws(CofferError) -> VaultStateFile? {
         guard try home.status(of: fileName) != nil else { return nil }
         let file = try home.open(fileName, .read)
         let bytes = try Remedy.saying(.home) { () throws(CofferError) in try file.readAll(limit: size) }
-        var reader = BinaryReader(bytes, name: "state record of the home", remedy: .home)
+        var reader = BinaryReader(bytes, name: "state record of the vault", remedy: .home)
         guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.corruptError }
         guard try reader.number(UInt16.self) == 1 else {
             throw CofferError(
-                .unsupportedVersion, "The home was made by a newer release, or its state is damaged.",
+                .unsupportedVersion, "The vault was created by a newer release, or its state is damaged.",
                 .newerRelease)
         }
         try reader.skip(6)
@@ -51,7 +51,7 @@ struct VaultStateFile: Equatable {
         return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeReason(cause))
     }
 
-    /// Makes this the state of `home` and flushes it: the first time by rename, from then on in place.
+    /// Writes this state to `home` and flushes it: by rename the first time, in place afterwards.
     func write(in home: borrowing Descriptor) throws(CofferError) {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.state.utf8))
@@ -67,12 +67,12 @@ struct VaultStateFile: Equatable {
         }
         let file = try home.openForOverwriting(Self.fileName)
         try file.write(record.span, at: 0)
-        // Nothing but the bytes changes: no journal has to be waited for.
+        // Only bytes change, not metadata, so this needs no wait for a journal.
         try file.syncData()
     }
 
-    /// The same for a tombstone: also over what is no file, cannot be written or is longer. A directory that
-    /// is not empty stays, and is the error.
+    /// Writes a tombstone, also over an entry that is not a regular file, cannot be written or is longer.
+    /// Throws if the entry is a directory that is not empty; the directory stays.
     func writeOverAnything(in home: borrowing Descriptor) throws(CofferError) {
         do throws(CofferError) {
             let status = try home.status(of: Self.fileName)

@@ -3,12 +3,12 @@ import CofferEngine
 import Dispatch
 import Synchronization
 
-/// Runs work that blocks on threads of its own, never on the cooperative pool.
+/// Runs blocking work on threads of its own, never on the cooperative pool.
 ///
 /// On Linux, `DispatchQueue.global()` is that pool: as many threads as processors, shared with every task.
-/// Work that blocks there can leave tasks without a thread for good. A serial queue of its own gets a thread
-/// of its own. A program that makes its threads itself has the work done on the caller's where there is no
-/// other.
+/// Blocking work there can leave tasks without a thread for good. A separate serial queue gets a separate
+/// thread. In a program that makes its threads itself, the work runs on the caller's thread if no other can
+/// be started.
 package enum BlockingExecutor {
     private static func start(_ work: @escaping @Sendable () -> Void) {
         guard Threads.areOwn else {
@@ -17,14 +17,14 @@ package enum BlockingExecutor {
         if !Threads.begin(work) { work() }
     }
 
-    /// Whether the task that waits for the work was cancelled, or a signal asks this process to give it up;
-    /// long work looks at it between steps.
+    /// Whether the waiting task was cancelled, or a signal asks this process to stop the work. Long work
+    /// checks it between steps.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
 
         func cancel() { flag.store(true, ordering: .relaxed) }
 
-        /// Whether it was.
+        /// Whether the work was cancelled.
         package var isCancelled: Bool { flag.load(ordering: .relaxed) || TerminationSignals.isWorkCancelled }
 
         func check() throws(CofferError) {
@@ -34,7 +34,7 @@ package enum BlockingExecutor {
         }
     }
 
-    /// Runs `body` on a thread of its own and waits for it, cancelled or not.
+    /// Runs `body` on a thread of its own and waits for it, even after cancellation.
     package static func run<Result: Sendable>(
         _ body: @escaping @Sendable (Cancellation) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {

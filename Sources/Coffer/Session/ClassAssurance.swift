@@ -1,20 +1,21 @@
-/// One thing that a protection class promises, and how far the promise goes on this host.
+/// One promise of a protection class, and how strongly this host backs it.
 public struct ClassAssurance: Sendable, Equatable {
-    /// What carries a promise.
+    /// How strongly a promise is backed.
     public enum Strength: String, Sendable {
-        /// Keys that are not there: who would break it must break the cryptography or guess the passcode.
+        /// The keys are not there: an attacker must break the cryptography or guess the passcode.
         case cryptographic
-        /// It holds against accidents and the curious; whoever has the files or the account gets around it.
+        /// Protects against accidents and curiosity; an attacker with the files or the account can circumvent
+        /// it.
         case advisory
-        /// It is not given.
+        /// The promise is not kept.
         case absent
     }
 
-    /// What is promised.
+    /// The promises that a class can make.
     public enum Promise: String, Sendable, CaseIterable {
-        /// Nobody reads the item without the passcode.
+        /// Only the passcode makes the item readable.
         case passcode
-        /// Nobody reads the item while the vault is locked.
+        /// The item cannot be read while the vault is locked.
         case lock
         /// The item is of no use on another device.
         case thisDevice
@@ -22,13 +23,13 @@ public struct ClassAssurance: Sendable, Equatable {
         case lockSources
     }
 
-    /// What is promised.
+    /// The promise.
     public let promise: Promise
-    /// What carries it here.
+    /// How strongly it is backed here.
     public let strength: Strength
-    /// Why.
+    /// The reason for the strength.
     public let reason: String
-    /// What to do for more; `nil` when there is nothing.
+    /// The way to a stronger assurance; `nil` if there is none.
     public let remedy: String?
 
     init(_ promise: Promise, _ strength: Strength, _ reason: String, remedy: String? = nil) {

@@ -3,17 +3,17 @@ import CofferCrypto
 import CofferEngine
 import Synchronization
 
-/// Where the unwrapped class keys live while a session is unlocked, and the one place that drops them.
+/// Holds the unwrapped class keys while a vault is unlocked, and is the one place that evicts them.
 ///
-/// Each class has an inactivity time of its own: the use of one keeps no other here.
+/// Each class has its own inactivity time: using one class key does not keep another.
 final class ClassKeyStore: Sendable {
     private let state = Mutex(State())
     private let time: VaultClock
-    /// A class that is not used for so long goes; `nil`: never.
+    /// The time without use after which a class key is evicted; `nil` for never.
     private let inactivity: Duration?
-    /// Called after a key was used, to start its timeout elsewhere again.
+    /// Called after a key was used, to restart its timeout elsewhere.
     private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
-    /// Told of every change, after it.
+    /// Notified after every change.
     private let hub: EventBroadcaster
 
     init(
@@ -26,14 +26,14 @@ final class ClassKeyStore: Sendable {
         self.onUse = onUse
     }
 
-    /// Takes keys in and starts their idle time, unless a lock came since `locks` was read.
+    /// Inserts keys and starts their inactivity time, unless a lock came since `locks` was read.
     ///
     /// - Parameters:
     ///   - keys: The keys.
-    ///   - terms: How long those may stay that were taken from elsewhere.
-    ///   - lacking: Classes that the vault has and whose keys are not at hand.
-    ///   - locks: What ``locks`` was when the work began that these keys come from.
-    /// - Returns: Whether they are in.
+    ///   - terms: How long keys that come from the kernel keyring may stay.
+    ///   - lacking: Classes of the vault whose keys are not available.
+    ///   - locks: The value of ``locks`` when the work that produced these keys began.
+    /// - Returns: Whether the keys were inserted.
     @discardableResult
     func insert(
         _ keys: [ProtectionClass: ClassKey], _ terms: [ProtectionClass: HeldTerm] = [:],
@@ -56,7 +56,7 @@ final class ClassKeyStore: Sendable {
         return isIn
     }
 
-    /// Takes these keys in and drops every other, unless a lock came since `locks` was read.
+    /// Inserts these keys and evicts every other, unless a lock came since `locks` was read.
     @discardableResult
     func replace(with keys: [ProtectionClass: ClassKey], since locks: Int? = nil) -> Bool {
         state.withLock { state in
@@ -66,7 +66,7 @@ final class ClassKeyStore: Sendable {
         return insert(keys, since: locks)
     }
 
-    /// The key of a class. Using it starts the idle time of this class again.
+    /// Returns the key of a class and restarts the inactivity time of this class.
     func key(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
         let now = time.bootTime()
         dropIdleKeys(now)
@@ -79,13 +79,13 @@ final class ClassKeyStore: Sendable {
         return key
     }
 
-    /// The key of a class, without counting as use.
+    /// Returns the key of a class, without counting as use.
     func present(_ protection: ProtectionClass) -> ClassKey? {
         dropIdleKeys(time.bootTime())
         return state.withLock { $0.held[protection]?.key }
     }
 
-    /// Every key now held, without counting as use.
+    /// All keys in the store, without counting as use.
     var all: [ProtectionClass: ClassKey] {
         dropIdleKeys(time.bootTime())
         return state.withLock { $0.held.mapValues(\.key) }
@@ -94,37 +94,38 @@ final class ClassKeyStore: Sendable {
     /// Whether the vault was wiped.
     var isWiped: Bool { state.withLock { $0.isWiped } }
 
-    /// Whether keys that a lock drops are here.
+    /// Whether the store has a key that a lock evicts.
     var isUnlocked: Bool { all.keys.contains { $0.isEvictedOnLock } }
 
-    /// Whether a class of the vault lost its key while others stayed.
+    /// Whether a class of the vault has no key while others have theirs.
     var isPartial: Bool {
         dropIdleKeys(time.bootTime())
         return state.withLock { !$0.lapsed.isEmpty }
     }
 
-    /// When keys that were held elsewhere until an exact time go; `nil` where none were.
+    /// The earliest exact time at which a key from the kernel keyring expires; `nil` if no key has one.
     var exactEnd: Duration? {
         dropIdleKeys(time.bootTime())
         return state.withLock { $0.held.values.compactMap(\.end).min() }
     }
 
-    /// Counts locks from outside. Keys that come from work which began under another number stay out.
+    /// The number of locks from outside. Keys from work that began under another number are not inserted.
     var locks: Int { state.withLock { $0.locks } }
 
-    /// The mark that long work takes when it begins, for ``hasLost(since:only:)``. Ask before taking a key.
+    /// The mark that long work takes when it begins, for ``hasLost(since:only:)``. Read it before taking a
+    /// key.
     var mark: KeyMark {
         dropIdleKeys(time.bootTime())
         return state.withLock { $0.mark }
     }
 
-    /// Whether a key went that was used since `mark` was read, or that of one class.
+    /// Whether a key that was used since `mark` was read is lost, or the key of one class.
     func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
         dropIdleKeys(time.bootTime())
         return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
     }
 
-    /// Drops what a lock drops; tells whether there was anything.
+    /// Evicts the keys that a lock evicts; returns whether there were any.
     @discardableResult
     func lock(_ reason: LockReason = .requested) -> Bool {
         let dropped = state.withLock { state in
@@ -138,12 +139,13 @@ final class ClassKeyStore: Sendable {
         return dropped
     }
 
-    /// Drops the keys of classes whose time is over elsewhere. With the last that a lock drops, it is a lock.
+    /// Evicts the keys of classes that expired elsewhere. If no key that a lock evicts is left, this is a
+    /// lock.
     func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) {
         post(state.withLock { $0.lapse(classes, reason) })
     }
 
-    /// Drops everything, for good when `wiped`; tells whether there was anything.
+    /// Evicts all keys, for good if `wiped`; returns whether anything changed.
     @discardableResult
     func removeAll(wiped: Bool, _ reason: LockReason = .requested) -> Bool {
         let dropped = state.withLock { state in
@@ -156,7 +158,7 @@ final class ClassKeyStore: Sendable {
         return dropped
     }
 
-    /// Drops what the inactivity time ends, an exact time, or a reboot.
+    /// Evicts keys that end by the inactivity time, an exact time, or a reboot.
     private func dropIdleKeys(_ now: Duration) {
         let boot = time.bootIdentifier()
         let loss: Loss? = state.withLock { state in
@@ -177,7 +179,8 @@ final class ClassKeyStore: Sendable {
         }
     }
 
-    /// Sleeps until the next key's time is over and drops it, so that keys go also when nobody asks for them.
+    /// Sleeps until the next key expires and evicts it, so that keys are evicted even if no caller asks for
+    /// them.
     private func watch() {
         let start = state.withLock { state in
             defer { state.isWatched = state.isWatched || state.nextEnd != nil }
@@ -189,7 +192,7 @@ final class ClassKeyStore: Sendable {
         }
     }
 
-    /// How long the next key still stays; `nil` ends the watch.
+    /// The time until the next key expires; `nil` ends the watch.
     private func timeToNextEnd() -> Duration? {
         let now = time.bootTime()
         dropIdleKeys(now)

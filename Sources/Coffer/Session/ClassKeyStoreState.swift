@@ -1,9 +1,9 @@
 import CofferBase
 import CofferCrypto
 
-/// A mark that long work compares: how often the key of each class was dropped, and used.
+/// A mark for long work: how often the key of each class was evicted and used.
 struct KeyMark: Sendable {
-    /// By the class's number.
+    /// Indexed by the class's raw value.
     fileprivate var losses = [Int](repeating: 0, count: Self.size)
     fileprivate var uses = [Int](repeating: 0, count: Self.size)
 
@@ -15,7 +15,7 @@ struct KeyMark: Sendable {
 
     fileprivate mutating func noteUse(_ protection: ProtectionClass) { uses[Int(protection.rawValue)] += 1 }
 
-    /// Whether a class lost its key since `old`: that one, or any that was used since.
+    /// Whether a class lost its key since `old`: the given class, or any class that was used since.
     func hasLost(since old: KeyMark, only protection: ProtectionClass?) -> Bool {
         losses.indices.contains { number in
             guard losses[number] != old.losses[number] else { return false }
@@ -25,25 +25,25 @@ struct KeyMark: Sendable {
 }
 
 extension ClassKeyStore {
-    /// The report of keys that were dropped.
+    /// The report of evicted keys.
     enum Loss {
         case event(VaultEvent)
-        /// Some classes lost their keys, and the session is unlocked still.
+        /// Some classes lost their keys, but the vault is still unlocked.
         case classes(Set<ProtectionClass>)
     }
 
     /// One class key, and how long it stays.
     struct Held {
         let key: ClassKey
-        /// When it goes for want of use.
+        /// The time at which it is evicted if it is not used.
         var idleEnd: Duration?
-        /// When it goes however much it is used: it is held until then and no longer.
+        /// The time at which it is evicted even if it is used.
         let end: Duration?
 
         var nextEnd: Duration? { [idleEnd, end].compactMap(\.self).min() }
     }
 
-    /// The contents of the room.
+    /// The contents of the store.
     struct State {
         var held: [ProtectionClass: Held] = [:]
         /// Classes of the vault without a key here, while others have theirs.
@@ -51,13 +51,13 @@ extension ClassKeyStore {
         var isWiped = false
         var locks = 0
         var mark = KeyMark()
-        /// No key goes for its time before this.
+        /// No key expires before this time.
         var nextEnd: Duration?
         var isWatched = false
-        /// The boot in which the keys came in.
+        /// The boot in which the keys were inserted.
         var boot: String?
 
-        /// Whether there is a key that a lock drops.
+        /// Whether there is a key that a lock evicts.
         var isOpen: Bool { held.keys.contains { $0.isEvictedOnLock } }
 
         mutating func admit(
@@ -67,11 +67,11 @@ extension ClassKeyStore {
             let former = held[protection].flatMap { $0.key.id == key.id ? $0 : nil }
             var idleEnd = protection.isEvictedOnLock ? inactivity.map { now + $0 } : nil
             if let term, !term.isExact, let end = idleEnd {
-                // Taking a key is no use of it: it stays no longer than where it comes from.
+                // Taking a key is no use of it: it stays no longer than its source.
                 idleEnd = max(min(end, term.end ?? end), former?.idleEnd ?? .zero)
             }
             var end = term.flatMap { $0.isExact ? $0.end : nil }
-            // A key that came in by a passcode, too, is bound to no time elsewhere.
+            // A key that was also inserted by a passcode is not bound to an exact time elsewhere.
             if let former, former.end == nil { end = nil }
             held[protection] = Held(key: key, idleEnd: idleEnd, end: end)
             lapsed.remove(protection)
@@ -80,19 +80,19 @@ extension ClassKeyStore {
 
         mutating func use(_ protection: ProtectionClass, now: Duration, inactivity: Duration?) -> ClassKey? {
             guard !isWiped, let entry = held[protection] else { return nil }
-            // The next end may now be later than noted; then nothing is found to be over, once.
+            // The next end may now be later than stored; then one check finds nothing that expired.
             if entry.idleEnd != nil { held[protection]?.idleEnd = inactivity.map { now + $0 } }
             mark.noteUse(protection)
             return entry.key
         }
 
-        /// Why there is no key of a class.
+        /// The error for a class without a key.
         func refusal(_ protection: ProtectionClass) -> CofferError {
             if isWiped { return .wiped }
             if isOpen, lapsed.contains(protection) {
                 return CofferError(
                     .locked,
-                    "The key of the class \(protection.name) went for want of use: unlock the vault again.")
+                    "The key of the class \(protection.name) was removed after inactivity: unlock again.")
             }
             return protection.requiresPasscode && isOpen ? .requiresPasscode : .locked
         }
@@ -124,7 +124,7 @@ extension ClassKeyStore {
             return .classes(going)
         }
 
-        /// Drops the keys whose time is over.
+        /// Evicts the keys that expired.
         mutating func dropOver(_ now: Duration) -> Loss? {
             guard let nextEnd, now >= nextEnd else { return nil }
             let isExact = held.values.contains { $0.end.map { now >= $0 } ?? false }

@@ -2,7 +2,7 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// Locks at what the user's desktop says: the screen saver comes on, the default collection is locked.
+/// Locks when the user's desktop reports that the screen saver is active or the default collection is locked.
 final class DesktopLockMonitor: Sendable {
     private let listener = Mutex<BusListener?>(nil)
     private let deadline: Duration
@@ -13,11 +13,11 @@ final class DesktopLockMonitor: Sendable {
         self.act = act
     }
 
-    /// Starts to listen; gives what is listened to.
+    /// Starts to listen; returns the status of each trigger.
     func start(_ sources: LockTriggers) -> [LockTriggerStatus] {
         guard BusListener.isBuilt else { return Self.none("This build does not listen to buses.") }
         guard let address = sources.sessionBus else {
-            return Self.none("There is no session bus: nothing says that the screen locks.")
+            return Self.none("There is no session bus to report that the screen locks.")
         }
         do throws(CofferError) {
             let started = try BusListener.start(
@@ -42,13 +42,13 @@ final class DesktopLockMonitor: Sendable {
         return [
             LockTriggerStatus(
                 .screenSaver, true,
-                saver.map { "\($0) says when it becomes active." }
-                    ?? "No screen saver is on the session bus now; one that comes is heard."),
+                saver.map { "\($0) reports when it becomes active." }
+                    ?? "No screen saver is on the session bus now; one that starts later is noticed."),
             LockTriggerStatus(
                 .collection, true,
                 hasSecrets
-                    ? "The Secret Service says when the user's collection is locked."
-                    : "No Secret Service is on the session bus now; one that comes is heard."),
+                    ? "The Secret Service reports when the user's collection is locked."
+                    : "No Secret Service is on the session bus now; one that starts later is noticed."),
         ]
     }
 
@@ -74,7 +74,8 @@ final class DesktopLockMonitor: Sendable {
             [.text(LockSignal.collection), .text("Locked")], deadline: deadline)?.flag == true
     }
 
-    /// Whether it is the collection that the alias `default` names. Who cannot be asked could have meant it.
+    /// Whether it is the collection with the alias `default`. If the service does not answer, it counts as
+    /// that.
     private func isDefault(_ path: String) -> Bool {
         let listener = listener.withLock { $0 }
         let named = listener?.call(

@@ -2,21 +2,22 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Takes back what is held in the kernel keyring by the names of the keys alone: nothing has to be readable.
+/// Removes a vault's keys from the kernel keyring by their names alone; needs no readable file.
 struct EmergencyLock {
     private var removed = 0
     private var failures: [CofferError] = []
     private var left: [[UInt8]] = []
 
-    /// The start of every name that Coffer uses in the kernel keyring. Names are compared byte by byte.
+    /// The prefix of every name that Coffer uses in the kernel keyring. Names are compared byte by byte.
     private static let prefix = Array("coffer:".utf8)
-    /// The ends of the names of the keys that a lock leaves.
+    /// The suffixes of the names of keys that a lock leaves.
     private static let kept = ProtectionClass.allCases.filter { !$0.isEvictedOnLock }.map {
         Array($0.name.utf8)
     }
     private static let uuidSize = 36
 
-    /// Locks the vault of a home; where it cannot be told which that is, every vault of this user.
+    /// Locks the vault in a directory, or every vault of this user if it cannot be determined which vault
+    /// that is.
     static func run(at location: VaultLocation) throws(CofferError) -> LockReport {
         var lock = EmergencyLock()
         let hints = VaultHints(at: location)
@@ -27,10 +28,9 @@ struct EmergencyLock {
                     doubt.code,
                     doubt.code == .notInitialised
                         ? "There is no vault at \(location.path), so every vault of this user is locked. If "
-                            + "it "
-                            + "is elsewhere, say where."
-                        : "The home does not tell which vault is in it, so every vault of this user is "
-                            + "locked. "
+                            + "it is elsewhere, specify its directory."
+                        : "It cannot be determined which vault is in this directory, so every vault of this "
+                            + "user is locked. "
                             + doubt.message, systemError: doubt.systemError))
             return try lock.lockEverything()
         }
@@ -65,11 +65,13 @@ struct EmergencyLock {
 
     private mutating func remove(_ matches: ([UInt8]) -> Bool) {
         do throws(CofferError) {
-            // First: an unlock that finds its mark afterwards has stored everything before what follows.
+            // The marks are removed first: if an unlock finds its mark afterwards, it stored everything
+            // before the next step.
             _ = try KernelSubkeyring.removeOfUser { UnlockMark.isMark($0) && matches($0) }
             let result = try KernelSubkeyring.removeOfUser(where: matches)
             removed += result.names.count { !UnlockMark.isMark($0) }
-            // A key that could not be removed at first, and is gone, went with its link or its ring.
+            // A key whose removal failed at first, but that is gone, was removed with its link or its
+            // keyring.
             failures += result.failures.filter { $0.code != .permissionDenied || !result.left.isEmpty }
             left += result.left
         } catch {
@@ -79,8 +81,8 @@ struct EmergencyLock {
         }
     }
 
-    /// Removes as readers find keys: by name, in rings within the user's too, also those that must not be
-    /// looked at.
+    /// Removes keys the way readers find them: by name, also in keyrings nested in the user's, also keys that
+    /// may not be viewed.
     private mutating func removeByName(_ vaultID: VaultID) {
         if KernelKeyCache.remove(vaultID: vaultID, all: false) { removed += 1 }
         for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
@@ -89,14 +91,15 @@ struct EmergencyLock {
         }
     }
 
-    /// Does what opening the home also does: finishes an interrupted wipe and removes views of dead owners.
+    /// Does what opening the vault also does: finishes an interrupted wipe and removes view copies whose
+    /// owner ended.
     private mutating func tidy(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
             if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, time: .system) }
             guard !hints.isWiped else { return }
             _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
         } catch {
-            // A wipe that is finished says so by this.
+            // This error reports a wipe that was finished.
             if error.code != .wiped { failures.append(error) }
         }
     }
@@ -114,15 +117,15 @@ struct EmergencyLock {
     }
 }
 
-/// Which vault a home has, from whatever still tells it. For removing keys alone: who can write the home can
-/// have it name any vault.
+/// The vault that a directory has, from whatever still names it. Use it only to remove keys: an attacker who
+/// can write the directory can make it name any vault.
 private struct VaultHints {
-    /// Every vault that something in the home names, the surest first.
+    /// Every vault that something in the directory names, the most reliable first.
     private(set) var candidates: [VaultID] = []
-    /// Why it is not sure that the home's vault is among them; `nil` when it is.
+    /// The reason why the directory's vault may not be among them; `nil` if it is.
     private(set) var doubt: CofferError?
     private(set) var isWiped = false
-    /// A wipe, of everything or of the tokens, was interrupted.
+    /// Whether a wipe, of everything or of the tokens, was interrupted.
     private(set) var isUnfinished = false
 
     init(at location: VaultLocation) {
@@ -141,8 +144,8 @@ private struct VaultHints {
         isWiped = state.map { !$0.isAlive } ?? false
         let target = WipeTarget(home, changingModes: false)
         candidates += target.ids.filter { !candidates.contains($0) }
-        // The tag of the device record covers the vault's id; those of the others cannot be checked here, and
-        // each can be that of another home.
+        // The tag of the device record covers the vault's id. The tags of the other files cannot be checked
+        // here, and each file can belong to another vault.
         do throws(CofferError) {
             let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
             let vaultID = try DeviceKeyFile.read(in: vault).vaultID
@@ -151,33 +154,33 @@ private struct VaultHints {
             guard isWiped, target.named.isEmpty else { throw error }
         }
         guard target.named.count < 2 else {
-            throw CofferError(.foreign, "Files of several vaults are in it.")
+            throw CofferError(.foreign, "The directory contains files of several vaults.")
         }
     }
 }
 
 extension Vault {
-    /// Locks the vault of a home without opening it: takes back what is held in the kernel keyring, volatile
-    /// tokens included, and locks the sessions of this process. Keys of the two `afterFirstUnlock` classes
-    /// stay, as with every lock.
+    /// Locks the vault in a directory without opening it: removes its keys and ephemeral tokens from the
+    /// kernel keyring, and locks every `Vault` object of this process for it. Keys of the two
+    /// `afterFirstUnlock` classes stay, as with every lock.
     ///
-    /// Needs nothing readable: no bus, no passcode, no sound file. Where the home is missing, damaged or not
-    /// this user's alone, so that it cannot be told which vault it has, every vault of this user is locked,
-    /// and ``LockReport/failures`` says so: to lock too much loses nothing.
+    /// This needs no bus, no passcode and no intact file. If the directory is missing, damaged or not this
+    /// user's alone, so that its vault cannot be determined, every vault of this user is locked and
+    /// ``LockReport/failures`` contains the reason: locking too much loses nothing.
     ///
-    /// - Parameter location: The home's directory.
-    /// - Returns: What was taken back, and what failed on the way.
-    /// - Throws: `permissionDenied` when the kernel still has a key, with the names of those in `entries`.
+    /// - Parameter location: The vault's directory.
+    /// - Returns: The number of removed keys, and the errors met on the way.
+    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of those keys in `entries`.
     @discardableResult
     public static func lock(at location: VaultLocation) async throws(CofferError) -> LockReport {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }
     }
 
-    /// Locks every vault of this user, as ``lock(at:)`` does one: all that the user keyring has under a name
-    /// that begins with `coffer:`. Needs no home.
+    /// Locks every vault of this user as ``lock(at:)`` locks one: removes everything in the user keyring
+    /// whose name begins with `coffer:`. Needs no vault directory.
     ///
-    /// - Returns: What was taken back, and what failed on the way.
-    /// - Throws: `permissionDenied` when the kernel still has a key, with the names of those in `entries`.
+    /// - Returns: The number of removed keys, and the errors met on the way.
+    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of those keys in `entries`.
     @discardableResult
     public static func lockAll() async throws(CofferError) -> LockReport {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.runEverywhere() }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands a session's events to whoever listens: first to what the session must undo itself, then to streams.
+/// Delivers a vault's events: first to the observers in the vault that must clear something, then to streams.
 final class EventBroadcaster: Sendable {
     private struct State {
         var observers: [@Sendable (VaultEvent) -> Void] = []
@@ -9,7 +9,7 @@ final class EventBroadcaster: Sendable {
         var next = 0
     }
 
-    /// Who is to hear of lost keys, while something is alive.
+    /// An observer of lost keys, needed while an object is alive.
     private struct LossObserver {
         let isNeeded: @Sendable () -> Bool
         let call: @Sendable (Set<ProtectionClass>) -> Void
@@ -19,17 +19,17 @@ final class EventBroadcaster: Sendable {
     private let state = Mutex(State())
     private static let buffered = 64
 
-    /// Calls `body` on the thread of each event, before any stream has it.
+    /// Calls `body` on the thread of each event, before any stream receives it.
     func observe(_ body: @escaping @Sendable (VaultEvent) -> Void) {
         state.withLock { $0.observers.append(body) }
     }
 
-    /// Calls `body` with the classes whose keys are gone, on the thread that they went on, as long as
-    /// `object` is there. It is not kept alive by this.
+    /// Calls `body` with the classes whose keys were evicted, on the thread that evicted them, while `object`
+    /// is alive. Does not retain `object`.
     func onKeyEviction(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
-        // Asked outside of the lock: the answer can let go of the object's last owner.
+        // Called outside of the lock, because the check can release the object's last reference.
         let ended = Set(state.withLock { $0.lossObservers }.filter { !$0.isNeeded() }.map(\.number))
         let isNeeded: @Sendable () -> Bool = { [weak object] in object != nil }
         state.withLock { state in
@@ -39,7 +39,7 @@ final class EventBroadcaster: Sendable {
         }
     }
 
-    /// Says that the keys of these classes are gone.
+    /// Notifies the observers that the keys of these classes were evicted.
     func keysEvicted(of classes: Set<ProtectionClass>) {
         for observer in state.withLock({ $0.lossObservers }) where observer.isNeeded() {
             observer.call(classes)

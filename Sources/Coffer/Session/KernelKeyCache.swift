@@ -3,23 +3,23 @@ import CofferCrypto
 import CofferEngine
 import Synchronization
 
-/// Class keys held in the kernel keyring, for the next commands of the same user.
+/// Class keys cached in the kernel keyring for the next commands of the same user.
 ///
-/// Every process of this user can put a key there, too: one is taken only if it is the class's own, by the
-/// public key in the keybag.
+/// Every process of this user can put a key there, so a key is used only if it belongs to the class's public
+/// key in the keybag.
 final class KernelKeyCache: Sendable {
-    /// A class whose key this process stored or took there, and has not taken back.
+    /// A class whose key this process stored or read there, and has not removed.
     private struct Entry {
         let publicKey: [UInt8]
-        /// Whether using it starts its timeout again, as far as is known here; the key itself decides.
+        /// Whether use restarts its timeout, as far as this process knows; the key itself decides.
         var isRenewable: Bool
     }
 
     private let vaultID: VaultID
     private let inactivity: Int?
-    /// Keys of another boot are not taken.
+    /// Keys of another boot are not used.
     private let time: VaultClock
-    /// Of the classes that drop on lock.
+    /// Only classes whose keys a lock evicts.
     private let entries = Mutex<[ProtectionClass: Entry]>([:])
 
     init(vaultID: VaultID, inactivity: Int?, time: VaultClock) {
@@ -28,7 +28,7 @@ final class KernelKeyCache: Sendable {
         self.time = time
     }
 
-    /// The size of what the names of a vault's keys begin with: `coffer:` and the vault's id.
+    /// The size of the prefix of a vault's key names: `coffer:` and the vault's id.
     static let prefixSize = 7 + 36
 
     static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
@@ -39,8 +39,8 @@ final class KernelKeyCache: Sendable {
         Self.name(protection, vaultID: vaultID)
     }
 
-    /// Stores `keys`; classes that drop on lock for exactly `seconds`, or for the inactivity time after each
-    /// use. All or, when one is not taken, none.
+    /// Stores `keys`. Keys that a lock evicts stay for exactly `seconds`, or for the inactivity time after
+    /// each use. If one key cannot be stored, none is.
     func store(_ keys: [ProtectionClass: ClassKey], seconds: Int?) throws(CofferError) {
         do throws(CofferError) {
             for (protection, key) in keys {
@@ -60,20 +60,20 @@ final class KernelKeyCache: Sendable {
         }
     }
 
-    /// The keys held of a vault, and until when.
+    /// The cached keys of a vault, and until when they stay.
     struct Taken {
         var keys: [ProtectionClass: ClassKey] = [:]
         var terms: [ProtectionClass: HeldTerm] = [:]
-        /// Classes of the vault of which no key is held.
+        /// Classes of the vault without a cached key.
         var lacking: Set<ProtectionClass> = []
     }
 
-    /// The keys that are held, with ids from `keybag`; empty where there are none or no kernel keyring. One
-    /// that does not belong to the keybag's public key is somebody else's and stays where it is.
+    /// Reads the cached keys, with ids from `keybag`; empty if there are none or there is no kernel keyring.
+    /// A key that does not belong to the keybag's public key is not this vault's, and is left alone.
     func read(_ keybag: Keybag) throws(CofferError) -> Taken {
         var taken = Taken()
         for (protection, wrapped) in keybag.keys {
-            // Where there is no keyring, or no public key in an earlier release's keybag, nothing is held.
+            // Without a keyring, or without a public key in an earlier release's keybag, no key is cached.
             guard let publicKey = keybag.publicKeys[protection],
                 let held = try? own(protection, publicKey)
             else {
@@ -87,7 +87,7 @@ final class KernelKeyCache: Sendable {
         return taken
     }
 
-    /// Takes part in what was taken: uses here count, and its end ends what is here.
+    /// Tracks keys that were read: use here restarts their timeout, and their end there ends them here.
     func share(_ taken: Taken, _ keybag: Keybag) {
         for (protection, term) in taken.terms where protection.isEvictedOnLock {
             guard let publicKey = keybag.publicKeys[protection] else { continue }
@@ -95,7 +95,7 @@ final class KernelKeyCache: Sendable {
         }
     }
 
-    /// The held key of a class, if it is the one that belongs to `publicKey`.
+    /// The cached key of a class, if it belongs to `publicKey`.
     private func own(
         _ protection: ProtectionClass, _ publicKey: [UInt8]
     ) throws(CofferError) -> KernelCachedKey? {
@@ -107,11 +107,11 @@ final class KernelKeyCache: Sendable {
         return held
     }
 
-    /// Starts the timeout of the class that was used again, and that of volatile tokens; of no other class.
+    /// Restarts the timeout of the class that was used and that of ephemeral tokens, but of no other class.
     func renew(_ protection: ProtectionClass, _ key: ClassKey) {
         guard let inactivity, entries.withLock({ $0[protection]?.isRenewable == true }) else { return }
         let now = time.bootTime()
-        // First, so that what an exact time sets comes after it.
+        // This comes first, so that an exact time is set after it.
         KernelKeyringStorage.renew(vaultID: vaultID, timeout: inactivity)
         let renewal = try? KernelCachedKey.renew(
             key.key, name: name(protection), timeout: inactivity, boot: time.bootIdentifier(), now: now)
@@ -122,32 +122,32 @@ final class KernelKeyCache: Sendable {
         KernelKeyringStorage.renew(vaultID: vaultID, timeout: min(max(left, 1), inactivity))
     }
 
-    /// The classes whose keys this process stored or took and that are gone: their time is over, or another
-    /// process took them back. And whether no other is left.
+    /// The classes whose keys this process stored or read and that are gone, because they expired or another
+    /// process removed them; and whether no other is left.
     var expired: (classes: Set<ProtectionClass>, isEverything: Bool) {
         let entries = entries.withLock { $0 }
         var gone: Set<ProtectionClass> = []
         for (protection, entry) in entries {
-            // A key that cannot be looked at may be there.
+            // A key that cannot be viewed may still be there.
             let held = try? own(protection, entry.publicKey) == nil
             if held == true { gone.insert(protection) }
         }
         return (gone, gone.count == entries.count)
     }
 
-    /// Stops looking after classes that are gone.
+    /// Stops tracking classes whose keys are gone.
     func forget(_ classes: Set<ProtectionClass>) {
         entries.withLock { entries in entries = entries.filter { !classes.contains($0.key) } }
     }
 
-    /// Takes the keys back: what drops on lock, or all; tells whether there was anything.
+    /// Removes the keys that a lock evicts, or all; returns whether there were any.
     @discardableResult
     func remove(all: Bool) -> Bool {
         entries.withLock { $0 = [:] }
         return Self.remove(vaultID: vaultID, all: all)
     }
 
-    /// Takes back the key of one class, also from who is about to store it.
+    /// Removes the key of one class, and the marks of unlocks that are about to store it.
     func remove(_ protection: ProtectionClass) {
         forget([protection])
         UnlockMark.removeAll(of: vaultID)
@@ -164,7 +164,8 @@ final class KernelKeyCache: Sendable {
     @discardableResult
     static func remove(vaultID: VaultID, all: Bool) -> Bool {
         var hadAny = false
-        // First: an unlock that finds its mark afterwards has stored everything before what follows.
+        // The marks are removed first: if an unlock finds its mark afterwards, it stored everything before
+        // the next step.
         UnlockMark.removeAll(of: vaultID)
         for protection in ProtectionClass.allCases where all || protection.isEvictedOnLock {
             if (try? KernelKeyring.remove(name(protection, vaultID: vaultID))) == true { hadAny = true }
@@ -174,10 +175,10 @@ final class KernelKeyCache: Sendable {
     }
 }
 
-/// How long a key is held.
+/// How long a key is cached.
 struct HeldTerm: Equatable {
-    /// Since boot; `nil`: until a reboot.
+    /// Time since boot; `nil` for until a reboot.
     let end: Duration?
-    /// Whether use leaves the end where it is.
+    /// Whether use leaves the end unchanged.
     let isExact: Bool
 }

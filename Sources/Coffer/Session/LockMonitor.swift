@@ -2,17 +2,17 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// Everything outside a session that locks it: buses, and the timeout of keys in the kernel keyring.
+/// The lock triggers outside of this process: buses, and the timeout of keys in the kernel keyring.
 final class LockMonitor: Sendable {
     private let system: LogindLockMonitor
     private let session: DesktopLockMonitor
     private let kernelWatch: Task<Void, Never>?
-    /// What is listened to.
+    /// The status of each trigger.
     let statuses: [LockTriggerStatus]
-    /// How often the kernel keyring is asked; it sends no signal.
+    /// The interval at which the kernel keyring is polled; it sends no signal.
     private static let kernelPause = Duration.milliseconds(200)
 
-    /// Starts to listen on behalf of `core`. Blocks up to a few of the sources' deadlines.
+    /// Starts to listen on behalf of `core`. Blocks up to a few times the triggers' deadline.
     init(_ sources: LockTriggers, core: VaultCore) {
         let act: @Sendable (LockSignal) -> Void = { [weak core] in core?.act(on: $0) }
         system = LogindLockMonitor(deadline: sources.deadline, act: act)
@@ -36,7 +36,7 @@ final class LockMonitor: Sendable {
 
     deinit { kernelWatch?.cancel() }
 
-    /// What could be listened to, without a session to lock.
+    /// The status of each trigger, without a vault to lock.
     static func probe(_ sources: LockTriggers, inactivity: Int?) -> [LockTriggerStatus] {
         let system = LogindLockMonitor(deadline: sources.deadline) { _ in }
         let session = DesktopLockMonitor(deadline: sources.deadline) { _ in }
@@ -49,22 +49,22 @@ final class LockMonitor: Sendable {
             LockTriggerStatus(
                 .idleTimer, inactivity != nil,
                 inactivity.map { "Locks after \($0) seconds without use, sleep included." }
-                    ?? "The home has no inactivity time: only a reboot ends it by itself."),
+                    ?? "The vault has no inactivity time: without other triggers only a reboot locks it."),
             LockTriggerStatus(
                 .kernelKeyring, hasKeyring,
                 hasKeyring
-                    ? "Keys lent to the kernel keyring go at its timeout, whatever this process does."
-                    : "There is no kernel keyring: no key outlives a process."),
+                    ? "Keys cached in the kernel keyring end at its timeout, whatever this process does."
+                    : "There is no kernel keyring, so no key outlives its process."),
         ]
     }
 }
 
 extension VaultCore {
-    /// Drops the keys of classes that are gone in the kernel keyring; when all are, it is a lock.
+    /// Evicts the keys of classes that are gone from the kernel keyring; if all are gone, this is a lock.
     func lapse(_ classes: Set<ProtectionClass>, isEverything: Bool) {
         cachedKeys.forget(classes)
         guard isEverything else { return keys.lapse(classes, .kernelKeyExpired) }
-        // Nothing is taken back: what is there now came after those keys, from another unlock.
+        // Nothing is removed from the kernel keyring: keys there now came later, from another unlock.
         keys.lock(.kernelKeyExpired)
     }
 
@@ -79,14 +79,14 @@ extension VaultCore {
 
 extension Vault {
     /// Listens to everything on this host that locks: logind, screen savers, the Secret Service and the
-    /// kernel keyring. From then on each of them locks this session; ``events`` says which did.
+    /// kernel keyring. From then on each of them locks this vault; ``events`` reports which one did.
     ///
-    /// For programs that live long. What is absent is said, not waited for: without buses, as on a server,
-    /// the inactivity time and ``lock()`` remain. The end of a bus locks as well, since what would lock
-    /// cannot be heard any more. It ends with the session; listening anew replaces it.
+    /// This is for long-lived programs. A missing trigger is reported, not waited for: without buses, as on a
+    /// server, the inactivity time and ``lock()`` remain. If a bus ends, the vault locks as well, because its
+    /// signals can no longer be received. Listening ends with this object; another call replaces it.
     ///
     /// - Parameter sources: Where to listen.
-    /// - Returns: What is listened to and what is not, each with the reason.
+    /// - Returns: The status of each trigger, with the reason.
     @discardableResult
     public func observeLockTriggers(_ sources: LockTriggers = LockTriggers()) async -> [LockTriggerStatus] {
         let core = core
@@ -98,7 +98,7 @@ extension Vault {
         return statuses ?? []
     }
 
-    /// What ``observeLockTriggers(_:)`` would listen to on this host, for this vault.
+    /// The triggers that ``observeLockTriggers(_:)`` would listen to on this host, for this vault.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func lockTriggers(_ sources: LockTriggers = LockTriggers()) async throws(CofferError)

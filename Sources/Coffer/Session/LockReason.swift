@@ -1,17 +1,16 @@
-/// Why keys were dropped.
+/// Why keys were evicted.
 public enum LockReason: String, Sendable, CaseIterable {
     /// `lock()` or `close()` was called.
     case requested = "asked"
     /// The inactivity time passed without use.
     case inactivity = "idle"
-    /// The kernel keyring dropped the keys that were lent to it: their time was over, or another process
-    /// locked.
+    /// The kernel keyring dropped the keys that were cached there: they expired, or another process locked.
     case kernelKeyExpired = "kernelKey"
-    /// The machine was started anew.
+    /// The machine was rebooted.
     case reboot
     /// logind asked the desktop session to lock.
     case screenLock
-    /// logind says that the desktop session is locked.
+    /// logind reports that the desktop session is locked.
     case lockedHint
     /// The screen saver became active.
     case screenSaver
@@ -23,10 +22,10 @@ public enum LockReason: String, Sendable, CaseIterable {
     case sessionEnd
     /// The user's collection of the Secret Service was locked.
     case collectionLock
-    /// A bus that was listened to is gone: what would lock cannot be heard any more.
+    /// A bus that this process listened to is gone, so its lock signals can no longer be received.
     case busLost
-    /// The dead-man's switch: no contact came in for too long.
+    /// The dead-man's switch: there was no contact for too long.
     case contactTimeout = "noContact"
-    /// A grant was taken back.
+    /// A grant was revoked.
     case revoked
 }

@@ -1,13 +1,13 @@
 public import CofferBase
 
-/// The result of a lock that opens nothing: see ``Vault/lock(at:)``.
+/// The result of a lock that does not open the vault: see ``Vault/lock(at:)``.
 public struct LockReport: Sendable {
-    /// The vault that was locked; `nil`: every vault of this user.
+    /// The vault that was locked; `nil` for every vault of this user.
     public let vaultID: VaultID?
 
-    /// How many keys, and rings of volatile tokens, the kernel keyring had of it.
+    /// The number of keys, and keyrings of ephemeral tokens, removed from the kernel keyring.
     public let removed: Int
 
-    /// The errors met on the way. None of them is known to have kept a key.
+    /// Errors met on the way. None of them is known to have kept a key from being removed.
     public let failures: [CofferError]
 }

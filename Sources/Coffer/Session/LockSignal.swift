@@ -1,15 +1,15 @@
 import CofferBase
 import CofferEngine
 
-/// What a signal of a bus means for a vault.
+/// The meaning of a bus signal for a vault.
 enum LockSignal: Equatable {
     case lock(LockReason)
-    /// Every key goes, as at a logout.
+    /// Every key is evicted, as at a logout.
     case close(LockReason)
     case awake
-    /// A collection of the Secret Service says that it is locked.
+    /// A collection of the Secret Service reports that it is locked.
     case collectionLocked(path: String)
-    /// Something about a collection changed; it does not say what.
+    /// Something about a collection changed; the signal does not contain what.
     case collectionChanged(path: String)
 
     static let login = "org.freedesktop.login1"
@@ -21,7 +21,7 @@ enum LockSignal: Equatable {
     static let secretsPath = "/org/freedesktop/secrets"
     static let secretService = "org.freedesktop.Secret.Service"
     static let collection = "org.freedesktop.Secret.Collection"
-    /// The desktops name the interface after themselves.
+    /// Each desktop names the interface after itself.
     static let screenSavers = [
         "org.freedesktop.ScreenSaver", "org.gnome.ScreenSaver", "org.cinnamon.ScreenSaver",
         "org.mate.ScreenSaver", "org.xfce.ScreenSaver",
@@ -41,7 +41,7 @@ enum LockSignal: Equatable {
             BusRule(sender: secrets, interface: secretService, name: "CollectionChanged"),
         ]
 
-    /// The meaning of `signal` for who lives in the desktop session `session`, an object path of logind.
+    /// The meaning of `signal` for a process in the desktop session `session`, an object path of logind.
     init?(_ signal: BusSignal, session: String?) {
         let content = signal.content
         func isOwn(_ path: String?) -> Bool { path.flatMap { session?.hasSameBytes(as: $0) } ?? false }

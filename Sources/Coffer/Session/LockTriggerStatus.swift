@@ -1,6 +1,6 @@
-/// Whether one source of locks is listened to on this host.
+/// Whether this process listens to one lock trigger on this host.
 public struct LockTriggerStatus: Sendable, Equatable {
-    /// A source of locks.
+    /// A lock trigger.
     public enum Source: String, Sendable, CaseIterable {
         /// The inactivity time.
         case idleTimer
@@ -16,11 +16,11 @@ public struct LockTriggerStatus: Sendable, Equatable {
         case collection
     }
 
-    /// Which source.
+    /// The trigger.
     public let source: Source
-    /// Whether it is listened to.
+    /// Whether the trigger is active.
     public let isListening: Bool
-    /// How, or why not and what to do about it.
+    /// How it works, or why it is not active and what to do about it.
     public let message: String
 
     init(_ source: Source, _ isListening: Bool, _ message: String) {

@@ -1,19 +1,19 @@
 import CofferEngine
 import SystemPackage
 
-/// Where a session listens for what locks it.
+/// Where a vault listens for lock triggers.
 public struct LockTriggers: Sendable {
-    /// The address of the session bus: screen savers and the Secret Service; `nil`: none.
+    /// The address of the session bus, for screen savers and the Secret Service; `nil` for none.
     public var sessionBus: String?
-    /// The address of the system bus: logind; `nil`: none.
+    /// The address of the system bus, for logind; `nil` for none.
     public var systemBus: String?
-    /// logind's identifier of the desktop session, such as `c2`; `nil`: that of this process, or the one in
-    /// which the user sees a desktop.
+    /// logind's identifier of the desktop session, such as `c2`; `nil` for that of this process, or the one
+    /// in which the user sees a desktop.
     public var desktopSession: String?
-    /// How long each answer of a bus is waited for.
+    /// How long to wait for each reply from a bus.
     public var deadline = Duration.seconds(2)
 
-    /// The buses that the environment names, or their usual sockets.
+    /// The buses that the environment names, or their default sockets.
     public init() {
         sessionBus = Environment.value("DBUS_SESSION_BUS_ADDRESS")
         if sessionBus == nil, let runtime = Environment.path("XDG_RUNTIME_DIR"), runtime.isAbsolute {

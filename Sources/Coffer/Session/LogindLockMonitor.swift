@@ -2,9 +2,10 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// Locks at what logind says: the desktop session locks or ends, the machine sleeps or shuts down.
+/// Locks when logind reports that the desktop session locks or ends, or that the machine sleeps or shuts
+/// down.
 final class LogindLockMonitor: Sendable {
-    /// Delays the machine's sleep for as long as it lives.
+    /// Delays the machine's sleep while it is alive.
     private final class Inhibitor: Sendable {
         let descriptor: Descriptor
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
@@ -25,12 +26,12 @@ final class LogindLockMonitor: Sendable {
         self.act = act
     }
 
-    /// Starts to listen; gives what is listened to.
+    /// Starts to listen; returns the status of each trigger.
     func start(_ sources: LockTriggers, inhibiting: Bool) -> [LockTriggerStatus] {
         guard BusListener.isBuilt else { return Self.none("This build does not listen to buses.") }
         guard let address = sources.systemBus else {
             return Self.none(
-                "There is no system bus: nothing says that the screen locks or the machine sleeps.")
+                "There is no system bus to report that the screen locks or the machine sleeps.")
         }
         do throws(CofferError) {
             let started = try BusListener.start(
@@ -56,13 +57,13 @@ final class LogindLockMonitor: Sendable {
             LockTriggerStatus(
                 .desktopSession, session != nil,
                 session == nil
-                    ? "logind knows no desktop session of this process: say which with XDG_SESSION_ID."
-                    : "logind says when the desktop session locks or ends."),
+                    ? "logind knows no desktop session of this process: set XDG_SESSION_ID."
+                    : "logind reports when the desktop session locks or ends."),
             LockTriggerStatus(
                 .sleep, true,
                 isDelayed
-                    ? "logind waits with sleep until the keys are gone."
-                    : "logind says when the machine sleeps, but does not wait: keys may be in memory then."),
+                    ? "logind delays sleep until the keys are gone."
+                    : "logind reports when the machine sleeps, but does not wait: keys may be in memory."),
         ]
     }
 
@@ -76,8 +77,8 @@ final class LogindLockMonitor: Sendable {
             [.text(name)], deadline: deadline)?.flag == true
     }
 
-    /// The object path of the desktop session that is meant: by its identifier, else that of this process,
-    /// else the one in which the user sees a desktop.
+    /// The object path of the desktop session: by its identifier, otherwise that of this process, otherwise
+    /// the one in which the user sees a desktop.
     private func desktopSession(_ identifier: String?, _ listener: BusListener) -> String? {
         func manager(_ method: String, _ argument: BusArgument) -> String? {
             listener.call(
@@ -99,7 +100,7 @@ final class LogindLockMonitor: Sendable {
         guard let meaning = LockSignal(signal, session: session) else { return }
         if meaning == .awake { return inhibit() }
         act(meaning)
-        // The keys are gone: now the machine may sleep.
+        // The keys are gone, so the machine may sleep now.
         if meaning == .lock(.sleep) { state.withLock { $0.inhibitor = nil } }
     }
 

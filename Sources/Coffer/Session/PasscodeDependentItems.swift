@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// How many items exist only as long as a passcode is set:
+/// The number of items that exist only while a passcode is set:
 /// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``.
 public struct PasscodeDependentItems: Sendable, Equatable {
     /// Tokens.
@@ -15,7 +15,7 @@ public struct PasscodeDependentItems: Sendable, Equatable {
 }
 
 extension Vault {
-    /// What removing the passcode would destroy; known also while locked.
+    /// Counts the items that removing the passcode would destroy; works also while locked.
     ///
     /// - Throws: `wiped`, `corrupt`, `busy`.
     public func passcodeDependentItems() async throws(CofferError) -> PasscodeDependentItems {
@@ -51,14 +51,14 @@ extension VaultCore {
         return names.compactMap { files[$0] }
     }
 
-    /// What waits for an unlock of that class.
+    /// The pending tokens of that class.
     fileprivate func passcodeDependentPendingTokens() throws(CofferError) -> [PendingTokenQueue.Entry] {
         try inbox.entries().filter {
             ProtectionClass(rawValue: $0.rawClass)?.requiresPasscode == true && $0.state != .damaged
         }
     }
 
-    /// The files of that class. One that is damaged says no class and stays.
+    /// The files of that class. A damaged file has no readable class and stays.
     fileprivate func passcodeDependentFiles(in vault: borrowing Descriptor) throws(CofferError) -> [FileID] {
         let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
         let keys = try FileKeysetRecord(device: device).read(in: vault).keys
@@ -72,7 +72,8 @@ extension VaultCore {
         return files
     }
 
-    /// Files of that class whose containers are missing: nobody will ever read their entries again.
+    /// Removes the index entries of files of that class whose containers are missing; they can never be read
+    /// again.
     private func removeMissing(
         _ index: FileIndex, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -83,10 +84,11 @@ extension VaultCore {
         }
     }
 
-    /// Removes the items of the class whose key was destroyed with the passcode, under the home's lock.
+    /// Removes the items of the class whose key was destroyed with the passcode, under the vault directory's
+    /// lock.
     func removeOrphans(in vault: borrowing Descriptor) throws(CofferError) -> PasscodeDependentItems {
         let names = try passcodeDependentTokens()
-        // Before their keys, by which they are found.
+        // Databases are removed before their keys, because they are found by the keys.
         let databases = try databases(of: names, in: vault)
         if !databases.isEmpty {
             let directory = try vault.open(DatabaseKeyNaming.directory, [.read, .directory])

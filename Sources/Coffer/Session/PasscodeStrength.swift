@@ -2,27 +2,28 @@ public import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// How long guessing a vault's passcode takes for somebody who has all that the vault is made of: a copy of
-/// the home and, where that has the device key, of the user's keyring. No counter stops them.
+/// How long guessing a vault's passcode takes for an attacker who has everything that the vault consists of:
+/// a copy of the vault directory and, if the device key is there, of the user's desktop keyring. No counter
+/// stops that attacker.
 public struct PasscodeStrength: Sendable, Equatable {
     /// A kind of passcode, and how long trying all of that kind takes.
     public struct Estimate: Sendable, Equatable {
-        /// What is tried.
+        /// A description of the passcodes that are tried.
         public let passcodes: String
-        /// How many there are.
+        /// The number of such passcodes.
         public let count: Double
-        /// Seconds for all of them on one core of this machine; half of it on average.
+        /// Seconds to try all of them on one core of this machine; half of that on average.
         public let seconds: Double
     }
 
-    /// What one guess takes at this vault's cost, measured now on one core of this machine.
+    /// Seconds for one guess at this vault's cost, measured now on one core of this machine.
     public let secondsPerGuess: Double
-    /// What the policy asks for, in words.
+    /// The policy's requirement as text.
     public let requirement: String
-    /// Kinds of passcodes that the policy lets through, the weakest first.
+    /// Kinds of passcodes that the policy accepts, the weakest first.
     public let estimates: [Estimate]
 
-    /// The kinds of passcodes that are told of: with how many characters of how many.
+    /// The kinds of passcodes that are reported: the size of the alphabet and the length.
     private static let kinds: [(what: String, alphabet: Double, length: Int, characters: [Characters])] = [
         ("all of 4 digits", 10, 4, [.any, .digits]), ("all of 6 digits", 10, 6, [.any, .digits]),
         ("all of 8 digits", 10, 8, [.any, .digits]),
@@ -47,10 +48,10 @@ public struct PasscodeStrength: Sendable, Equatable {
         }
     }
 
-    /// The costliest derivation that is run to measure; what costs more is reckoned from it.
+    /// The costliest derivation that is run to measure, in KiB; costlier ones are extrapolated from it.
     private static let measured = 256 * 1024
 
-    /// What one derivation at `cost` takes here: the better of two.
+    /// Seconds for one derivation at `cost` on this machine: the better of two.
     static func measure(_ cost: Argon2id.Cost) throws(CofferError) -> Double {
         let memory = min(cost.memoryKiB, measured)
         let passes = cost.memoryKiB > measured ? 2 : min(cost.passes, 6)
@@ -69,8 +70,8 @@ public struct PasscodeStrength: Sendable, Equatable {
 }
 
 extension Vault {
-    /// How long guessing this vault's passcode takes with a copy of its files, by what deriving a key takes
-    /// on this machine; `nil` when no passcode is set. Takes as long as two guesses.
+    /// Estimates how long guessing this vault's passcode takes with a copy of its files, from the time a
+    /// derivation takes on this machine; `nil` if no passcode is set. Takes as long as two guesses.
     ///
     /// - Throws: `wiped`, `corrupt`, `outOfMemory`.
     public func passcodeStrength() async throws(CofferError) -> PasscodeStrength? {

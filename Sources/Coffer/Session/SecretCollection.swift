@@ -2,10 +2,10 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// How the user's default collection is kept, as far as can be told from outside.
+/// How the user's default collection is stored, as far as another program can find out.
 ///
-/// The Secret Service does not say whether a collection has a password. gnome-keyring writes one without as a
-/// plain text file, which the file itself tells.
+/// The Secret Service does not report whether a collection has a password. gnome-keyring writes one without a
+/// password as a plain text file, which the file itself reveals.
 struct SecretCollection {
     enum Storage { case encrypted, plainText, unknown }
 
@@ -13,7 +13,7 @@ struct SecretCollection {
     let isLocked: Bool
     let storage: Storage
 
-    /// Looks at the collection that new items go to.
+    /// Inspects the collection that new items are added to.
     static func inspect(
         _ client: SecretServiceClient, _ time: Deadline
     ) throws(CofferError) -> SecretCollection {
@@ -38,7 +38,7 @@ struct SecretCollection {
         return .unknown
     }
 
-    /// The file of a collection: its name with every odd byte as `_` and two hexadecimal digits undone.
+    /// The file of a collection: its name, with each `_` and two hexadecimal digits decoded to a byte.
     private static func fileName(_ component: Substring) -> FilePath? {
         var bytes: [UInt8] = []
         var rest = component.utf8[...]
@@ -55,7 +55,8 @@ struct SecretCollection {
         return FilePath.Component(name).map { FilePath(root: nil, [$0]) }
     }
 
-    /// Where the service keeps its files: by its own environment, else by ours.
+    /// The directories in which the service keeps its files, by its own environment, otherwise by this
+    /// process's.
     private static func directories(_ process: UInt32?) -> [FilePath] {
         let environment = process.flatMap(Self.environment(of:))
         func value(_ name: String) -> String? { environment.map { $0[name] } ?? Environment.value(name) }
@@ -68,7 +69,7 @@ struct SecretCollection {
         return places.filter(\.isAbsolute)
     }
 
-    /// The environment that a process was started with; `nil` when it may not be read.
+    /// The environment that a process was started with; `nil` if it may not be read.
     private static func environment(of process: UInt32) -> [String: String]? {
         guard let file = try? Descriptor.open(FilePath("/proc/\(process)/environ"), .read) else { return nil }
         var bytes = [UInt8](repeating: 0, count: 1 << 18)

@@ -2,11 +2,11 @@ public import CofferBase
 import CofferEngine
 
 extension Vault {
-    /// How long looking at the keyring may take where it is only told of.
+    /// The time limit for inspecting the desktop keyring for a report.
     private static let timeout = Duration.seconds(2)
 
-    /// The keyring to use where nobody asks for a certain one: the Secret Service when it answers and its
-    /// default collection is unlocked, else the embedded one. Starts nothing and asks nobody.
+    /// The storage to use if the user does not choose one: the Secret Service if it answers and its default
+    /// collection is unlocked, otherwise the embedded keyring. Starts no service and shows no prompt.
     public static func preferredStorage(at location: VaultLocation) async -> KeyringBackend {
         let found = try? await BlockingExecutor.run { _ throws(CofferError) in
             secretServiceState(on: location.sessionBus)
@@ -18,8 +18,8 @@ extension Vault {
     /// Throws unless the Secret Service can be used now.
     ///
     /// - Parameters:
-    ///   - location: Where the home is or is to be.
-    ///   - interaction: Whether the keyring may ask the user to unlock it.
+    ///   - location: The place of the vault, which may not exist yet.
+    ///   - interaction: Whether the desktop keyring may prompt the user to unlock it.
     /// - Throws: `noSessionBus`, `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`,
     ///   `promptDismissed`, `timedOut`, `interrupted`.
     public static func checkSecretService(
@@ -64,8 +64,8 @@ extension Vault {
         case .found(let collection) where collection.storage == .plainText:
             return SecurityCheck(
                 name, .advisory,
-                "The default collection of the keyring has no password: it is a plain text file. Set a "
-                    + "password for it in the keyring's program.")
+                "The default collection of the desktop keyring has no password: it is a plain text file. Set "
+                    + "a password for it in the keyring's program.")
         case .found(let collection):
             return SecurityCheck(
                 name, .ok,
@@ -79,18 +79,19 @@ extension Vault {
         guard backend == .secretService else {
             return SecurityCheck(
                 name, .advisory,
-                "The device key is a file of mode 0600 in the home: a copy of the home has it, too. Keep "
-                    + "the home on an encrypted disk and out of backups that others can read.")
+                "The device key is a file of mode 0600 in the vault directory, so a copy of the directory "
+                    + "has it, too. Keep it on an encrypted disk and out of backups that others can read.")
         }
         if case .found(let collection) = secretServiceState(on: bus), collection.storage == .plainText {
             return SecurityCheck(
                 name, .advisory,
                 "The device key is in the Secret Service, whose collection has no password: a copy of the "
-                    + "home and of the keyring's file has it. Set a password in the keyring's program.")
+                    + "vault directory and of the keyring's file has it. Set a password in the "
+                    + "keyring's program.")
         }
         return SecurityCheck(
             name, .ok,
-            "The device key is in the Secret Service, sealed under a key in the home: neither opens without "
-                + "the other. While the keyring is unlocked, every program of this user can have both.")
+            "The device key is in the Secret Service, sealed under a key in the vault directory: an attacker "
+                + "needs both. While the keyring is unlocked, every program of this user can read both.")
     }
 }

@@ -1,24 +1,24 @@
 import CofferBase
 
-/// One thing that protects, or does not protect, a vault on this host.
+/// The result of checking one thing that protects a vault on this host.
 public struct SecurityCheck: Sendable, Equatable {
-    /// How far it goes.
+    /// The result of a check.
     public enum Status: String, Sendable {
-        /// It holds.
+        /// The protection works.
         case ok
-        /// It helps, but whoever has the files or the user's account gets around it.
+        /// The protection helps, but an attacker with the files or the user's account can circumvent it.
         case advisory
-        /// It is not there, or it is damaged.
+        /// The protection is missing or damaged.
         case missing
-        /// It could not be checked; the message says why.
+        /// The check could not be made; the message contains the reason.
         case unknown
     }
 
-    /// What is looked at, a stable word.
+    /// A stable name of the check.
     public let name: String
-    /// How far it goes here.
+    /// The result on this host.
     public let status: Status
-    /// Why, and what to do about it.
+    /// The reason, and what to do about it.
     public let message: String
 
     package init(_ name: String, _ status: Status, _ message: String) {
@@ -27,19 +27,19 @@ public struct SecurityCheck: Sendable, Equatable {
         self.message = message
     }
 
-    /// Damage, as opposed to what keeps a check from being made.
+    /// Errors that mean damage, as opposed to errors that prevent a check.
     private static let damages: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .rolledBack, .absent,
     ]
 
-    /// The outcome of a check that failed with this error.
+    /// The result of a check that failed with this error.
     static func failed(_ name: String, _ error: CofferError) -> SecurityCheck {
         guard damages.contains(error.code) else { return .notChecked(name, error) }
         let message = error.code == .absent ? "\(error.message) \(Remedy.backup.rawValue)" : error.message
         return SecurityCheck(name, .missing, message)
     }
 
-    /// A check that could not be made because of this error.
+    /// The result of a check that this error prevented.
     package static func notChecked(_ name: String, _ error: CofferError) -> SecurityCheck {
         SecurityCheck(name, .unknown, "This could not be checked. \(error.message)")
     }

@@ -4,9 +4,9 @@ public struct StorageMigration: Sendable, Equatable {
     public let from: KeyringBackend
     /// Where they are now.
     public let to: KeyringBackend
-    /// How many tokens there are.
+    /// The number of tokens.
     public let tokens: Int
-    /// How many items are left in the old place because it did not let go of them. They are sealed under a
-    /// key that is no more; the next command on the home tries again.
+    /// The number of items left in the old place because they could not be removed. They are sealed under a
+    /// key that no longer exists; the next command on the vault tries again.
     public let left: Int
 }

@@ -3,21 +3,21 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Moves the device key and the tokens of a vault: copy, verify, then commit by one write of the device
-/// record, then delete. A crash before the commit leaves the old place valid and one after it the new; what
-/// lies in the other is removed by the next command: see ``OrphanedSecretItems``.
+/// Moves the device key and the tokens of a vault: copies and verifies them, commits by one write of the
+/// device record, then deletes the originals. After a crash before the commit the old place is valid, after
+/// it the new one. The next command removes the rest in the other place: see ``OrphanedSecretItems``.
 struct StorageMigrator {
     let home: VaultDirectory
     let device: DeviceKey
 
-    /// Under the home's lock.
+    /// The caller holds the vault directory's lock.
     func move(to target: KeyringBackend, in vault: borrowing Descriptor) throws(CofferError)
         -> StorageMigration
     {
         let file = try DeviceKeyFile.read(in: vault)
         guard file.vaultID == device.vaultID else { throw CofferError.wiped }
         guard file.backend != target else {
-            throw CofferError(.alreadyExists, "The vault's keyring is \(target.rawValue) already.")
+            throw CofferError(.alreadyExists, "The vault's keyring is already \(target.rawValue).")
         }
         let key = try DeviceKey.deviceKey(of: file, service: home.service)
         switch target {
@@ -55,7 +55,7 @@ struct StorageMigrator {
         guard try tokens.read(in: vault).contents.envelopes == envelopes else { throw Self.differs }
         let copy = try key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
         try DeviceKeyFile(.file, vaultID: device.vaultID, key: copy).overwrite(in: vault)
-        // From here on the file counts, whatever becomes of the items.
+        // From here on the file is valid, whatever happens to the items.
         let remains = try? OrphanedSecretItems(home: home).remove(
             device.vaultID, Deadline(SecretServiceClient.promptDeadline))
         return StorageMigration(
@@ -64,25 +64,26 @@ struct StorageMigrator {
     }
 
     private static var differs: CofferError {
-        CofferError(.inputOutput, "The copy of the keyring differs from it; nothing was changed.")
+        CofferError(.inputOutput, "The copied items differ from the originals; nothing was changed.")
     }
 }
 
 extension Vault {
-    /// Moves the device key and the tokens to another keyring: copied, read back, and only then removed from
-    /// the old one. Works while locked. After an error or a crash everything is in one place or the other,
-    /// and moving may simply be asked for again.
+    /// Moves the device key and the tokens to another storage backend: copies them, reads them back, and only
+    /// then removes them from the old one. Works while locked. After an error or a crash everything is in one
+    /// place or the other, and the call can be repeated.
     ///
-    /// In the embedded keyring the device key is a file beside what it protects, where any copy of the home
-    /// has it. So moving it there asks for the passcode, where one is set, also of an unlocked session.
+    /// With ``KeyringBackend/file`` the device key is a file beside the data it protects, so any copy of the
+    /// vault directory contains it. Moving it there therefore needs the passcode, if one is set, even if the
+    /// vault is unlocked.
     ///
     /// - Parameters:
-    ///   - backend: Where to.
-    ///   - passcode: That of the vault, for a move to ``KeyringBackend/file``; counted like an attempt to
+    ///   - backend: The new storage backend.
+    ///   - passcode: The vault's passcode, for a move to ``KeyringBackend/file``; counted like an attempt to
     ///     unlock.
-    /// - Returns: What was moved.
-    /// - Throws: `locked` when a passcode is needed and none was given, `wrongPasscode`, `attemptDelayed`;
-    ///   `alreadyExists` when they are there; what the Secret Service fails with: `noSessionBus`,
+    /// - Returns: The result of the move.
+    /// - Throws: `locked` if a passcode is needed and none was given, `wrongPasscode`, `attemptDelayed`;
+    ///   `alreadyExists` if they are there already; the errors of the Secret Service: `noSessionBus`,
     ///   `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`, `promptDismissed`,
     ///   `timedOut`, `interrupted`, `ambiguous`; `wiped`, `busy`.
     public func migrateStorage(

@@ -3,19 +3,19 @@ import CofferCrypto
 import CofferEngine
 
 /// A mark in the kernel keyring, beside the keys of a vault, from before an unlock derives until the keys are
-/// stored. Whatever locks or wipes the vault removes it first, in whichever process: so the unlock notices.
+/// stored. Every lock or wipe of the vault, in any process, removes the mark first, so the unlock notices it.
 ///
-/// It is no secret and says nothing: what counts is that this very key of the kernel is there. One that
-/// nobody removes goes by itself.
+/// The mark has no secret and no content; all that counts is that this very kernel key exists. A mark that no
+/// process removes expires by itself.
 final class UnlockMark: Sendable {
     private let key: KernelKey
-    /// Seconds. An unlock that takes longer has to begin again.
+    /// In seconds. An unlock that takes longer must start again.
     private static let lifetime = 600
     private static let infix = ":unlocking:"
 
-    /// Marks an unlock; `nil` where there is no kernel keyring, which then takes no keys either.
+    /// Marks an unlock; `nil` if there is no kernel keyring, which then cannot store keys either.
     ///
-    /// - Throws: `noSpace` when the user's quota of keys is used up.
+    /// - Throws: `noSpace` if the user's quota of keys is used up.
     static func place(for vaultID: VaultID) throws(CofferError) -> UnlockMark? {
         let number = try HexText.encode(SecureRandom.bytes(16))
         do throws(CofferError) {
@@ -33,15 +33,15 @@ final class UnlockMark: Sendable {
 
     deinit { try? key.remove() }
 
-    /// Whether nothing has locked the vault since.
+    /// Whether no process has locked the vault since.
     var isThere: Bool { key.isLinked }
 
-    /// Whether a name in the kernel keyring, which begins as a vault's do, is that of a mark.
+    /// Whether a name in the kernel keyring with a vault's prefix is that of a mark.
     static func isMark(_ name: [UInt8]) -> Bool {
         name.dropFirst(KernelKeyCache.prefixSize).starts(with: infix.utf8)
     }
 
-    /// Removes every mark on a vault.
+    /// Removes every mark of a vault.
     static func removeAll(of vaultID: VaultID) {
         let start = Array("coffer:\(vaultID)\(infix)".utf8)
         _ = try? KernelSubkeyring.removeOfUser { $0.starts(with: start) }

@@ -3,12 +3,12 @@ import CofferCrypto
 import CofferEngine
 
 extension Vault {
-    /// What a class promises for this vault on this host; known also while locked.
+    /// The assurances of a class for this vault on this host; available also while locked.
     ///
     /// - Parameters:
     ///   - protection: The class.
     ///   - triggers: Where a long-lived program would listen for locks.
-    /// - Returns: One guarantee for each promise, in the order of `ClassAssurance.Promise.allCases`.
+    /// - Returns: One assurance for each promise, in the order of `ClassAssurance.Promise.allCases`.
     /// - Throws: `wiped`, `corrupt`.
     public func assurances(
         of protection: ProtectionClass, triggers: LockTriggers = LockTriggers()
@@ -17,7 +17,7 @@ extension Vault {
         return try await assurances(of: protection, statuses)
     }
 
-    /// The same for every class, with one look at the host.
+    /// The assurances of every class, from statuses that the caller already has.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func assurances(
@@ -30,9 +30,9 @@ extension Vault {
         return all
     }
 
-    /// What is promised for one token; `nil` when there is none of that name. Known also while locked.
+    /// The assurances for one token; `nil` if there is no token of that name. Available also while locked.
     ///
-    /// - Throws: `wiped`, `corrupt`, or what hinders the keyring.
+    /// - Throws: `wiped`, `corrupt`, or the storage backend's error.
     public func assurances(for id: TokenID) async throws(CofferError) -> [ClassAssurance]? {
         let tokens = tokens
         let core = core
@@ -44,7 +44,7 @@ extension Vault {
         return try await assurances(of: found)
     }
 
-    /// What is promised for one file. Known also while locked.
+    /// The assurances for one file. Available also while locked.
     ///
     /// - Throws: `absent`, `wiped`, `corrupt`.
     public func assurances(for id: FileID) async throws(CofferError) -> [ClassAssurance] {
@@ -78,12 +78,12 @@ extension Vault {
             return ClassAssurance(
                 .passcode, .absent,
                 protection.requiresPasscode
-                    ? "No passcode is set, so that nothing can be stored in this class."
+                    ? "No passcode is set, so nothing can be stored in this class."
                     : "No passcode is set: the device key alone opens the item.", remedy: setPasscode)
         }
         guard keybag.policy.characters != .digits else {
             return ClassAssurance(
-                .passcode, .advisory, "All passcodes of 4 to 8 digits can be tried on a copy of the home.",
+                .passcode, .advisory, "All passcodes of 4 to 8 digits can be tried on a copy of the vault.",
                 remedy: "Use a longer passcode, with letters.")
         }
         return ClassAssurance(
@@ -94,30 +94,31 @@ extension Vault {
         guard protection.isEvictedOnLock else {
             return ClassAssurance(
                 .lock, .absent,
-                "The class key stays in memory from the first unlock until reboot, as asked for.",
+                "The class key stays in memory from the first unlock until reboot, by design.",
                 remedy: "Use a whenUnlocked class.")
         }
         guard keybag.passcode != nil else {
             return ClassAssurance(
-                .lock, .advisory, "A lock drops the class key, and an unlock needs nothing to get it back.",
+                .lock, .advisory,
+                "A lock removes the class key, but an unlock needs no passcode to restore it.",
                 remedy: setPasscode)
         }
         return ClassAssurance(
-            .lock, .cryptographic, "A lock drops the class key; only the passcode brings it back.")
+            .lock, .cryptographic, "A lock removes the class key; only the passcode restores it.")
     }
 
     private static func thisDevice(_ protection: ProtectionClass, _ device: SecurityCheck?) -> ClassAssurance
     {
         guard !protection.isExportable else {
             return ClassAssurance(
-                .thisDevice, .absent, "Items of this class may move, as asked for.",
+                .thisDevice, .absent, "Items of this class may be exported, by design.",
                 remedy: "Use a ThisDeviceOnly class.")
         }
         let isHeld = device?.status == .ok
         return ClassAssurance(
             .thisDevice, isHeld ? .cryptographic : .advisory,
-            device?.message ?? "Nothing is known of where the device key is.",
-            remedy: isHeld ? nil : "Keep the home on an encrypted disk and out of backups.")
+            device?.message ?? "The place of the device key is not known.",
+            remedy: isHeld ? nil : "Keep the vault on an encrypted disk and out of backups.")
     }
 
     private static func heard(_ protection: ProtectionClass, _ statuses: [LockTriggerStatus])
@@ -125,20 +126,21 @@ extension Vault {
     {
         let desktop: [LockTriggerStatus.Source] = [.desktopSession, .screenSaver]
         guard protection.isEvictedOnLock else {
-            return ClassAssurance(.lockSources, .absent, "Only a reboot, a logout or a wipe ends the class.")
+            return ClassAssurance(
+                .lockSources, .absent, "Only a reboot, a logout or a wipe removes the key of this class.")
         }
         guard statuses.contains(where: { desktop.contains($0.source) && $0.isListening }) else {
             let hasTimer = statuses.contains { $0.source == .idleTimer && $0.isListening }
             return ClassAssurance(
                 .lockSources, hasTimer ? .advisory : .absent,
-                "Nothing on this host says that the screen locks"
+                "Nothing on this host reports that the screen locks"
                     + (hasTimer
-                        ? ": the inactivity time alone locks." : ", and there is no inactivity time."),
-                remedy: "Lock by hand: coffer lock.")
+                        ? ": only the inactivity time locks." : ", and there is no inactivity time."),
+                remedy: "Lock manually: coffer lock.")
         }
         return ClassAssurance(
             .lockSources, .advisory,
-            "Programs that listen lock with the screen; coffer watch does it for keys that unlock lent.",
+            "Programs that listen lock with the screen; coffer watch does so for keys cached by unlock.",
             remedy: "Run coffer watch in the desktop session.")
     }
 }

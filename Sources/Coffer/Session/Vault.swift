@@ -3,27 +3,27 @@ public import CofferBase
 import CofferEngine
 package import SystemPackage
 
-/// The front door: one vault, opened by one process.
+/// The entry point: one vault, opened by one process.
 ///
-/// Open it, unlock it, use ``tokens`` and ``files``, lock it. A session may be shared between tasks and
-/// threads; several processes may have sessions on one home. Calls that touch the disk or derive keys run on
-/// threads of their own and never block the cooperative pool.
+/// Open it, unlock it, use ``tokens`` and ``files``, lock it. Tasks and threads may share a `Vault`; several
+/// processes may open the same vault. Calls that touch the disk or derive keys run on threads of their own
+/// and never block the cooperative pool.
 ///
 /// ```swift
-/// let session = try await Session.open(at: .default(for: "hello"))
-/// try await session.unlock(with: .readFromTerminal())
-/// try await session.tokens.put(Token(copying: "…"), for: id)
-/// session.lock()
+/// let vault = try await Vault.open(at: .default(for: "hello"))
+/// try await vault.unlock(with: .readFromTerminal())
+/// try await vault.tokens.put(Token(copying: "…"), for: id)
+/// vault.lock()
 /// ```
 ///
 /// Not guaranteed: `deinit` does not run at exit or on a signal. Lock at the end of `main`.
 public final class Vault: Sendable {
     let core: VaultCore
 
-    /// The token vault.
+    /// The vault's tokens.
     public let tokens: TokenStore
 
-    /// The file store.
+    /// The vault's files.
     public let files: FileStore
 
     init(core: VaultCore) {
@@ -35,45 +35,45 @@ public final class Vault: Sendable {
     /// The vault's identity.
     public var vaultID: VaultID { core.device.vaultID }
 
-    /// Whether class keys are in memory.
+    /// Whether class keys that a lock evicts are in memory.
     public var isUnlocked: Bool { core.keys.isUnlocked }
 
-    /// Whether class keys of any class are in memory, also those that outlast a lock.
+    /// Whether keys of any class are in memory, also those that outlast a lock.
     package var hasKeys: Bool { !core.keys.all.isEmpty }
 
     /// Whether the key of a class is in memory.
     package func hasKey(of protection: ProtectionClass) -> Bool { core.keys.all[protection] != nil }
 
-    /// Calls `body` with the classes whose keys are gone, on the thread that they went on and before anybody
-    /// hears of it, as long as `object` is there. It is not kept alive by this.
+    /// Calls `body` with the classes whose keys were evicted, on the thread that evicted them and before any
+    /// event reports it, while `object` is alive. Does not retain `object`.
     package func onKeyEviction(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
         core.hub.onKeyEviction(while: object, body)
     }
 
-    /// Keeps volatile tokens in the kernel's keyring from here on, where other processes of this user find
+    /// From now on keeps ephemeral tokens in the kernel keyring, where other processes of this user find
     /// them.
     package func shareEphemeralTokens() { core.ephemeralTokens.share() }
 
-    /// What tests let go wrong with the keyring.
+    /// The faults that tests inject into the storage.
     package var keyringFaults: KeyringFaults { core.keyring.faults }
 
-    /// The vault's directory; whatever is in it goes when the vault is wiped.
+    /// The vault's directory; a wipe removes everything in it.
     package var vaultDirectory: FilePath { core.home.path.pushing(VaultDirectory.vaultName) }
 
-    /// Makes a home and opens it, unlocked. Also activates a home that was wiped.
+    /// Creates a vault and opens it, unlocked. Also creates one in place of a vault that was wiped.
     ///
     /// - Parameters:
-    ///   - location: The home's directory; it is made when it does not exist.
-    ///   - options: How it is set up.
-    ///   - passcode: `nil` for none: then whoever can read the home can open it.
-    ///   - time: The clocks to go by.
-    ///   - interaction: Whether the user's keyring may ask the user.
-    /// - Returns: The open session.
-    /// - Throws: `alreadyExists` when there is a vault; `refused` by the passcode policy or by the
+    ///   - location: The vault's directory; it is created if it does not exist.
+    ///   - options: The settings of the vault.
+    ///   - passcode: `nil` for none: then anyone who can read the directory can open the vault.
+    ///   - time: The clocks to use.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    /// - Returns: The open vault.
+    /// - Throws: `alreadyExists` if there is a vault; `refused` because of the passcode policy or the
     ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service also
-    ///   what ``migrateStorage(to:passcode:)`` throws.
+    ///   the errors of ``migrateStorage(to:passcode:)``.
     public static func create(
         at location: VaultLocation, options: VaultOptions = VaultOptions(), passcode: Passcode?,
         time: VaultClock = .system, interaction: PromptPolicy = .never
@@ -89,16 +89,16 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a home, locked. Finishes a wipe that was interrupted and removes view copies that a crash left.
+    /// Opens a vault, locked. Finishes a wipe that was interrupted and removes view copies that a crash left.
     ///
     /// - Parameters:
-    ///   - location: The home's directory.
-    ///   - time: The clocks to go by.
-    ///   - interaction: Whether the user's keyring may ask the user.
-    /// - Returns: The open session.
+    ///   - location: The vault's directory.
+    ///   - time: The clocks to use.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    /// - Returns: The open vault.
     /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
-    ///   vault in the Secret Service also what ``migrateStorage(to:passcode:)`` throws, and
-    ///   `keyringUnavailable` when the service has no device key of this vault.
+    ///   vault in the Secret Service also the errors of ``migrateStorage(to:passcode:)``, and
+    ///   `keyringUnavailable` if the service has no device key of this vault.
     public static func open(
         at location: VaultLocation, time: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
@@ -116,8 +116,9 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Has the home around a namespace carry out the orders that it took, so that they find the vault that
-    /// they were taken for. What keeps them keeps no namespace from being made.
+    /// Has the vault around a namespace carry out its pending orders, so that they act on the vault that
+    /// they were accepted for. If they fail, the namespace is still created, unless the vault around it is
+    /// wiped.
     private static func attendToEnclosing(
         _ location: VaultLocation, _ time: VaultClock, _ interaction: PromptPolicy
     ) throws(CofferError) {
@@ -133,8 +134,8 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Orders and the dead-man's switch need no keybag: what a damaged home keeps from opening, they still
-    /// lock and erase.
+    /// Orders and the dead-man's switch need no keybag: they still lock and erase a vault that is too
+    /// damaged to open.
     private static func attendWithoutKeybag(
         after error: CofferError, at location: VaultLocation, _ time: VaultClock,
         _ interaction: PromptPolicy
@@ -149,15 +150,15 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a home and nothing else: an order that waits to be carried out still waits. `forOrders`, the
-    /// keybag may be damaged.
+    /// Opens a vault and nothing else; pending orders stay pending. With `forOrders` the keybag may be
+    /// damaged.
     static func openCore(
         at location: VaultLocation, time: VaultClock, interaction: PromptPolicy, forOrders: Bool = false
     ) throws(CofferError) -> VaultCore {
         do throws(CofferError) {
             try VaultEraser.finishInterrupted(at: location, time: time)
         } catch {
-            // Tokens that cannot be erased yet stay out of reach, and keep nobody from the rest.
+            // Tokens that cannot be erased yet stay out of reach; the rest of the vault still opens.
             guard error.code != .foreign,
                 (try? VaultDirectory.openDirectory(location).state())?.phase == .wipingTokens
             else { throw error }
@@ -168,40 +169,41 @@ public final class Vault: Sendable {
             try DeviceKey.read(in: vault, service: home.service)
         }
         guard try home.state()?.vaultID == device.vaultID else {
-            throw CofferError(.foreign, "The vault in \(location.path) belongs to another home.")
+            throw CofferError(.foreign, "The vault in \(location.path) belongs to another vault directory.")
         }
         return try VaultCore(home: home, device: device, time: time, forOrders: forOrders)
     }
 
-    /// Unwraps the class keys. A home without a passcode needs none; one given is then ignored.
+    /// Unwraps the class keys. A vault without a passcode needs none and ignores one that is given.
     ///
     /// The attempt is counted on the disk before the passcode is evaluated.
     ///
-    /// - Throws: `locked` when a passcode is needed and none was given; `wrongPasscode` with the attempts
-    ///   left; `attemptDelayed` with how long to wait; `wiped` at the tenth failure.
+    /// - Throws: `locked` if a passcode is needed and none was given; `wrongPasscode` with the number of
+    ///   attempts left; `attemptDelayed` with the time to wait; `wiped` at the tenth failure.
     public func unlock(with passcode: Passcode? = nil) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in try core.unlock(with: passcode) }
     }
 
-    /// Drops the keys of every class that a lock drops, also those lent to the kernel keyring.
+    /// Evicts the keys of every class that a lock evicts, also those cached in the kernel keyring.
     public func lock() {
         core.lock(.requested)
     }
 
-    /// Drops every key, as a logout does.
+    /// Evicts every key, as a logout does.
     public func close() {
         core.close(.requested)
     }
 
-    /// Sets, replaces or removes the passcode: the class keys are wrapped anew, nothing else is encrypted
+    /// Sets, replaces or removes the passcode. The class keys are wrapped again; nothing else is encrypted
     /// again.
     ///
     /// - Parameters:
     ///   - new: The new passcode; `nil` removes it.
-    ///   - current: The passcode now set, `nil` when there is none. Counted like an attempt to unlock.
-    /// - Returns: What removing the passcode destroyed: every item of the class
-    ///   ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. Ask ``passcodeDependentItems()`` beforehand.
+    ///   - current: The current passcode, `nil` if there is none. Counted like an attempt to unlock.
+    /// - Returns: The number of items that removing the passcode destroyed: every item of the class
+    ///   ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. Call ``passcodeDependentItems()`` to count them
+    ///   beforehand.
     /// - Throws: As ``unlock(with:)``; `refused` by the policy.
     @discardableResult
     public func changePasscode(

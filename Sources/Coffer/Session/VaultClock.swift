@@ -1,16 +1,16 @@
 import CofferBase
 import CofferEngine
 
-/// The clocks a session goes by; tests put their own in.
+/// The clocks that a vault uses; tests supply their own.
 public struct VaultClock: Sendable {
-    /// Time since boot, suspension included: what locks and delays go by.
+    /// Time since boot, suspension included. Locks and delays use it.
     public var bootTime: @Sendable () -> Duration
-    /// Time since 1970, as the user set it: what dates of items go by.
+    /// Time since 1970, as the user set it. The dates of items use it.
     public var wallClock: @Sendable () -> Duration
-    /// The kernel's identifier of this boot; ``unknownBoot`` where it cannot be read, as without /proc.
+    /// The kernel's identifier of this boot; ``unknownBoot`` if it cannot be read, as without /proc.
     public var bootIdentifier: @Sendable () -> String
 
-    /// A source made of three functions.
+    /// Creates a clock from three functions.
     public init(
         bootTime: @escaping @Sendable () -> Duration, wallClock: @escaping @Sendable () -> Duration,
         bootIdentifier: @escaping @Sendable () -> String
@@ -25,12 +25,12 @@ public struct VaultClock: Sendable {
         bootTime: { Clock.sinceBoot }, wallClock: { Clock.wall },
         bootIdentifier: { boot })
 
-    /// Read once: no process outlives a reboot.
+    /// Read once, because no process outlives a reboot.
     private static let boot = (try? Clock.bootIdentifier()) ?? unknownBoot
 
-    /// Stands for the identifier of a boot that cannot be told from others.
+    /// Stands for the identifier of a boot that cannot be distinguished from others.
     public static let unknownBoot = "unknown"
 
-    /// Whether it can be told which boot this is.
+    /// Whether the boot has a known identifier.
     var knowsBoot: Bool { !bootIdentifier().hasSameBytes(as: Self.unknownBoot) }
 }

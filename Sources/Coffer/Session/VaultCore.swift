@@ -4,34 +4,35 @@ import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// What the session's parts share: the home, the device key, the class keys and the clocks. Blocking,
-/// synchronous.
+/// The state that a vault's parts share: the directory, the device key, the class keys and the clocks.
+/// Blocking and synchronous.
 final class VaultCore: Sendable {
     let home: VaultDirectory
     let device: DeviceKey
     let time: VaultClock
     let keys: ClassKeyStore
     let cachedKeys: KernelKeyCache
-    /// Where the sealed tokens are.
+    /// The storage of the sealed tokens.
     let keyring: ActiveStorage
-    /// Where the sealed tokens are that are never stored.
+    /// The tokens that are never written to the storage.
     let ephemeralTokens: EphemeralTokens
-    /// The proofs, kept past a lock, that a value continues the stored one.
+    /// Proofs, kept past a lock, that a value continues the stored one.
     let tickets = ReplacementTickets()
-    /// The values that this session stored while locked.
+    /// The values that this process stored while locked.
     let ownWaiting = OwnPendingTokens()
-    /// Seconds without use until the vault locks, as when it was opened.
+    /// Seconds without use until the vault locks, read when it was opened.
     let inactivity: Int?
-    /// The mark of an unlock whose keys are to be held.
+    /// The mark of an unlock whose keys are to be cached in the kernel keyring.
     let unlockMark = Mutex<UnlockMark?>(nil)
-    /// What locks from outside, once somebody asked to listen to it.
+    /// The monitor of lock triggers, once the caller started it.
     let watcher = Mutex<LockMonitor?>(nil)
-    /// Who is told of locks.
+    /// Delivers events about the keys.
     let hub: EventBroadcaster
     /// Stores outside of this library, which close before a wipe is done.
     let registered = Mutex<[WeakObserver]>([])
 
-    /// The core of a vault. `forOrders`, a keybag that cannot be read is none: an order needs no class key.
+    /// Creates the core of a vault. With `forOrders` an unreadable keybag is ignored, because an order needs
+    /// no class key.
     init(
         home: VaultDirectory, device: DeviceKey, time: VaultClock, forOrders: Bool = false
     ) throws(CofferError) {
@@ -62,7 +63,7 @@ final class VaultCore: Sendable {
             vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: time.bootIdentifier)
         self.ephemeralTokens = ephemeralTokens
         let (tickets, ownWaiting) = (tickets, ownWaiting)
-        // Weakly: the tokens know the room of the keys, and that knows the hub.
+        // Weak, because the tokens reference the class key store, and that references the broadcaster.
         hub.observe { [weak ephemeralTokens] event in
             if event.kind.dropsKeys { ephemeralTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
@@ -75,28 +76,28 @@ final class VaultCore: Sendable {
         VaultRegistry.add(self)
     }
 
-    /// Drops what a lock drops, from memory and from the kernel keyring.
+    /// Evicts the keys that a lock evicts, from memory and from the kernel keyring.
     func lock(_ reason: LockReason) {
         let wasOpen = keys.lock(reason)
-        // Another process may have lent what is taken back here.
+        // Another process may have cached the keys that are removed here.
         if cachedKeys.remove(all: false), !wasOpen { hub.post(VaultEvent(.locked, reason)) }
     }
 
-    /// Drops every key, as a logout does.
+    /// Evicts every key, as a logout does.
     func close(_ reason: LockReason) {
         let hadKeys = keys.removeAll(wiped: false, reason)
         dropWaitingState()
         if cachedKeys.remove(all: true), !hadKeys { hub.post(VaultEvent(.closed, reason)) }
     }
 
-    /// Drops every key from memory, for good.
+    /// Removes every key from memory, for good.
     func forget() {
         keys.removeAll(wiped: true)
         dropWaitingState()
         device.destroyInMemory()
     }
 
-    /// Drops what a lock leaves for values that are stored behind it.
+    /// Drops the state that a lock leaves for values stored while locked.
     func dropWaitingState() {
         tickets.clear()
         ownWaiting.clear()
@@ -135,16 +136,16 @@ final class VaultCore: Sendable {
         guard keys.insert(unwrapped, since: locks) else {
             throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
         }
-        // What hinders it shows to whoever reads tokens; the unlock itself is done.
+        // An error here is reported when tokens are read; the unlock itself is done.
         try? drainPendingTokens()
     }
 
-    /// Evaluates the passcode like an unlock and takes no key in. Without one set, any will do.
+    /// Evaluates the passcode like an unlock, but inserts no key. If none is set, any passcode is accepted.
     func verify(_ passcode: Passcode?) throws(CofferError) {
         _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
     }
 
-    /// Adds what a keybag of an earlier release never had. No item can have been stored under it.
+    /// Adds the keys that a keybag of an earlier release never had. No item can have been stored under them.
     private func complete(
         _ keybag: Keybag, _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?,
         in vault: borrowing Descriptor
@@ -152,7 +153,7 @@ final class VaultCore: Sendable {
         let wanted = ProtectionClass.all(hasPasscode: keybag.passcode != nil)
         let missing = wanted.filter { keys[$0] == nil }
         let all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
-        // Where none is set, one that was given is ignored.
+        // If none is set, a passcode that was given is ignored.
         let passcode = keybag.passcode == nil ? nil : passcode
         try updateKeybag(in: vault) { (changed) throws(CofferError) in
             try changed.protect(
@@ -172,17 +173,16 @@ final class VaultCore: Sendable {
             var all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
             all = all.filter { wanted.contains($0.key) }
             try updateKeybag(in: vault) { (changed) throws(CofferError) in
-                // A passcode that was set keeps its cost; a first one gets the standard.
+                // A passcode that was set keeps its cost; a first one gets the standard cost.
                 let cost = old.passcode?.cost ?? .standard
                 try changed.protect(all, with: new, cost: cost, device: device)
                 changed.hasOrphans = all.count < keys.count
             }
-            // From here the class's items are noise; what is left of them is removed, now or at the next
-            // unlock.
+            // From here the class's items are unreadable. They are removed now or at the next unlock.
             if all.count < keys.count { destroyed = try removeOrphans(in: vault) }
             return all
         }
-        // The passcode is changed. A lock that came meanwhile holds all the same.
+        // The passcode is changed, but a lock that came in the meantime still applies.
         keys.replace(with: unwrapped, since: locks)
         if new == nil {
             cachedKeys.remove(.whenPasscodeSetThisDeviceOnly)
@@ -191,7 +191,7 @@ final class VaultCore: Sendable {
         return destroyed
     }
 
-    /// Changes the keybag, under the home's lock.
+    /// Changes the keybag, under the vault directory's lock.
     func updateKeybag(
         in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
     ) throws(CofferError) {
@@ -203,8 +203,8 @@ final class VaultCore: Sendable {
             contents, to: keybag.encoded, vaultID: device.vaultID, key: key, in: vault)
     }
 
-    /// The key to store a new item under. Of the class that needs a passcode only the key that the keybag has
-    /// now will do: another session may have removed the passcode.
+    /// The key to store a new item under. For the class that needs a passcode it must be the keybag's current
+    /// key, because another process may have removed the passcode.
     func keyForStoring(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
         let key = try keys.key(protection)
         guard protection.requiresPasscode else { return key }
@@ -212,8 +212,8 @@ final class VaultCore: Sendable {
         return key
     }
 
-    /// Derives from the passcode outside of the home's lock: that takes long, can fail, and says nothing of
-    /// right or wrong. `nil` where no passcode is set.
+    /// Derives from the passcode outside of the vault directory's lock, because the derivation is slow, can
+    /// fail, and does not reveal whether the passcode is right. `nil` if no passcode is set.
     private func derive(_ passcode: Passcode) throws(CofferError) -> DerivedPasscode? {
         let keybag = try readKeybag()
         guard let parameters = keybag.passcode else { return nil }
@@ -222,8 +222,8 @@ final class VaultCore: Sendable {
         return try DerivedPasscode(passcode, parameters, device: device)
     }
 
-    /// Unwraps the class keys with `passcode`, under the home's lock and the rules of ``AttemptRecord``, and
-    /// hands them on.
+    /// Unwraps the class keys with `passcode`, under the vault directory's lock and the rules of
+    /// ``AttemptRecord``, and passes them to `body`.
     private func evaluating(
         _ passcode: Passcode?,
         _ body: (
@@ -247,7 +247,7 @@ final class VaultCore: Sendable {
             guard let passcode else {
                 throw CofferError(.locked, "This vault is locked: unlock it with its passcode.")
             }
-            // The passcode can have been changed since.
+            // The passcode may have been changed since.
             let isCurrent = early?.parameters == parameters
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
             guard let derived = again ?? early else { throw CofferError.locked }
@@ -262,18 +262,18 @@ final class VaultCore: Sendable {
         guard let result else {
             _ = try VaultEraser(home: home, time: time).wipe(.all, reason: "ten wrong passcodes", by: self)
             throw CofferError(
-                .wiped, "Ten wrong passcodes: this vault was erased and needs activation: run init.")
+                .wiped, "This vault was erased after ten wrong passcodes and needs activation: run init.")
         }
         return result
     }
 
-    /// What remembers the attempt counter outside of the home.
+    /// The guard that keeps the attempt counter outside of the vault directory; `nil` with file storage.
     private func witness(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
         guard try DeviceKeyFile.read(in: vault).backend == .secretService else { return nil }
         return try RollbackGuard(device: device, client: home.service)
     }
 
-    /// Under the right key, and under the device key alone, nothing is typed wrong: what does not open is
+    /// Under the right key, or the device key alone, no passcode can be mistyped: a key that does not open is
     /// damaged.
     private func asCorrupt<Result>(_ body: () throws(CofferError) -> Result) throws(CofferError) -> Result {
         do throws(CofferError) {
@@ -286,15 +286,15 @@ final class VaultCore: Sendable {
 }
 
 extension VaultDirectory {
-    /// Files that vanish or are overwritten while they are read were wiped by somebody else, or are missing
-    /// or damaged: which, the state tells.
+    /// Maps the error for files that vanish or are overwritten while they are read: `wiped` if the state
+    /// record says so, otherwise `corrupt`.
     func mappingMissingFiles<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         do throws(CofferError) {
             return try body()
         } catch {
-            // What stands in a file's place and is none shows as the system's refusal to open it.
+            // An entry that is not a regular file shows as the system's refusal to open it.
             let isNoFile = error.code == .refused && error.systemError != nil
             let isGone = error.code == .absent || isNoFile
             guard isGone || error.code == .corrupt else { throw error }
@@ -303,7 +303,7 @@ extension VaultDirectory {
             }
             guard isGone else { throw error }
             throw CofferError(
-                .corrupt, "A file of the vault is missing or no file: \(error.message)", .home)
+                .corrupt, "A file of the vault is missing or not a regular file: \(error.message)", .home)
         }
     }
 }

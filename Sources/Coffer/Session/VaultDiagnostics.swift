@@ -4,10 +4,10 @@ import CofferEngine
 import SystemPackage
 
 extension Vault {
-    /// What protects a vault on this host, whatever vault it is.
+    /// Checks what protects any vault on this host.
     ///
-    /// - Parameter sessionBus: The bus that the user's Secret Service is on; `nil`: that of the environment.
-    /// - Returns: One for each thing that is looked at.
+    /// - Parameter sessionBus: The bus with the user's Secret Service; `nil` for that of the environment.
+    /// - Returns: One result for each check.
     public static func hostSecurityChecks(sessionBus: String? = nil) -> [SecurityCheck] {
         [
             swap, viewDirectory, lockedMemory, kernelKeyring, secretService(on: sessionBus),
@@ -15,10 +15,10 @@ extension Vault {
         ]
     }
 
-    /// The protections of this vault on this host: the host's and the vault's own. A check that cannot
-    /// be made says so and stops none of the others.
+    /// Checks what protects this vault on this host: the host's checks and the vault's own. A check that
+    /// cannot be made is reported as such and stops none of the others.
     ///
-    /// - Throws: `wiped`, `corrupt`: nothing can be said of a vault without its keybag.
+    /// - Throws: `wiped`, `corrupt`: without its keybag a vault cannot be checked.
     public func securityChecks() async throws(CofferError) -> [SecurityCheck] {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -53,7 +53,7 @@ extension Vault {
         }
     }
 
-    /// Only where there are any.
+    /// Empty if there are none.
     fileprivate static func unfinished(_ remains: FileRemains) -> [SecurityCheck] {
         guard remains.count > 0 else { return [] }
         let left =
@@ -63,34 +63,33 @@ extension Vault {
         return [
             SecurityCheck(
                 "unfinished-files", .advisory,
-                "\(left) left \(remains.bytes) sealed bytes in the home. The next command that lists or "
+                "\(left) left \(remains.bytes) sealed bytes in the vault. The next command that lists or "
                     + "changes files removes them: coffer file list")
         ]
     }
 
-    /// Only where there are any.
+    /// Empty if there are none.
     fileprivate static func others(_ remains: FileRemains) -> [SecurityCheck] {
         guard let first = remains.others.first else { return [] }
         let more = remains.others.count > 1 ? " and \(remains.others.count - 1) more" : ""
         return [
             SecurityCheck(
                 "foreign-entries", .advisory,
-                "vault/files/\(first)\(more) in the home is no file that Coffer made: somebody put it there. "
-                    + "Coffer passes it over. Look at it and remove it.")
+                "vault/files/\(first)\(more) is not a file of Coffer's: another program put it there. Coffer "
+                    + "ignores it. Inspect it and remove it.")
         ]
     }
 
-    /// Only where there are any.
+    /// Empty if there are none.
     fileprivate static func damagedTokens(_ count: Int) -> [SecurityCheck] {
         guard count > 0 else { return [] }
         return [
             SecurityCheck(
                 "damaged-tokens", .missing,
                 (count == 1
-                    ? "1 token that was stored while locked is damaged, and nobody can read it any more. "
-                    : "\(count) tokens that were stored while locked are damaged, and nobody can read them "
-                        + "any more. ")
-                    + "Store again what is missing, then remove what is left: coffer token purge-corrupt")
+                    ? "1 token that was stored while locked is damaged and can no longer be read. "
+                    : "\(count) tokens that were stored while locked are damaged and can no longer be read. ")
+                    + "Store them again, then remove the damaged copies: coffer token purge-corrupt")
         ]
     }
 
@@ -98,7 +97,7 @@ extension Vault {
         guard let parameters = keybag.passcode else {
             return SecurityCheck(
                 "passcode", .missing,
-                "No passcode is set: whoever can read the home can open it. Set one with: coffer passcode set"
+                "No passcode is set: anyone who can read the vault can open it. Set one: coffer passcode set"
             )
         }
         let cost =
@@ -106,12 +105,11 @@ extension Vault {
         guard keybag.policy.characters != .digits else {
             return SecurityCheck(
                 "passcode", .advisory,
-                "A passcode of 4 to 8 digits under \(cost): with a copy of the home, all of them can be "
-                    + "tried. "
-                    + "Use a longer passcode.")
+                "A passcode of 4 to 8 digits under \(cost): with a copy of the vault, all of them can "
+                    + "be tried. Use a longer passcode.")
         }
         return SecurityCheck(
-            "passcode", .ok, "A passcode under \(cost). Its length decides how long guessing takes.")
+            "passcode", .ok, "A passcode under \(cost). Its length determines how long guessing takes.")
     }
 
     private static func attempts(_ keybag: Keybag, _ backend: KeyringBackend) -> SecurityCheck {
@@ -121,37 +119,38 @@ extension Vault {
         guard backend == .file else {
             return SecurityCheck(
                 "attempts", .ok,
-                "The tenth wrong passcode erases the vault. An older copy of the home is refused: the "
-                    + "Secret Service remembers the counter. Who copies both guesses without end.")
+                "The tenth wrong passcode erases the vault. An older copy of the vault is refused, because "
+                    + "the Secret Service has the counter. An attacker who copies both can guess without "
+                    + "limit.")
         }
         return SecurityCheck(
             "attempts", .advisory,
-            "The tenth wrong passcode erases the vault. Who copies the home first can guess on the copy "
-                + "without end."
+            "The tenth wrong passcode erases the vault. An attacker who copies the vault beforehand can "
+                + "guess on the copy without limit."
         )
     }
 
-    /// Only where something is wrong with it: most vaults take no orders.
+    /// Empty unless the record is damaged: most vaults accept no orders.
     fileprivate static func orders(_ damage: CofferError?) -> [SecurityCheck] {
         guard let damage else { return [] }
         return [
             SecurityCheck(
                 "orders", .missing,
-                "The record of orders cannot be read: no signed order is taken and the dead-man's switch is "
-                    + "off. \(damage.message) Put back a copy of the vault's file orders, or remove it and "
-                    + "pin the keys again.")
+                "The record of orders cannot be read: no signed order is accepted and the dead-man's switch "
+                    + "is off. \(damage.message) Restore the vault's file orders from a backup, or remove it "
+                    + "and pin the keys again.")
         ]
     }
 
-    /// Only where there are any: each opening tries to finish them.
+    /// Empty if there are none. Each opening of the vault tries to finish them.
     fileprivate static func unfinishedOrders(_ count: Int) -> [SecurityCheck] {
         guard count > 0 else { return [] }
         return [
             SecurityCheck(
                 "unfinished-orders", .missing,
                 (count == 1 ? "A signed order to erase was" : "\(count) signed orders to erase were")
-                    + " taken and cannot be finished: every command tries again. To see what is still there, "
-                    + "erase it yourself: coffer wipe --yes --user NAME, or --tokens")
+                    + " accepted and cannot be finished; every command tries again. To see what is still "
+                    + "there, erase it yourself: coffer wipe --yes --user NAME, or --tokens")
         ]
     }
 
@@ -159,15 +158,15 @@ extension Vault {
         let now = try MachineFingerprint.current()
         if keybag.hostBinding == MachineFingerprint.unknown || now == MachineFingerprint.unknown {
             return SecurityCheck(
-                "this-device", .advisory, "This machine has no machine-id(5) to recognise it by.")
+                "this-device", .advisory, "This machine has no machine-id(5) that identifies it.")
         }
         guard keybag.hostBinding == now else {
             return SecurityCheck(
                 "this-device", .advisory,
-                "The vault was made on another machine, or the machine's identity changed.")
+                "The vault was created on another machine, or the machine's identity changed.")
         }
         return SecurityCheck(
-            "this-device", .advisory, "The vault is on the machine and of the user that made it.")
+            "this-device", .advisory, "The vault is on the machine, and of the user, that created it.")
     }
 
     private static func disk(_ place: StorageMedium) -> SecurityCheck {
@@ -176,13 +175,13 @@ extension Vault {
         case .network:
             return SecurityCheck("disk", .advisory, "The vault is on a network file system\(name).")
         case .removable:
-            return SecurityCheck("disk", .advisory, "The vault is on a medium that can be pulled out\(name).")
+            return SecurityCheck("disk", .advisory, "The vault is on a removable medium\(name).")
         case .memory:
-            return SecurityCheck("disk", .advisory, "The vault is in memory\(name): it goes with a reboot.")
+            return SecurityCheck("disk", .advisory, "The vault is in memory\(name): a reboot removes it.")
         case .fixed, .unknown: break
         }
         switch place.isEncrypted {
-        case true?: return SecurityCheck("disk", .ok, "What is below the vault encrypts, too\(name).")
+        case true?: return SecurityCheck("disk", .ok, "The disk below the vault is encrypted, too\(name).")
         case false?:
             return SecurityCheck(
                 "disk", .advisory,
@@ -190,17 +189,17 @@ extension Vault {
                     + "Encrypt it with dm-crypt or fscrypt.")
         case nil:
             return SecurityCheck(
-                "disk", .advisory, "Whether the disk below the vault is encrypted is not known\(name).")
+                "disk", .advisory, "It is not known whether the disk below the vault is encrypted\(name).")
         }
     }
 
-    /// Not of this vault, which does not use them, but of what is encrypted under them elsewhere.
+    /// Concerns data that is encrypted under these schemes elsewhere; this vault does not use them.
     private static var documentedSchemes: SecurityCheck {
         SecurityCheck(
             "documented-schemes", .advisory,
-            "Keys of the documented schemes (coffer key, coffer crypt) cost one SHA-256 for each passcode "
-                + "that is tried: all of 4 to 8 digits take seconds. They are as secret as their UUID. Use "
-                + "them for data that has them already.")
+            "Guessing keys of the documented schemes (coffer key, coffer crypt) costs one SHA-256 for each "
+                + "passcode: all of 4 to 8 digits take seconds. They are as secret as their UUID. Use them "
+                + "only for data that has them already.")
     }
 
     private static var swap: SecurityCheck {
@@ -218,14 +217,14 @@ extension Vault {
     private static var viewDirectory: SecurityCheck {
         if ViewCopyDirectory.hasRuntimeDirectory {
             return SecurityCheck(
-                "view-copies", .ok, "View copies lie in the user's runtime directory, in memory.")
+                "view-copies", .ok, "View copies are in the user's runtime directory, in memory.")
         }
         guard ViewCopyDirectory.hasSharedMemory else {
             return SecurityCheck(
                 "view-copies", .missing, "There is no directory in memory: files cannot be viewed.")
         }
         return SecurityCheck(
-            "view-copies", .ok, "View copies lie in a private directory under /dev/shm, in memory.")
+            "view-copies", .ok, "View copies are in a private directory under /dev/shm, in memory.")
     }
 
     private static var lockedMemory: SecurityCheck {
@@ -247,12 +246,12 @@ extension Vault {
                 "The kernel keyring is missing or forbidden here: every command asks for the passcode.")
         }
         return SecurityCheck(
-            "kernel-keyring", .ok, "Unlocking lasts for later commands, in the kernel keyring.")
+            "kernel-keyring", .ok, "An unlock lasts for later commands, in the kernel keyring.")
     }
 }
 
 extension VaultCore {
-    /// What is wrong with the files, the tokens that came while locked, and the orders.
+    /// Problems with the files, the tokens stored while locked, and the orders.
     fileprivate func storeSecurityChecks() -> [SecurityCheck] {
         let files = FileStore(core: self)
         return Vault.checked("unfinished-files") { () throws(CofferError) in

@@ -1,33 +1,33 @@
-/// Something that happened to a session's keys.
+/// An event that concerns a vault's keys.
 public struct VaultEvent: Sendable, Hashable {
-    /// What happened.
+    /// The kind of event.
     public enum Kind: String, Sendable, CaseIterable {
-        /// Class keys came in.
+        /// Class keys were inserted.
         case unlocked
-        /// The keys that a lock drops are gone from memory.
+        /// The keys that a lock evicts are gone from memory.
         case locked
         /// Every key is gone from memory.
         case closed
         /// The vault was wiped.
         case wiped
-        /// Something was taken back, or a signed order to wipe came in; nothing was done about it yet.
+        /// A grant was revoked, or a signed order to wipe arrived; nothing was done about it yet.
         case revoked
-        /// What was taken back has been dealt with, or that failed.
+        /// The revocation was processed, or processing it failed.
         case revocationProcessed = "revocationHandled"
 
-        /// Whether keys went.
+        /// Whether keys were evicted.
         var dropsKeys: Bool { [.locked, .closed, .wiped].contains(self) }
     }
 
-    /// What happened.
+    /// The kind of event.
     public let kind: Kind
-    /// Why; `nil` for what was asked of the vault itself.
+    /// The reason of a ``Kind/locked`` or ``Kind/closed`` event; otherwise `nil`.
     public let reason: LockReason?
 
-    /// The result of the revocation; with ``Kind/revocationProcessed`` alone.
+    /// The result of the revocation; only with ``Kind/revocationProcessed``.
     public let revocation: RevocationResult?
 
-    /// An event, as a test expects it.
+    /// Creates an event, for comparison in tests.
     public init(_ kind: Kind, _ reason: LockReason? = nil, revocation: RevocationResult? = nil) {
         self.kind = kind
         self.reason = reason
@@ -36,13 +36,13 @@ public struct VaultEvent: Sendable, Hashable {
 }
 
 extension Vault {
-    /// What happens to the keys from now on. By the time an event comes out, the keys are gone already.
+    /// The events from now on. When an event is delivered, the keys are already gone.
     ///
-    /// Each call gives a stream of its own, which ends with the session. Who does not read keeps the newest
-    /// 64 events.
+    /// Each access returns a separate stream, which ends with the vault object. A stream that is not read
+    /// keeps the newest 64 events.
     ///
     /// ```swift
-    /// for await event in session.events where event.kind == .locked {
+    /// for await event in vault.events where event.kind == .locked {
     ///     hideSecrets(because: event.reason)
     /// }
     /// ```

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The sessions that this process has open, by vault: whoever wipes a vault has all of them forget what they
-/// hold.
+/// The vaults that this process has open, by id. A wipe uses it to remove the keys of all of them from
+/// memory.
 enum VaultRegistry {
     private struct Entry {
         weak var core: VaultCore?
@@ -19,10 +19,10 @@ enum VaultRegistry {
         }
     }
 
-    /// Those of every vault.
+    /// The cores of every open vault.
     static var all: [VaultCore] { entries.withLock { $0.values.flatMap { $0.compactMap(\.core) } } }
 
-    /// Those of one vault.
+    /// The cores of one vault.
     static func of(_ vaultID: VaultID) -> [VaultCore] {
         entries.withLock { $0[vaultID]?.compactMap(\.core) ?? [] }
     }

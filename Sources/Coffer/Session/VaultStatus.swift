@@ -4,15 +4,15 @@ import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// What can be said of a home without unlocking it.
+/// The status of a vault, available without unlocking it.
 public struct VaultStatus: Sendable, Equatable {
-    /// The state of a home.
+    /// The state of a vault.
     public enum State: String, Sendable {
         /// There is no vault.
         case uninitialised
-        /// Its class keys are not at hand.
+        /// Its class keys are not available.
         case locked
-        /// Its class keys are at hand: in the kernel keyring, or no passcode is set.
+        /// Its class keys are available: in the kernel keyring, or because no passcode is set.
         case unlocked
         /// It was erased and needs activation.
         case wiped
@@ -20,47 +20,47 @@ public struct VaultStatus: Sendable, Equatable {
 
     /// The state.
     public let state: State
-    /// The vault's identity; `nil` when there is none.
+    /// The vault's identity; `nil` if there is no vault.
     public var vaultID: VaultID?
-    /// Where its device key and its tokens are; `nil` when there is none.
+    /// Where the device key and the tokens are; `nil` if there is no vault.
     public var keyring: KeyringBackend?
     /// Whether a passcode is set.
     public var hasPasscode = false
-    /// Wrong passcodes left before everything is erased; `nil` without a passcode.
+    /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
     public var attemptsLeft: Int?
-    /// Minutes without use until it locks, rounded up; `nil`: after reboot only.
+    /// Minutes without use until the vault locks, rounded up; `nil` if it locks only on reboot.
     public var inactivityMinutes: Int?
     /// The number of tokens.
     public var tokens = 0
     /// The number of files.
     public var files = 0
-    /// How many interrupted additions and removals of files left something in the home.
+    /// The number of interrupted additions and removals of files that left something in the vault.
     public var unfinishedFiles = 0
-    /// How many bytes that is. The next command that lists or changes files removes them.
+    /// The number of bytes that they left. The next command that lists or changes files removes them.
     public var unfinishedBytes: Int64 = 0
-    /// Files whose containers something else than Coffer deleted.
+    /// Files whose containers were deleted by another program.
     public var missingFiles: [FileID] = []
-    /// Containers of this vault that the index of files does not know, although it shows no damage.
+    /// Containers of this vault that are missing from the index of files, although the index is not damaged.
     public var unlistedFiles: [FileID] = []
     /// Whether the index of files is damaged: ``FileStore/reindex()`` rebuilds it.
     public var isFileIndexDamaged = false
-    /// Whether the record of the files' keys is damaged: without it no file opens.
+    /// Whether the record of the files' keys is damaged; without it no file opens.
     public var isFileKeysRecordDamaged = false
-    /// Tokens that were stored while locked and wait for an unlock.
+    /// Pending tokens, which were stored while locked and wait for an unlock.
     public var pendingTokens = 0
-    /// Such tokens that would replace a stored one and wait for somebody to accept or reject them.
+    /// Pending tokens that would replace a stored one and wait to be accepted or rejected.
     public var unconfirmedTokens = 0
-    /// Such tokens that are damaged.
+    /// Pending tokens that are damaged.
     public var corruptTokens = 0
 
     init(_ state: State) { self.state = state }
 }
 
 extension Vault {
-    /// The status of the home at `location`, with what commands left in the kernel's keyring. Finishes a wipe
-    /// that was interrupted.
+    /// The status of the vault at `location`, with the keys and tokens that commands left in the kernel
+    /// keyring. Finishes a wipe that was interrupted.
     ///
-    /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion`: what hinders looking.
+    /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion` if the vault cannot be inspected.
     public static func status(at location: VaultLocation) async throws(CofferError) -> VaultStatus {
         let session: Vault
         do throws(CofferError) {
@@ -76,7 +76,7 @@ extension Vault {
         return try await session.status()
     }
 
-    /// The status of this session's home.
+    /// The status of this vault.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func status() async throws(CofferError) -> VaultStatus {
@@ -112,16 +112,17 @@ extension Vault {
 
     /// Stores the class keys in the kernel keyring, so that later processes of this user find them.
     ///
-    /// Each class has an inactivity time of its own, which use of that class alone starts again. Keys that
-    /// this session took from the keyring until an exact time are held no longer than that.
+    /// Each class has its own inactivity time, which only use of that class restarts. Keys that this vault
+    /// took from the kernel keyring until an exact time are not cached longer than that.
     ///
-    /// A lock by another process between ``unlock(with:)`` and this call is not noticed:
-    /// ``unlock(with:cachingFor:)`` does both at once.
+    /// A lock by another process between ``unlock(with:)`` and this call is not noticed.
+    /// ``unlock(with:cachingFor:)`` does both in one step.
     ///
-    /// - Parameter duration: Until then and no longer; `nil`: the home's inactivity time after each use.
-    /// - Throws: `locked`, also when a lock comes meanwhile or the time is longer than that of the keys here;
-    ///   `wiped`; `unsupported` or `permissionDenied` where there is no kernel keyring; `noSpace` when it
-    ///   takes no more keys of this user.
+    /// - Parameter duration: The exact time for which the keys are cached; `nil` for the vault's inactivity
+    ///   time after each use.
+    /// - Throws: `locked`, also if a lock comes in the meantime or `duration` is longer than the keys here
+    ///   may stay; `wiped`; `unsupported` or `permissionDenied` if there is no kernel keyring; `noSpace` if
+    ///   it accepts no more keys of this user.
     public func cacheKeysInKernel(for duration: Duration? = nil) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in
@@ -129,14 +130,15 @@ extension Vault {
         }
     }
 
-    /// Unlocks, as ``unlock(with:)``, and holds the keys, as ``cacheKeysInKernel(for:)``. A lock of the vault
-    /// by any process of this user that comes in between holds: then no key comes in.
+    /// Unlocks as ``unlock(with:)`` does, and caches the keys as ``cacheKeysInKernel(for:)`` does. If any
+    /// process of this user locks the vault in between, the lock applies and no key is cached.
     ///
     /// - Parameters:
-    ///   - passcode: The passcode; `nil` where none is set.
-    ///   - duration: Until then and no longer; `nil`: the home's inactivity time after each use.
-    /// - Throws: As the two of them; `locked` when a lock came meanwhile, and `noSpace` before the passcode
-    ///   is evaluated when the kernel keyring takes no more keys of this user.
+    ///   - passcode: The passcode; `nil` if none is set.
+    ///   - duration: The exact time for which the keys are cached; `nil` for the vault's inactivity time
+    ///     after each use.
+    /// - Throws: As both of them; `locked` if a lock came in the meantime, and `noSpace` before the passcode
+    ///   is evaluated if the kernel keyring accepts no more keys of this user.
     public func unlock(
         with passcode: Passcode?, cachingFor duration: Duration?
     ) async throws(CofferError) {
@@ -150,10 +152,10 @@ extension Vault {
         }
     }
 
-    /// Says that the next ``cacheKeysInKernel(for:)`` holds what is unlocked from here on: it notices a lock,
-    /// by any process of this user, that comes in between.
+    /// Announces that the next ``cacheKeysInKernel(for:)`` caches keys that are unlocked from here on. It
+    /// then notices a lock, by any process of this user, that comes in between.
     ///
-    /// - Throws: `noSpace` when the kernel keyring takes no more keys of this user.
+    /// - Throws: `noSpace` if the kernel keyring accepts no more keys of this user.
     package func announceHolding() async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in
@@ -162,20 +164,22 @@ extension Vault {
         }
     }
 
-    /// Takes back what ``announceHolding()`` said, so that nothing of it stays in the kernel keyring.
+    /// Withdraws the announcement of ``announceHolding()``, so that its mark does not stay in the kernel
+    /// keyring.
     package func withdrawHolding() { core.unlockMark.withLock { $0 = nil } }
 
-    /// Whether ``cacheKeysInKernel(for:)`` can hold the keys of every class for so long with what is here.
+    /// Whether ``cacheKeysInKernel(for:)`` can cache the keys of every class for `duration` with the keys
+    /// here.
     package func canCacheKeys(for duration: Duration?) -> Bool {
         core.keys.isUnlocked && !core.keys.isPartial && core.mayHold(for: duration)
     }
 
-    /// Takes the class keys that an earlier process holds in the kernel keyring; tells whether there are any
-    /// that a lock would drop.
+    /// Takes the class keys that an earlier process cached in the kernel keyring; returns whether the vault
+    /// now has any that a lock would evict.
     ///
-    /// Only keys that belong to this vault's keybag are taken. One whose time is exact goes here at that
-    /// time, too. A keybag of an earlier release that no unlock has completed cannot tell: then none is
-    /// taken.
+    /// Only keys that belong to this vault's keybag are taken. A key with an exact time is evicted here at
+    /// that time, too. A keybag of an earlier release that no unlock has completed cannot identify keys, so
+    /// none is taken.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func restoreCachedKeys() async throws(CofferError) -> Bool {
@@ -194,7 +198,7 @@ extension Vault {
 }
 
 extension VaultCore {
-    /// Stores the keys; what a lock that comes meanwhile drops is not held after it.
+    /// Stores the keys. If a lock comes in the meantime, the keys that it evicts are not cached afterwards.
     fileprivate func cacheKeysInKernel(seconds: Int?) throws(CofferError) {
         let locks = keys.locks
         let announced = unlockMark.withLock { $0.take() }
@@ -202,7 +206,7 @@ extension VaultCore {
         guard mayHold(for: seconds.map { .seconds($0) }) else {
             throw CofferError(
                 .locked,
-                "The keys are held until an exact time: unlock with the passcode to hold them longer.")
+                "The keys are cached until an exact time: unlock with the passcode to cache them longer.")
         }
         let mark: UnlockMark? =
             if let announced { announced } else { try UnlockMark.place(for: device.vaultID) }
@@ -214,19 +218,19 @@ extension VaultCore {
         }
         do throws(CofferError) {
             try checkMark(mark, announced)
-            // A wipe that had removed the marks before this one was placed says so in the state first.
+            // A wipe that removed the marks before this one was placed recorded itself in the state first.
             if let state = try? home.state(), !state.isAlive || !home.belongsToThisVault(state) {
                 throw CofferError.wiped
             }
         } catch {
-            // It may have been a wipe or a logout, after which no key of any class may stay.
+            // This may have been a wipe or a logout, after which no key of any class may stay.
             cachedKeys.remove(all: true)
             throw error
         }
     }
 
-    /// Throws `locked` when another process locked the vault since the mark was placed. An unlock that was
-    /// announced then lets nothing into memory either.
+    /// Throws `locked` if another process locked the vault since the mark was placed. After an announced
+    /// unlock it also evicts the keys that a lock evicts.
     private func checkMark(_ mark: UnlockMark?, _ announced: UnlockMark?) throws(CofferError) {
         guard let mark, !mark.isThere else { return }
         if announced != nil { keys.lock(.kernelKeyExpired) }

@@ -2,12 +2,12 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// The keyring that the home records, also when another process has moved it since.
+/// The token storage that the vault directory currently records. Follows a move made by another process.
 final class ActiveStorage: ItemStorage {
     private struct Current: Sendable {
         let backend: KeyringBackend
         let keyring: any ItemStorage
-        /// The record that says so, as it was.
+        /// The status of the device key file when the backend was read from it.
         let record: FileStatus?
     }
 
@@ -21,7 +21,7 @@ final class ActiveStorage: ItemStorage {
         self.device = device
     }
 
-    /// Where the tokens are now.
+    /// Returns the backend that holds the tokens now.
     func backend() throws(CofferError) -> KeyringBackend { try recorded().backend }
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
@@ -40,8 +40,8 @@ final class ActiveStorage: ItemStorage {
         try reading { (keyring) throws(CofferError) in try keyring.count() }
     }
 
-    /// The envelope of a name, where what was read before still holds and looking at a few files tells so;
-    /// `nil` also when there is none, or when it takes more than that to know.
+    /// Returns the cached envelope of a name if the cache is still current, which takes a look at only a few
+    /// files. Also returns `nil` when the name has no envelope, or when finding out would take more work.
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         guard !faults.isSet, let known = try? recorded(), let file = known.keyring as? FileStorage else {
             return nil
@@ -49,14 +49,14 @@ final class ActiveStorage: ItemStorage {
         return file.cachedEnvelope(name)
     }
 
-    /// Under the home's lock nobody moves the keyring.
+    /// The vault directory's lock keeps other processes from moving the storage meanwhile.
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         try faults.check(.changing)
         try recorded().keyring.apply(changes)
         try faults.check(.changed)
     }
 
-    /// Runs `body`, once more when what it read was moved away meanwhile.
+    /// Runs `body`, and runs it a second time if the tokens were moved to another backend meanwhile.
     private func reading<Result>(
         _ body: (any ItemStorage) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
@@ -64,7 +64,7 @@ final class ActiveStorage: ItemStorage {
         let before = try recorded()
         do throws(CofferError) {
             let result = try body(before.keyring)
-            // The file is read at one moment; the service is not.
+            // The token file is read at one point in time; the Secret Service is not.
             guard before.backend == .secretService else { return result }
             let after = try recorded()
             return after.backend == before.backend ? result : try body(after.keyring)

@@ -3,20 +3,20 @@ import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// The keys of databases in a vault. They stand among its tokens, so that one lock and one class hold for
-/// both, and outlast a wipe of the tokens alone.
+/// Names the keys of a vault's databases. The keys are stored among the vault's tokens, so the same lock and
+/// the same classes apply to both; they survive a wipe of the tokens alone.
 package enum DatabaseKeyNaming {
-    /// The service that they stand under.
+    /// The service under which the keys are stored.
     package static let service = "coffer.soups"
-    /// Where the databases are, in the vault.
+    /// The directory of the databases inside the vault.
     package static let directory: FilePath = "soups"
-    /// How the name of a database's file ends.
+    /// The suffix of a database's file name.
     package static let suffix = ".db"
 
-    /// The name of the file of a store.
+    /// Returns the file name of a store.
     package static func file(_ scope: String, _ name: String) -> String { "\(scope)-\(name)\(suffix)" }
 
-    /// The scope and the name in the name of a database's file; `nil` for any other file.
+    /// Parses the scope and the name out of a database's file name; `nil` for any other file.
     package static func parts(of file: String) -> (scope: String, name: String)? {
         guard file.utf8.hasSuffix(suffix), let dash = file.utf8.firstIndex(of: UInt8(ascii: "-")) else {
             return nil
@@ -25,19 +25,19 @@ package enum DatabaseKeyNaming {
         return (String(decoding: file.utf8[..<dash], as: UTF8.self), String(decoding: rest, as: UTF8.self))
     }
 
-    /// The token that is the key of a store.
+    /// Returns the ID of the token that holds the key of a store.
     package static func id(_ scope: String, _ name: String) throws(CofferError) -> TokenID {
         try TokenID(service: service, account: "\(scope)/\(name)", kind: .other)
     }
 
-    /// The keyed names of the keys of all databases that there are.
+    /// Returns the keyed names of the keys of all existing databases.
     static func names(
         in vault: borrowing Descriptor, device: DeviceKey
     ) throws(CofferError) -> Set<[UInt8]> {
         Set(try files(in: vault, device: device).keys)
     }
 
-    /// The files of all databases that there are, by the keyed names of their keys.
+    /// Returns the files of all existing databases, by the keyed names of their keys.
     static func files(
         in vault: borrowing Descriptor, device: DeviceKey
     ) throws(CofferError) -> [[UInt8]: String] {
@@ -52,7 +52,7 @@ package enum DatabaseKeyNaming {
         return found
     }
 
-    /// Removes the file of a database and what SQLite keeps beside it; gives whether there was any.
+    /// Removes a database's file and SQLite's companion files; returns whether any of them existed.
     package static func remove(
         _ file: String, from directory: borrowing Descriptor
     ) throws(CofferError) -> Bool {

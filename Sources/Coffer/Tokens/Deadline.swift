@@ -2,7 +2,8 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// Until when an operation on a keyring may last, the time that a person takes to answer not counted.
+/// The deadline of an operation on the token storage. Time spent waiting for a person to answer does not
+/// count.
 final class Deadline: Sendable {
     private let end: Mutex<Duration>
 
@@ -10,7 +11,7 @@ final class Deadline: Sendable {
 
     var remaining: Duration { end.withLock { $0 } - Clock.sinceBoot }
 
-    /// Runs `body`, which has a deadline of its own.
+    /// Runs `body`, which has its own deadline, without counting the time that it takes.
     func pausing(_ body: () throws(CofferError) -> Void) throws(CofferError) {
         let start = Clock.sinceBoot
         defer { end.withLock { $0 += Clock.sinceBoot - start } }

@@ -3,15 +3,15 @@ public import CofferCrypto
 import CofferEngine
 
 /// The secrets of the documented schemes: the UUID of a documented key, and the random string of a device key
-/// with its parameters. The vault keeps each among its tokens, so the lock and the class hold for it; none
-/// leaves the device.
+/// with its parameters. The vault stores each of them as a token, so the vault's lock and the protection
+/// class apply to it. None of them leaves the device.
 ///
-/// None is ever made because one could not be read: making one is a call of its own, and refused where one of
-/// that name is.
+/// A secret is never created because an existing one could not be read. Creating one is a separate call, and
+/// it fails if a secret of that name exists.
 ///
 /// ```swift
-/// try await session.documentedSecrets.createUUID("app")
-/// let key = try await session.documentedSecrets.withUUID("app") { uuid throws(CofferError) in
+/// try await vault.documentedSecrets.createUUID("app")
+/// let key = try await vault.documentedSecrets.withUUID("app") { uuid throws(CofferError) in
 ///     try Documented.key(uuid: uuid, passcode: nil)
 /// }
 /// ```
@@ -31,7 +31,7 @@ public struct DocumentedSecrets: Sendable {
 
     private static func id(_ sort: String, _ name: String) throws(CofferError) -> TokenID {
         guard (1...512).contains(name.utf8.count) else {
-            throw CofferError(.invalidInput, "The name of a kept secret has 1 to 512 bytes.")
+            throw CofferError(.invalidInput, "The name of a kept secret must have 1 to 512 bytes.")
         }
         return try TokenID(service: service, account: "\(sort)/\(name)", kind: .other)
     }
@@ -41,35 +41,37 @@ public struct DocumentedSecrets: Sendable {
         _ attributes: [String: String] = [:]
     ) async throws(CofferError) {
         guard !protection.isExportable else {
-            throw CofferError(.refused, "A documented secret never leaves its device: take another class.")
+            throw CofferError(
+                .refused, "A documented secret never leaves its device: choose a ThisDeviceOnly class.")
         }
         do throws(CofferError) {
             try await tokens.putReserved(Token(secret), for: id, class: protection, attributes: attributes)
         } catch {
             guard error.code == .conflict else { throw error }
-            throw CofferError(.alreadyExists, "There is a kept secret of this name, and it stays.")
+            throw CofferError(
+                .alreadyExists, "A kept secret of this name already exists and is not replaced.")
         }
     }
 
-    /// Makes a random UUID and keeps it under a name.
+    /// Makes a random UUID and stores it under a name.
     ///
     /// - Parameters:
-    ///   - name: What it is found by, 1 to 512 bytes.
-    ///   - protection: When it can be read; a class that may move is refused.
-    /// - Throws: `alreadyExists` when there is one; `locked`, `wiped`, `corrupt`, `refused`.
+    ///   - name: The name of the secret, 1 to 512 bytes.
+    ///   - protection: When the secret can be read. Exportable classes are refused.
+    /// - Throws: `alreadyExists` if a secret of that name exists; `locked`, `wiped`, `corrupt`, `refused`.
     public func createUUID(
         _ name: String, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws(CofferError) {
         try await keep(Documented.newUUID(), Self.id("uuid", name), protection)
     }
 
-    /// Calls `body` with the UUID that is kept under a name.
+    /// Calls `body` with the UUID that is stored under a name.
     ///
     /// - Parameters:
-    ///   - name: What it is found by.
-    ///   - body: What uses it.
-    /// - Returns: What `body` returns; `nil` when there is none of that name.
-    /// - Throws: `locked`, `wiped`, `corrupt`, or what `body` throws.
+    ///   - name: The name of the secret.
+    ///   - body: Receives the UUID.
+    /// - Returns: The result of `body`; `nil` if there is no UUID of that name.
+    /// - Throws: `locked`, `wiped`, `corrupt`, or whatever `body` throws.
     public func withUUID<Result: ~Copyable>(
         _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result? {
@@ -78,18 +80,18 @@ public struct DocumentedSecrets: Sendable {
         return try body(token.secret)
     }
 
-    /// Makes a random string and a salt, and keeps them with the parameters of the derivation.
+    /// Makes a random string and a salt, and stores them with the parameters of the derivation.
     ///
     /// - Parameters:
-    ///   - name: What they are found by, 1 to 512 bytes.
+    ///   - name: The name of the secret, 1 to 512 bytes.
     ///   - digest: The hash function of PBKDF2's HMAC: SHA-1, SHA-256 or SHA-512.
     ///   - rounds: The number of rounds.
     ///   - keySize: The AES key's size in bytes, 16 or 32.
-    ///   - deviceID: The identifier of the device, 1 to 1024 bytes, kept with the rest; `nil` for that of the
-    ///     machine that the vault is on at each use.
-    ///   - protection: When they can be read; a class that may move is refused.
-    /// - Throws: `alreadyExists` when there is one; `invalidInput` for other parameters; `unsupported` where
-    ///   the machine has no identifier; `locked`, `wiped`, `corrupt`, `refused`.
+    ///   - deviceID: The device identifier to store with the secret, 1 to 1024 bytes. With `nil`, each use
+    ///     takes the identifier of the machine that the vault is on at that time.
+    ///   - protection: When the secret can be read. Exportable classes are refused.
+    /// - Throws: `alreadyExists` if a secret of that name exists; `invalidInput` for other parameters;
+    ///   `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, `refused`.
     public func createDeviceKey(
         _ name: String, digest: Digest = .sha256, rounds: Int = 600_000, keySize: Int = 32,
         deviceID: String? = nil, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
@@ -97,7 +99,7 @@ public struct DocumentedSecrets: Sendable {
         guard deviceID.map({ (1...Self.maxDeviceIDLength).contains($0.utf8.count) }) ?? true else {
             throw CofferError(
                 .invalidInput,
-                "A device identifier has 1 to \(Self.maxDeviceIDLength) bytes: leave it out for this "
+                "A device identifier must have 1 to \(Self.maxDeviceIDLength) bytes: omit it to use this "
                     + "machine's.")
         }
         let salt = try SecureRandom.bytes(16)
@@ -111,14 +113,14 @@ public struct DocumentedSecrets: Sendable {
         try await keep(Documented.newRandomString(), Self.id("device", name), protection, attributes)
     }
 
-    /// Calls `body` with the secret of the device scheme, device identifier ‖ random string, and the
-    /// parameters to derive the key by: see ``Documented/key(secret:_:)``.
+    /// Calls `body` with the secret of the device scheme, device identifier ‖ random string, and with the
+    /// parameters for deriving the key: see ``Documented/key(secret:_:)``.
     ///
     /// - Parameters:
-    ///   - name: What it is found by.
-    ///   - body: What uses it.
-    /// - Returns: What `body` returns; `nil` when there is none of that name.
-    /// - Throws: `unsupported` where the machine has no identifier; `locked`, `wiped`, `corrupt`, or what
+    ///   - name: The name of the secret.
+    ///   - body: Receives the secret and the parameters.
+    /// - Returns: The result of `body`; `nil` if there is no device key of that name.
+    /// - Throws: `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, or whatever
     ///   `body` throws.
     public func withDeviceSecret<Result: ~Copyable>(
         _ name: String,
@@ -162,13 +164,13 @@ public struct DocumentedSecrets: Sendable {
 
     private static func ownDevice() throws(CofferError) -> String {
         guard let device = try DeviceID.current() else {
-            throw CofferError(.unsupported, "This machine has no machine id: say which device is meant.")
+            throw CofferError(.unsupported, "This machine has no machine id: pass a device identifier.")
         }
         return device.description
     }
 }
 
 extension Vault {
-    /// The secrets that the documented schemes keep in this vault.
+    /// The secrets of the documented schemes that this vault stores.
     public var documentedSecrets: DocumentedSecrets { DocumentedSecrets(tokens: tokens) }
 }

@@ -1,8 +1,8 @@
 import CofferBase
 import Synchronization
 
-/// Where volatile tokens are, sealed like stored ones: in the memory of this process, or in the kernel's
-/// keyring, where the next commands find them. Every lock drops them.
+/// The storage of ephemeral tokens, which are sealed like stored ones: in the memory of this process, or in
+/// the kernel keyring, where later commands find them. Every lock drops them.
 final class EphemeralTokens: ItemStorage {
     private let memory = InMemoryStorage()
     private let kernel: KernelKeyringStorage
@@ -10,24 +10,24 @@ final class EphemeralTokens: ItemStorage {
     private let isShared = Atomic(false)
 
     init(vaultID: VaultID, timeout: Int?, keys: ClassKeyStore, boot: @escaping @Sendable () -> String) {
-        // The room tells those who empty this of locks: it must not be kept from here.
+        // The key store notifies the observers that clear this object, so this must not retain it.
         let key: @Sendable (ProtectionClass) -> ClassKey? = { [weak keys] in keys?.present($0) }
         kernel = KernelKeyringStorage(vaultID: vaultID, timeout: timeout, boot: boot, key: key)
         self.key = key
     }
 
-    /// From here on they are in the kernel's keyring.
+    /// Keeps ephemeral tokens in the kernel keyring from now on.
     func share() { isShared.store(true, ordering: .sequentiallyConsistent) }
 
-    /// Whether they are in memory, and there are none.
+    /// Whether ephemeral tokens are kept in memory and there are none.
     var isEmptyInMemory: Bool {
         !isShared.load(ordering: .sequentiallyConsistent) && memory.isEmpty
     }
 
-    /// Drops those of this process.
+    /// Drops the tokens in this process's memory.
     func clear() { memory.removeAll() }
 
-    /// Drops those of this process that are of these classes.
+    /// Drops the tokens of the given classes in this process's memory.
     func clear(_ classes: Set<ProtectionClass>) {
         memory.removeAll { envelope in
             (try? TokenEnvelope.decode(envelope)).map { classes.contains($0.protection) } ?? true
@@ -46,7 +46,7 @@ final class EphemeralTokens: ItemStorage {
 
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         try keyring.apply(changes)
-        // Tokens that a lock has just cleared do not come back.
+        // A token that a concurrent lock has just cleared must not come back.
         for (name, change) in changes {
             guard case .put(let envelope) = change,
                 try key(TokenEnvelope.decode(envelope).protection) == nil

@@ -1,13 +1,13 @@
 import CofferBase
 import Synchronization
 
-/// The embedded keyring: the sealed file of ``TokenFile`` in the home. Works with nothing running.
+/// The built-in token storage: the sealed file of ``TokenFile`` in the vault. Needs no running service.
 ///
-/// Several changes together are made as one.
+/// Changes passed together are written atomically.
 final class FileStorage: ItemStorage {
     private let home: VaultDirectory
     private let file: TokenFile
-    /// The items last read.
+    /// The items as last read.
     private let cache = Mutex<TokenFile.Snapshot?>(nil)
 
     init(home: VaultDirectory, device: DeviceKey) {
@@ -28,7 +28,7 @@ final class FileStorage: ItemStorage {
         try file.write(contents, in: home.openVault())
     }
 
-    /// The envelope of a name from what was last read, when that is still what is there.
+    /// Returns the cached envelope of a name if the file has not changed since it was read.
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         guard let cached = cache.withLock({ $0 }), let vault = try? home.tokenVault(),
             (try? file.isCurrent(cached, in: vault.directory)) == true
@@ -36,7 +36,7 @@ final class FileStorage: ItemStorage {
         return cached.contents.envelopes[name]
     }
 
-    /// The items as they are on the disk now, read anew only when somebody changed them.
+    /// Returns the items on disk, and reads them again only if the file has changed.
     private func current() throws(CofferError) -> TokenFile.Contents {
         let vault = try home.tokenVault()
         if let cached = cache.withLock({ $0 }), try file.isCurrent(cached, in: vault.directory) {

@@ -1,7 +1,7 @@
 import CofferBase
 import Synchronization
 
-/// A keyring in the memory of this process, for what is never stored. Gone with its owner.
+/// A token storage in the memory of this process, for tokens that are never stored. It ends with its owner.
 final class InMemoryStorage: ItemStorage {
     private let items = Mutex<[[UInt8]: [UInt8]]>([:])
 

@@ -1,50 +1,51 @@
 import CofferBase
 
-/// Where the sealed tokens of one vault are kept, found by their keyed names. Blocking.
+/// The storage of one vault's sealed tokens, which are found by their keyed names. Calls block.
 ///
-/// A keyring sees envelopes and keyed names alone. Changes are made under the home's lock, so that what was
-/// read under it still holds when the change is made. Every keyring keeps the laws of the one contract suite
-/// in the tests.
+/// A storage sees only envelopes and keyed names. Changes are made under the vault directory's lock, so what
+/// the caller read under that lock still holds when it makes a change. Every implementation passes the same
+/// contract suite in the tests.
 protocol ItemStorage: Sendable {
-    /// The envelope of a name; `nil` when there is none.
+    /// Returns the envelope of a name; `nil` if there is none.
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]?
 
-    /// Every envelope by its name.
+    /// Returns every envelope by its name.
     func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]]
 
-    /// The same without those that are damaged where they lie, and what tells which those are.
+    /// Returns the envelopes that are not damaged in storage, and identifies the damaged items.
     func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String])
 
-    /// How many there are.
+    /// The number of stored items.
     func count() throws(CofferError) -> Int
 
-    /// Makes every change, each whole or not at all; what is removed may be gone already.
+    /// Applies every change; each is made completely or not at all. Removing an item that does not exist is
+    /// not an error.
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError)
 }
 
-/// What becomes of one name in a keyring.
+/// A change to one name in a storage.
 enum StorageChange: Sendable, Equatable {
     case put([UInt8])
     case remove
 }
 
 extension ItemStorage {
-    /// Where damage to one is damage to all, there is nothing to leave out.
+    /// The default for a storage in which damage to one item is damage to all: there is nothing to leave out.
     func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String]) {
         (try envelopes(), [])
     }
 
-    /// Stores one envelope, in place of the one of that name.
+    /// Stores one envelope and replaces an existing one of that name.
     func put(_ envelope: [UInt8], for name: [UInt8]) throws(CofferError) {
         try apply([name: .put(envelope)])
     }
 
-    /// Removes one envelope, if it is there.
+    /// Removes one envelope if it exists.
     func remove(_ name: [UInt8]) throws(CofferError) { try apply([name: .remove]) }
 }
 
 extension [[UInt8]: [UInt8]] {
-    /// The same with changes made.
+    /// Returns a copy with the changes applied.
     func applying(_ changes: [[UInt8]: StorageChange]) -> Self {
         var result = self
         for (name, change) in changes {

@@ -2,21 +2,22 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// A keyring in the kernel's, for volatile tokens that later commands of the same user are to find: sealed
-/// like stored ones, never on a disk, gone with the session's timeout, a lock or a reboot.
+/// A token storage in the kernel keyring, for ephemeral tokens that later commands of the same user need to
+/// find. They are sealed like stored ones, are never written to a disk, and end with the vault's timeout, a
+/// lock or a reboot.
 ///
-/// Every process of this user can put something there, such as an older envelope of a stored token. So each
-/// entry ends with a tag under the key of its class, and what has no right tag is not there. While the class
-/// is locked nobody can tell: see ``TokenStore/findEnvelope(_:orLocked:)``.
+/// Every process of this user can add entries, such as an older envelope of a stored token. So each entry
+/// ends with a tag under the key of its class, and an entry without a valid tag is ignored. The tag cannot be
+/// checked while the class is locked: see ``TokenStore/findEnvelope(_:orLocked:)``.
 struct KernelKeyringStorage: ItemStorage {
     private static let tagSize = 32
 
     private let vaultID: VaultID
-    /// Seconds until the ring goes, where no session that is held has set its time already.
+    /// Seconds until the kernel drops the ring, if no cached vault key has set a timeout on it before.
     private let timeout: Int?
-    /// Entries of another boot are not there.
+    /// The boot ID. Entries of another boot are ignored.
     private let boot: @Sendable () -> String
-    /// The key of a class; `nil` while it is locked.
+    /// Returns the key of a class; `nil` while the class is locked.
     private let key: @Sendable (ProtectionClass) -> ClassKey?
 
     init(
@@ -33,20 +34,21 @@ struct KernelKeyringStorage: ItemStorage {
 
     private var name: String { Self.name(vaultID) }
 
-    /// Removes every volatile token of a vault.
+    /// Removes every ephemeral token of a vault.
     static func remove(vaultID: VaultID) { _ = try? KernelSubkeyring.remove(name(vaultID)) }
 
-    /// Makes the ring if it is not there, and starts its timeout.
+    /// Creates the ring if it does not exist, and starts its timeout.
     static func prepare(vaultID: VaultID, timeout: Int?) throws(CofferError) {
         try KernelSubkeyring.make(name(vaultID)).setTimeout(timeout)
     }
 
-    /// Starts the timeout again, where there is a ring.
+    /// Restarts the timeout if the ring exists.
     static func renew(vaultID: VaultID, timeout: Int) {
         try? KernelSubkeyring.find(name(vaultID))?.setTimeout(timeout)
     }
 
-    /// The ring; `nil` also where the kernel has none or forbids it: then nothing can be in it.
+    /// The ring; also `nil` if the kernel has no keyrings or denies access, in which case it can hold no
+    /// entries.
     private var ring: KernelSubkeyring? { try? KernelSubkeyring.find(name) }
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
@@ -91,8 +93,8 @@ struct KernelKeyringStorage: ItemStorage {
         return ring
     }
 
-    /// The envelope of an entry; `nil` when it is not one of this vault, name and boot. While its class is
-    /// locked nobody can tell, nor open it.
+    /// Returns the envelope of an entry; `nil` if the entry is not of this vault, name and boot. While its
+    /// class is locked, this cannot be checked, and the envelope cannot be opened either.
     private func opened(_ entry: [UInt8], _ name: [UInt8]) throws(CofferError) -> [UInt8]? {
         guard entry.count > Self.tagSize else { return nil }
         let envelope = Array(entry.dropLast(Self.tagSize))

@@ -1,12 +1,12 @@
 package import CofferBase
 import Synchronization
 
-/// What a test lets fail when a vault reads or changes its keyring. Nothing, unless a test says so.
+/// Faults that a test injects when a vault reads or changes its token storage. There are none by default.
 package final class KeyringFaults: Sendable {
-    /// A step on the way to or from a keyring.
+    /// A point in a storage operation at which a test can inject a fault.
     package enum Step: Sendable {
         case reading, changing
-        /// The change was made, and whoever asked for it does not learn so.
+        /// The change was made, but its caller is not told.
         case changed
     }
 
@@ -17,13 +17,13 @@ package final class KeyringFaults: Sendable {
 
     init() {}
 
-    /// From here on each step fails with what `choose` gives for it.
+    /// Makes each later step fail with the error that `choose` returns for it.
     package func set(_ choose: @escaping @Sendable (Step) -> CofferError?) {
         chooser.withLock { $0 = choose }
         hasChooser.store(true, ordering: .releasing)
     }
 
-    /// Whether a test has said anything.
+    /// Whether a test has set a chooser.
     var isSet: Bool { hasChooser.load(ordering: .acquiring) }
 
     func check(_ step: Step) throws(CofferError) {

@@ -1,13 +1,13 @@
 import CofferEngine
 import Synchronization
 
-/// The values that this session stored while their class was locked, so that the program that rotates a token
-/// reads its own newest one. In guarded memory, as long as they wait.
+/// The values that this vault object stored while their class was locked, so that a program that rotates a
+/// token reads its own latest value. They are kept in guarded memory while they are pending.
 final class OwnPendingTokens: Sendable {
     struct Value: Sendable {
         let info: TokenInfo
         let token: Token
-        /// The file in the inbox: once it is gone or another, the value waits no more.
+        /// The file in the queue. Once it is removed or replaced, the value is no longer pending.
         let file: PendingTokenQueue.Added
     }
 

@@ -1,20 +1,22 @@
 public import CofferBase
 import CofferEngine
 
-/// A value that came while its class was locked, would replace a stored one, and cannot prove that it may.
+/// A value that was stored while its class was locked, would replace a stored value, and lacks proof that it
+/// may.
 public struct PendingReplacement: Sendable, Equatable {
-    /// Which value it is: 16 hexadecimal digits of a tag over all of it. To make another value with the same
-    /// takes some 2^64 attempts, so that what was seen is what is accepted, whatever came in meanwhile.
+    /// Identifies the value: 16 hexadecimal digits of a tag over all of it. Finding another value with the
+    /// same fingerprint takes about 2^64 attempts, so the value that a person reviewed is the one that is
+    /// accepted, even if others arrived meanwhile.
     public let fingerprint: String
-    /// The value's own description; its version is 0. Nobody vouches for any of it.
+    /// The value's description as its sender wrote it; its version is 0. None of it is authenticated.
     public let info: TokenInfo
 }
 
 extension TokenStore {
-    /// The values that wait for somebody to accept or reject them, in the order in which they came. Until
-    /// then the stored ones are those that everybody gets.
+    /// Returns the values that wait to be accepted or rejected, in the order of arrival. Until then, readers
+    /// keep getting the stored values.
     ///
-    /// - Throws: `locked` when any of them cannot be read now; `wiped`, `busy`.
+    /// - Throws: `locked` if any of them cannot be read now; `wiped`, `busy`.
     public func pending() async throws(CofferError) -> [PendingReplacement] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.drainPendingTokens()
@@ -34,15 +36,15 @@ extension TokenStore {
         }
     }
 
-    /// Puts a value that waits in the place of the stored one.
+    /// Replaces the stored value with a pending one.
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - fingerprint: Which value, as ``pending()`` has it. Without it, the only one that waits now:
-    ///     that may be another than the one that was listed a moment ago.
-    /// - Returns: The new version; `nil` when no such value waits.
-    /// - Throws: `ambiguous` with the fingerprints when several wait and none is chosen; `locked`, `wiped`,
-    ///   `busy`, `noSpace`.
+    ///   - fingerprint: Which value, as reported by ``pending()``. Without it, the only value that is pending
+    ///     now, which may differ from the one that was listed a moment ago.
+    /// - Returns: The new version; `nil` if no such value is pending.
+    /// - Throws: `ambiguous` with the fingerprints if several values are pending and none is chosen;
+    ///   `locked`, `wiped`, `busy`, `noSpace`.
     public func accept(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> UInt64? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
@@ -52,7 +54,7 @@ extension TokenStore {
                 guard found.count <= 1 else {
                     throw CofferError(
                         .ambiguous,
-                        "\(found.count) values wait under this name: say which by its fingerprint.",
+                        "\(found.count) values are pending under this name: choose one by its fingerprint.",
                         entries: try found.map { (one) throws(CofferError) in
                             try one.pending.fingerprint(device: core.device)
                         })
@@ -68,15 +70,15 @@ extension TokenStore {
         }
     }
 
-    /// Removes values that wait under a name; the stored one stays. Works while locked, once an unlock has
-    /// found that they have to wait.
+    /// Removes pending values of a name and keeps the stored one. Works while locked if an unlock has already
+    /// found that the values need to be accepted.
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - fingerprint: Which of several, as ``pending()`` has it; `nil` for all.
-    /// - Returns: How many were removed.
-    /// - Throws: `locked` when there is none to remove and an unlock has yet to look at what came; `wiped`,
-    ///   `busy`.
+    ///   - fingerprint: Which value, as reported by ``pending()``; `nil` for all.
+    /// - Returns: The number of values removed.
+    /// - Throws: `locked` if there is nothing to remove but an unlock has yet to examine pending values;
+    ///   `wiped`, `busy`.
     @discardableResult
     public func reject(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -91,14 +93,15 @@ extension TokenStore {
         }
     }
 
-    /// The fingerprint of the value that this session stored while locked, as long as it waits for an unlock.
+    /// Returns the fingerprint of the value that this vault object stored while locked, if it is still
+    /// pending.
     package func ownWaitingFingerprint(for id: TokenID) async throws(CofferError) -> String? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.ownWaitingValue(name(of: id))?.file.fingerprint
         }
     }
 
-    /// Throws `locked` where values wait that no unlock has sorted: they may be what is meant.
+    /// Throws `locked` if there are values that no unlock has sorted yet: the caller may mean one of them.
     private func throwIfUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         guard try core.entries(.waiting, of: name, in: vault).isEmpty else { throw CofferError.locked }
     }
@@ -117,7 +120,7 @@ extension TokenStore {
         return found
     }
 
-    /// An entry out of its box; `nil` when it is damaged, which its name then says.
+    /// Opens an entry; if it is damaged, marks it as damaged and returns `nil`.
     private func opened(
         _ pending: PendingToken, _ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor
     ) throws(CofferError) -> OpenedToken? {
@@ -130,7 +133,7 @@ extension TokenStore {
         }
     }
 
-    /// Stores an accepted value under the home's lock. One that is damaged has no version to count from.
+    /// Stores an accepted value under the vault directory's lock. A damaged stored value counts as version 0.
     private func store(accepted opened: OpenedToken, name: [UInt8]) throws(CofferError) -> UInt64 {
         let protection = opened.info.protection
         var version: UInt64 = 0

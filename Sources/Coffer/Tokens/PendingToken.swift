@@ -7,12 +7,12 @@ import CofferEngine
 ///
 /// Layout: magic (8), version (2), class (2), 4 zero, vault id (16), number (8), keyed name (32), length (4)
 /// and sealed box, HMAC-SHA256 under a key derived from the device key over everything before it (32). In the
-/// box: bytes 0…71 again, proof (32), token key (32), length (4) and metadata, value. The tag finds damage,
-/// and a box that was moved.
+/// box: bytes 0…71 again, proof (32), token key (32), length (4) and metadata, value. The tag detects damage
+/// and a box that was moved to another token.
 ///
-/// Anybody can seal to a public key. The proof is what tells a value that continues the stored one: see
-/// ``ReplacementTicket``; it is zero where there is none. The token key is the one that the value is stored
-/// under, so that its sender has the ticket for its successor. Boxes of version 1 have neither.
+/// Anyone can seal to a public key. The proof distinguishes a value that continues the stored one: see
+/// ``ReplacementTicket``. It is zero if there is no proof. The token key is the key under which the value is
+/// stored, so that its sender has the ticket for the next value. Boxes of version 1 have neither.
 struct PendingToken {
     static let version: UInt16 = 2
 
@@ -23,14 +23,14 @@ struct PendingToken {
     private let box: [UInt8]
 
     private static let tagSize = 32
-    private static let what = "waiting token"
+    private static let what = "pending token"
 
-    /// Where a value waits, and what it is put with.
+    /// The destination of a pending value, and what it is sealed with.
     struct Place {
         let name: [UInt8]
         let publicKey: [UInt8]
         let vaultID: VaultID
-        /// The right to replace what is stored, where the session has it.
+        /// The right to replace the stored value, if this vault object has it.
         let ticket: ReplacementTicket?
     }
 
@@ -53,8 +53,8 @@ struct PendingToken {
             box: try SealedBox.seal(message.span, to: place.publicKey.span))
     }
 
-    /// Opens the box with the class's secret key; `corrupt` when it does not open, is another's, or is for a
-    /// name that it does not have or may not have.
+    /// Opens the box with the class's secret key. Throws `corrupt` if the box does not open, belongs to
+    /// another token, or names a token that does not match or is not allowed.
     func open(under classKey: ClassKey, device: DeviceKey) throws(CofferError) -> OpenedToken {
         let vaultID = device.vaultID
         let message: SecretBytes
@@ -81,8 +81,8 @@ struct PendingToken {
         return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(KDFLabel.inboxMAC))
     }
 
-    /// The first bytes of the tag, by which a person says which value is meant: short enough to copy, and
-    /// long enough that nobody who has the device key makes another value with the same.
+    /// The first bytes of the tag, by which a person identifies a value: short enough to copy, and long
+    /// enough that an attacker who has the device key cannot make another value with the same fingerprint.
     static func fingerprint(of encoded: [UInt8]) throws(CofferError) -> String {
         let tag = encoded.suffix(tagSize).prefix(8)
         return String(decoding: try Encoding.hexText(Array(tag)), as: UTF8.self)
@@ -104,7 +104,7 @@ struct PendingToken {
         let rawClass = try reader.number(UInt16.self)
         guard isAuthentic, magic == Array(FileMagic.pendingToken.utf8) else { throw corruptError }
         guard (1...Self.version).contains(version), let protection = ProtectionClass(rawValue: rawClass)
-        else { throw CofferError(.unsupportedVersion, "A waiting token was stored by a newer release.") }
+        else { throw CofferError(.unsupportedVersion, "A pending token was stored by a newer release.") }
         try reader.skip(4)
         guard try reader.take(16) == device.vaultID.bytes else { throw corruptError }
         let number = try reader.number(UInt64.self)
@@ -134,13 +134,13 @@ struct PendingToken {
     }
 }
 
-/// A waiting token out of its box. That it opened says nothing of who sealed it.
+/// A pending token out of its box. A box that opens proves nothing about who sealed it.
 final class OpenedToken: Sendable {
     static let noProof = [UInt8](repeating: 0, count: 32)
 
     let info: TokenInfo
     let token: Token
-    /// The key that the value is to be sealed under.
+    /// The key for sealing the value.
     let tokenKey: SymmetricKey
     private let message: SecretBytes
     private let head: [UInt8]
@@ -179,7 +179,7 @@ final class OpenedToken: Sendable {
         self.message = message
     }
 
-    /// Whether its sender had `ticket`.
+    /// Whether the sender had `ticket`.
     func isProved(by ticket: ReplacementTicket) throws(CofferError) -> Bool {
         guard proof != Self.noProof else { return false }
         return try message.exposing { (bytes) throws(CofferError) in

@@ -4,20 +4,20 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// How many tokens were stored while locked and wait for an unlock.
+/// The number of tokens that were stored while locked and are pending.
 public struct PendingTokenCount: Sendable, Equatable {
-    /// Those that the next unlock looks at.
+    /// Tokens that the next unlock examines.
     public let waiting: Int
-    /// Those that would replace a stored value and cannot prove that they may: see ``TokenStore/pending()``.
+    /// Tokens that would replace a stored value and lack proof that they may: see ``TokenStore/pending()``.
     public internal(set) var unconfirmed = 0
-    /// Those that are damaged: none of them can be read any more.
+    /// Tokens that are damaged and can no longer be read.
     public let damaged: Int
 }
 
 extension TokenStore {
-    /// What was stored while locked and waits for an unlock; known also while locked.
+    /// Counts the tokens that were stored while locked and are pending. Works while locked.
     ///
-    /// - Throws: `wiped`, or what hinders looking.
+    /// - Throws: `wiped`, or the error that reading the queue fails with.
     public func pendingTokens() async throws(CofferError) -> PendingTokenCount {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             _ = try core.home.openVault()
@@ -29,7 +29,7 @@ extension TokenStore {
         }
     }
 
-    /// Removes waiting tokens that are damaged, and what has their place without being one; gives how many.
+    /// Removes damaged pending tokens, and anything else that occupies the queue's path; returns how many.
     ///
     /// - Throws: `wiped`, `busy`.
     @discardableResult
@@ -40,7 +40,7 @@ extension TokenStore {
                     try vault.removeTree(PendingTokenQueue.directoryName)
                     return 1
                 }
-                // Reading finds those that nobody has looked at yet.
+                // Reading finds damaged entries that have not been examined yet.
                 for entry in try core.inbox.entries() where entry.state != .damaged {
                     _ = try core.inbox.read(entry, in: vault)
                 }
@@ -55,8 +55,8 @@ extension TokenStore {
 extension VaultCore {
     var inbox: PendingTokenQueue { PendingTokenQueue(home: home, device: device) }
 
-    /// Stores what came while locked, as far as the keys are here. Whoever reads or changes tokens does this
-    /// first, so that nothing older comes after something newer.
+    /// Stores tokens that arrived while locked, as far as their class keys are available. Code that reads or
+    /// changes tokens calls this first, so that an older value never replaces a newer one.
     func drainPendingTokens() throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         try home.withExclusiveVault { (vault) throws(CofferError) in try drainPendingTokens(in: vault) }
@@ -72,7 +72,7 @@ extension VaultCore {
         }
     }
 
-    /// As ``drainPendingTokens()``, under the home's lock.
+    /// As ``drainPendingTokens()``, under the vault directory's lock.
     func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
@@ -80,7 +80,7 @@ extension VaultCore {
         try fold.finish(in: vault)
     }
 
-    /// Returns the values that wait under a name, or wait for somebody to accept them, under the home's lock.
+    /// Returns the entries of a name that are in the given state. Call under the vault directory's lock.
     func entries(
         _ state: PendingTokenQueue.State, of name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> [PendingTokenQueue.Entry] {
@@ -91,7 +91,7 @@ extension VaultCore {
         return found
     }
 
-    /// Throws `locked` when something waits under a name of which nothing is stored: it is not absent.
+    /// Throws `locked` if a value is pending under a name that has no stored value: the token is not absent.
     func throwIfPending(_ name: [UInt8]) throws(CofferError) {
         guard try !inbox.entries().isEmpty else { return }
         let waits = try home.withExclusiveVault { (vault) throws(CofferError) in
@@ -100,12 +100,12 @@ extension VaultCore {
         if waits { throw CofferError.locked }
     }
 
-    /// Seals a token to its class's public key, under the home's lock; with proof where this session had
-    /// read or written what it replaces.
+    /// Seals a token to its class's public key, under the vault directory's lock. Includes proof if this
+    /// vault object has read or written the value that it replaces.
     func enqueue(
         _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
-        // What would wait while tokens are being erased, would go with them.
+        // A token queued during a token wipe would be erased with the others, so fail here instead.
         _ = try keyring.backend()
         let keybag = try Self.readKeybag(device: device, in: vault)
         guard let publicKey = keybag.publicKeys[info.protection] else {
@@ -125,7 +125,7 @@ extension VaultCore {
         ownWaiting[name] = OwnPendingTokens.Value(info: info, token: token, file: added)
     }
 
-    /// The value that this session stored while locked, as long as it waits.
+    /// Returns the value that this vault object stored while locked, if it is still pending.
     func ownWaitingValue(_ name: [UInt8]) throws(CofferError) -> OwnPendingTokens.Value? {
         guard let value = ownWaiting[name] else { return nil }
         guard try inbox.isWaiting(value.file) else {

@@ -2,21 +2,22 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Tokens that wait for an unlock: the directory `inbox` of the vault, there only while something is in it.
+/// The queue of tokens that are pending until an unlock: the vault's directory `inbox`, which exists only
+/// while it has entries.
 ///
-/// Each is a file of its own, so that damage to one is no other's. The file's name says its number, which is
-/// the order of storing, and its class: `0000000000000007-1`. One that is damaged gets the prefix `damaged-`
-/// and stays until somebody discards it; one that would replace a stored value and cannot prove that it may
-/// gets the prefix `unconfirmed-` and stays until somebody accepts or rejects it. Changes are made under the
-/// home's lock.
+/// Each token has its own file, so that damage to one does not affect the others. The file's name consists of
+/// the token's number, which is the order of storing, and its class: `0000000000000007-1`. A damaged entry
+/// gets the prefix `damaged-` and stays until the caller discards it. An entry that would replace a stored
+/// value and lacks proof that it may gets the prefix `unconfirmed-` and stays until the caller accepts or
+/// rejects it. Changes are made under the vault directory's lock.
 struct PendingTokenQueue {
     static let directoryName: FilePath = "inbox"
     private static let directoryPath = VaultDirectory.vaultName.appending(directoryName.string)
-    /// The most that may wait.
+    /// The maximum number of pending tokens.
     static let maxEntryCount = 256
-    /// The most bytes that may wait.
+    /// The maximum total size of pending tokens, in bytes.
     static let maxByteCount = 16 << 20
-    /// More than the longest token and its metadata take.
+    /// More than the longest token with its metadata occupies.
     private static let maxEntryLength = (1 << 20) + (1 << 18)
 
     let home: VaultDirectory
@@ -29,14 +30,15 @@ struct PendingTokenQueue {
         case damaged = "damaged-"
     }
 
-    /// A file of the inbox.
+    /// A file of the queue.
     struct Entry {
         let name: FilePath
         let number: UInt64
         let rawClass: UInt16
         let state: State
 
-        /// Strict, byte for byte: every name has one reading, and every reading one name.
+        /// Parses strictly: each file name has exactly one interpretation, and each interpretation one file
+        /// name.
         init?(_ name: FilePath) {
             let bytes = Array(name.string.utf8)
             let state = State.allCases.last { bytes.starts(with: $0.rawValue.utf8) } ?? .waiting
@@ -67,29 +69,30 @@ struct PendingTokenQueue {
         let fingerprint: String
     }
 
-    /// What is there, in the order of storing; damaged ones too.
+    /// Returns the entries in the order of storing, including damaged ones.
     func entries() throws(CofferError) -> [Entry] {
         guard let directory = try open() else { return [] }
         return try directory.names().compactMap(Entry.init).sorted { $0.number < $1.number }
     }
 
-    /// How many are damaged; what has the inbox's place is one.
+    /// Counts damaged entries. Anything else at the queue's path counts as one.
     func damaged(among entries: [Entry]) throws(CofferError) -> Int {
         try entries.count { $0.state == .damaged } + (isMisplaced() ? 1 : 0)
     }
 
-    /// Whether there may be anything.
+    /// Whether the queue's path exists.
     func exists() throws(CofferError) -> Bool {
         try home.directory.status(of: Self.directoryPath) != nil
     }
 
-    /// Whether something that is no directory has the inbox's name: somebody else put it there, and nothing
-    /// waits in it.
+    /// Whether the queue's path is not a directory. Another program put it there, and it holds no pending
+    /// tokens.
     func isMisplaced() throws(CofferError) -> Bool {
         try home.directory.status(of: Self.directoryPath).map { $0.kind != .directory } ?? false
     }
 
-    /// Without a look at the vault's state: whoever finds something looks again under the lock.
+    /// Opens the directory without checking the vault's state; a caller that finds entries checks again under
+    /// the lock.
     private func open() throws(CofferError) -> Descriptor? {
         do throws(CofferError) {
             guard try exists(), try !isMisplaced() else { return nil }
@@ -100,7 +103,7 @@ struct PendingTokenQueue {
         }
     }
 
-    /// Adds what `seal` makes for the next number.
+    /// Adds the token that `seal` makes for the next number.
     @discardableResult
     func add(
         in vault: borrowing Descriptor, _ seal: (_ number: UInt64) throws(CofferError) -> PendingToken
@@ -108,7 +111,7 @@ struct PendingTokenQueue {
         guard try !isMisplaced() else {
             throw CofferError(
                 .corrupt,
-                "The vault's inbox is no directory, so nothing can wait in it: coffer token purge-corrupt "
+                "The vault's inbox is not a directory, so it cannot hold tokens: coffer token purge-corrupt "
                     + "removes what is there.")
         }
         if try vault.status(of: Self.directoryName) == nil {
@@ -118,12 +121,12 @@ struct PendingTokenQueue {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
         try directory.removeTemporaries()
         let entries = try entries()
-        // The names are anybody's who can write the home.
+        // Anyone who can write to the vault directory can choose the names.
         let (number, isOver) = (entries.last?.number ?? 0).addingReportingOverflow(1)
         guard !isOver else {
             throw CofferError(
                 .corrupt,
-                "A file in the vault's directory inbox has a number that no value has: remove it."
+                "A file in the vault's directory inbox has an impossible number: remove it."
             )
         }
         let pending = try seal(number)
@@ -133,39 +136,40 @@ struct PendingTokenQueue {
         guard entries.count < Self.maxEntryCount, total <= Int64(Self.maxByteCount) else {
             throw CofferError(
                 .noSpace,
-                "Too much waits already: at most \(Self.maxEntryCount) tokens of "
+                "Too many tokens are pending: at most \(Self.maxEntryCount) tokens of "
                     + "\(Self.maxByteCount >> 20) MiB together. Unlock, then accept or reject what is left.")
         }
         let name = Entry.name(pending.number, pending.protection.rawValue, .waiting)
         try directory.replace(name, with: bytes.span)
         guard let status = try directory.status(of: name) else {
-            throw CofferError(.inputOutput, "A waiting token vanished while it was stored.")
+            throw CofferError(.inputOutput, "A pending token disappeared while it was being stored.")
         }
         return Added(name: name, status: status, fingerprint: try PendingToken.fingerprint(of: bytes))
     }
 
-    /// Whether what was added still waits, unchanged.
+    /// Whether an added entry is still pending and unchanged.
     func isWaiting(_ added: Added) throws(CofferError) -> Bool {
         guard let directory = try open() else { return false }
         return try directory.status(of: added.name) == added.status
     }
 
-    /// Reads one; `nil` when it is damaged or no file that can be read, which its name then says, and when a
-    /// newer release stored it: one entry stops nothing that is about others.
+    /// Reads an entry. Returns `nil` if it is damaged or not a readable file, and marks it as damaged in its
+    /// name. Also returns `nil` if a newer release stored it. One such entry does not block work on the
+    /// others.
     func read(_ entry: Entry, in vault: borrowing Descriptor) throws(CofferError) -> PendingToken? {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
         do throws(CofferError) {
             let bytes = try bytes(of: entry, directory)
             let pending = try PendingToken.decode(bytes, device: device)
             guard pending.number == entry.number, pending.protection.rawValue == entry.rawClass else {
-                throw CofferError(.corrupt, "A waiting token has another's name.")
+                throw CofferError(.corrupt, "A pending token has the file name of another one.")
             }
             return pending
         } catch {
             switch error.code {
             case .unsupportedVersion: return nil
             case .corrupt, .permissionDenied:
-                // It is passed over also where its name cannot be changed.
+                // Skip the entry even if its name cannot be changed.
                 try? mark(entry, .damaged, in: vault)
                 return nil
             default: throw error
@@ -173,12 +177,12 @@ struct PendingTokenQueue {
         }
     }
 
-    /// The bytes of an entry, also where its mode forbids to read it.
+    /// Reads the bytes of an entry, even if its file mode denies the owner reading.
     private func bytes(
         of entry: Entry, _ directory: borrowing Descriptor
     ) throws(CofferError) -> [UInt8] {
         guard try directory.status(of: entry.name)?.kind == .regular else {
-            throw CofferError(.corrupt, "A waiting token is no file.")
+            throw CofferError(.corrupt, "A pending token is not a regular file.")
         }
         do throws(CofferError) {
             return try directory.open(entry.name, .read).readAll(limit: Self.maxEntryLength)
@@ -190,18 +194,18 @@ struct PendingTokenQueue {
         }
     }
 
-    /// Notes what becomes of an entry in its name.
+    /// Records an entry's state in its file name.
     func mark(_ entry: Entry, _ state: State, in vault: borrowing Descriptor) throws(CofferError) {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
         try directory.rename(entry.name, to: Entry.name(entry.number, entry.rawClass, state))
         try directory.sync()
     }
 
-    /// Removes entries, and with the last one the inbox.
+    /// Removes entries, and removes the directory with the last one.
     func remove(_ entries: [Entry], in vault: borrowing Descriptor) throws(CofferError) {
         guard !entries.isEmpty else { return }
         let directory = try vault.open(Self.directoryName, [.read, .directory])
-        // What is damaged may be no file at all.
+        // A damaged entry may be something other than a file.
         for entry in entries { try directory.removeTree(entry.name) }
         try directory.sync()
         guard try self.entries().isEmpty else { return }

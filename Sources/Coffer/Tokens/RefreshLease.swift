@@ -2,10 +2,11 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The right to refresh one token: a lock on an empty file of the token's own, under its keyed hash, that the
-/// kernel drops when its owner dies.
+/// The right to refresh one token: a lock on an empty file that belongs to this token and is named by its
+/// keyed hash. The kernel drops the lock when its owner dies.
 ///
-/// Each lease opens the file anew, so that it holds between tasks and threads as between processes.
+/// Each lease opens the file separately, so that the lock excludes other tasks and threads as well as other
+/// processes.
 final class RefreshLease: Sendable {
     private let file: Descriptor
     private let directory: Descriptor
@@ -17,7 +18,7 @@ final class RefreshLease: Sendable {
         self.name = name
     }
 
-    /// Waits for the lease without blocking a thread, at most until `deadline`; then `timedOut`.
+    /// Waits for the lease without blocking a thread, until `deadline` at most; then throws `timedOut`.
     static func acquire(
         _ token: [UInt8], home: VaultDirectory, deadline: Duration
     ) async throws(CofferError) -> RefreshLease {
@@ -32,18 +33,18 @@ final class RefreshLease: Sendable {
                 continue
             }
             guard Clock.sinceBoot < end else {
-                throw CofferError(.timedOut, "Somebody else refreshes this token and does not finish.")
+                throw CofferError(.timedOut, "Another refresh of this token did not finish in time.")
             }
             do {
                 try await Task.sleep(for: pause, clock: .continuous)
             } catch {
-                throw CofferError(.cancelled, "Cancelled while waiting for somebody else's refresh.")
+                throw CofferError(.cancelled, "Cancelled while waiting for another refresh of this token.")
             }
             pause = min(pause * 2, .milliseconds(20))
         }
     }
 
-    /// Gives the lease back and removes the file: one that is locked under another's name is no lease.
+    /// Removes the file, which ends the lease: a lock on a file that no longer has the name is not a lease.
     func release() async {
         _ = try? await BlockingExecutor.run { [self] _ throws(CofferError) in try directory.remove(name) }
     }
@@ -60,7 +61,7 @@ final class RefreshLease: Sendable {
         }
     }
 
-    /// Whether the file still has its name: the owner before may have removed it.
+    /// Whether the file still has its name: the previous owner may have removed it.
     private func isCurrent() throws(CofferError) -> Bool {
         try directory.status(of: name)?.isSameFile(as: file.status()) ?? false
     }

@@ -1,24 +1,24 @@
 import CofferBase
 public import FoundationEssentials
 
-/// What a refresh obtained: the token to store in the place of the one before.
+/// The result of a refresh: the token that replaces the previous one.
 public struct RefreshResponse: Sendable {
     /// The new value.
     public let token: Token
-    /// When it stops being valid; `nil` for never.
+    /// When the token stops being valid; `nil` for never.
     public let expires: Date?
-    /// Its OAuth scopes; `nil` for those of the token before.
+    /// Its OAuth scopes; `nil` keeps those of the previous token.
     public let scopes: [String]?
-    /// The caller's own attributes; `nil` for those of the token before.
+    /// The caller's own attributes; `nil` keeps those of the previous token.
     public let attributes: [String: String]?
 
-    /// Puts the parts together.
+    /// Creates a response.
     ///
     /// - Parameters:
     ///   - token: The new value.
-    ///   - expires: When it stops being valid; `nil` for never.
-    ///   - scopes: Its OAuth scopes; `nil` for those of the token before.
-    ///   - attributes: The caller's own attributes; `nil` for those of the token before.
+    ///   - expires: When the token stops being valid; `nil` for never.
+    ///   - scopes: Its OAuth scopes; `nil` keeps those of the previous token.
+    ///   - attributes: The caller's own attributes; `nil` keeps those of the previous token.
     public init(
         _ token: Token, expires: Date? = nil, scopes: [String]? = nil, attributes: [String: String]? = nil
     ) {

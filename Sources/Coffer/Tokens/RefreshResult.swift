@@ -1,9 +1,9 @@
-/// A token after a refresh, whoever made it.
+/// A token after a refresh, by this call or by another.
 public struct RefreshResult: Sendable {
     /// The value now stored.
     public let token: Token
-    /// What is known of it.
+    /// The token's description.
     public let info: TokenInfo
-    /// Whether this call obtained it; otherwise somebody else did while this call waited.
+    /// Whether this call obtained the token; otherwise another caller did while this call waited.
     public let didRefresh: Bool
 }

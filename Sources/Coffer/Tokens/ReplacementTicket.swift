@@ -6,9 +6,9 @@ import Synchronization
 /// The right to replace one version of one token while its class is locked: a key derived from the key that
 /// the version is sealed under.
 ///
-/// Who has read or written that version has it; who has neither cannot make it, as the version's key is
-/// wrapped under the class's. So a value that a locked vault takes in can prove that it continues the one
-/// that it replaces.
+/// A process that has read or written that version can derive the ticket. Others cannot, because the
+/// version's key is wrapped under the class key. So a value that is stored in a locked vault can prove that
+/// it continues the value that it replaces.
 final class ReplacementTicket: Sendable {
     private let key: SymmetricKey
 
@@ -17,7 +17,7 @@ final class ReplacementTicket: Sendable {
         self.key = key
     }
 
-    /// The proof that goes with a waiting value: an HMAC over all of its box but the proof.
+    /// Computes the proof for a pending value: an HMAC over everything in its box except the proof.
     func proof(_ head: [UInt8], _ rest: Span<UInt8>) throws(CofferError) -> [UInt8] {
         let message = try GuardedBytes.concatenating(head.span, rest)
         return try HMAC.authenticate(message.span, key: key)
@@ -30,15 +30,15 @@ final class ReplacementTicket: Sendable {
     }
 }
 
-/// The tickets of one session: of the versions that it read or wrote last. A lock leaves them, as nothing can
-/// be read with them; ``VaultCore/close(_:)`` and a wipe drop them.
+/// The tickets of one vault object, for the versions that it read or wrote last. A lock keeps them, because
+/// they do not allow reading anything; ``VaultCore/close(_:)`` and a wipe drop them.
 final class ReplacementTickets: Sendable {
-    /// The most that are kept; the oldest go first.
+    /// The maximum number of tickets; the oldest are dropped first.
     static let maxCount = 128
 
     private struct Entry {
         let ticket: ReplacementTicket
-        /// The key of the version, as it is stored; `nil` for one that waits.
+        /// The stored, wrapped key of the version; `nil` for a pending value.
         let wrapped: WrappedKey?
         let order: UInt64
     }
@@ -50,10 +50,10 @@ final class ReplacementTickets: Sendable {
 
     private let state = Mutex(State())
 
-    /// The ticket of a name.
+    /// The ticket for a name.
     subscript(name: [UInt8]) -> ReplacementTicket? { state.withLock { $0.entries[name]?.ticket } }
 
-    /// Whether the ticket kept is that of the version with this key.
+    /// Whether the cached ticket belongs to the version with this key.
     func has(_ wrapped: WrappedKey, for name: [UInt8]) -> Bool {
         state.withLock { $0.entries[name]?.wrapped == wrapped }
     }

@@ -1,9 +1,9 @@
 import CofferBase
 
-/// The services under which the library keeps what is its own, such as the keys of databases. Nobody else
-/// puts anything there: a value of theirs would be taken for the library's.
+/// The services that are reserved for the library's own secrets, such as database keys. Callers cannot store
+/// tokens there, because the library would take such a token for its own.
 enum ReservedServices {
-    /// How they begin, compared byte for byte.
+    /// The prefix of reserved services, compared byte for byte.
     static let prefix = "coffer."
 
     static func contains(_ service: String) -> Bool { service.utf8.starts(with: prefix.utf8) }
@@ -12,6 +12,6 @@ enum ReservedServices {
         guard contains(id.service) else { return }
         throw CofferError(
             .refused,
-            "Services that begin with \"\(prefix)\" are the library's own: choose another name.")
+            "Services that begin with \"\(prefix)\" are reserved for the library: choose another name.")
     }
 }

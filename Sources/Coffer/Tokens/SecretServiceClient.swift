@@ -2,14 +2,15 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// One Secret Service, spoken to over a connection of our own. Blocking; every call has a deadline.
+/// A client of one Secret Service, with its own connection. Calls block, and every call has a deadline.
 ///
-/// The service is addressed by the unique name that it had when the connection was made. When it is replaced,
-/// a call fails before anything is done, and is made once more on a new connection.
+/// The client addresses the service by the unique name that it had when the connection was made. If the
+/// service is replaced, a call fails before it has any effect, and the client repeats it once on a new
+/// connection.
 final class SecretServiceClient: Sendable {
-    /// How long one operation on the keyring may take.
+    /// The time limit for one storage operation.
     static let deadline = Duration.seconds(10)
-    /// How long a person may take to answer a prompt.
+    /// The time limit for a person to answer a prompt.
     static let promptDeadline = Duration.seconds(120)
 
     private static let servicePath = "/org/freedesktop/secrets"
@@ -19,7 +20,7 @@ final class SecretServiceClient: Sendable {
     private static let prompt = "org.freedesktop.Secret.Prompt"
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let prompter = "org.gnome.keyring.SystemPrompter"
-    /// What stands for no object.
+    /// The path that stands for no object.
     private static let nullObjectPath = "/"
 
     private struct Link: Sendable {
@@ -29,7 +30,7 @@ final class SecretServiceClient: Sendable {
         let session: String
     }
 
-    /// The address of the bus; `nil`: the session's.
+    /// The address of the bus; `nil` for the session bus.
     let address: String?
     private let interaction: PromptPolicy
     private let link = Mutex<Link?>(nil)
@@ -37,8 +38,8 @@ final class SecretServiceClient: Sendable {
     private let limit: Duration
     private let promptLimit: Duration
 
-    /// A client of the service on the bus at `address`, the session's bus unless told, that takes at most
-    /// `limit` for one operation and waits for a person as long as `promptLimit`.
+    /// Creates a client of the service on the bus at `address`, or on the session bus if `address` is `nil`.
+    /// One operation takes at most `limit`; a prompt waits for a person for at most `promptLimit`.
     init(
         address: String?, interaction: PromptPolicy = .never,
         limit: Duration = SecretServiceClient.deadline,
@@ -50,12 +51,12 @@ final class SecretServiceClient: Sendable {
         self.promptLimit = promptLimit
     }
 
-    /// The deadline of an operation that begins now.
+    /// Returns the deadline of an operation that starts now.
     func deadline() -> Deadline { Deadline(limit) }
 
     // MARK: Items
 
-    /// The paths of the items that have these attributes, and maybe more.
+    /// Returns the paths of the items that have at least these attributes.
     func search(
         _ attributes: [String: String], _ time: Deadline
     ) throws(CofferError) -> (unlocked: [String], locked: [String]) {
@@ -66,14 +67,14 @@ final class SecretServiceClient: Sendable {
         return (unlocked, locked)
     }
 
-    /// The attributes of an item; `nil` when there is none at that path.
+    /// Returns the attributes of an item; `nil` if there is no item at that path.
     func attributes(of path: String, _ time: Deadline) throws(CofferError) -> [String: String]? {
         try ifPresent { () throws(CofferError) in
             try property("Attributes", of: path, Self.item, time)?.texts
         }
     }
 
-    /// The secret of an item; `nil` when there is none at that path.
+    /// Returns the secret of an item; `nil` if there is no item at that path.
     func secret(of path: String, _ time: Deadline) throws(CofferError) -> [UInt8]? {
         try ifPresent { () throws(CofferError) in
             let reply = try call(path, Self.item, "GetSecret", time) { [.path($0)] }
@@ -81,7 +82,7 @@ final class SecretServiceClient: Sendable {
         }
     }
 
-    /// The secrets of several items; those that are gone are left out.
+    /// Returns the secrets of several items, without items that no longer exist.
     func secrets(of paths: [String], _ time: Deadline) throws(CofferError) -> [String: [UInt8]] {
         let reply = try call(Self.servicePath, Self.service, "GetSecrets", time) {
             [.paths(paths), .path($0)]
@@ -90,7 +91,7 @@ final class SecretServiceClient: Sendable {
         return secrets.compactMapValues(Self.value)
     }
 
-    /// Replaces the secret of an item; gives whether there is one at that path.
+    /// Replaces the secret of an item; returns whether there is an item at that path.
     func replace(_ path: String, by secret: [UInt8], _ time: Deadline) throws(CofferError) -> Bool {
         try ifPresent { () throws(CofferError) in
             _ = try call(path, Self.item, "SetSecret", time) { [Self.structure(secret, session: $0)] }
@@ -98,7 +99,7 @@ final class SecretServiceClient: Sendable {
         } ?? false
     }
 
-    /// Makes an item in the default collection.
+    /// Creates an item in the default collection.
     func create(
         label: String, _ attributes: [String: String], secret: [UInt8], _ time: Deadline
     ) throws(CofferError) {
@@ -115,7 +116,7 @@ final class SecretServiceClient: Sendable {
         try completePrompt(prompt, time)
     }
 
-    /// Removes an item; one that is gone is as good.
+    /// Deletes an item. An item that does not exist is not an error.
     func delete(_ path: String, _ time: Deadline) throws(CofferError) {
         let reply = try ifPresent { () throws(CofferError) in try call(path, Self.item, "Delete", [], time) }
         if let prompt = reply?.first?.text { try completePrompt(prompt, time) }
@@ -123,13 +124,14 @@ final class SecretServiceClient: Sendable {
 
     // MARK: Collections
 
-    /// The collection that new items go to. None is ever made, and the alias is left as it is.
+    /// Returns the path of the collection for new items. The client never creates a collection and never
+    /// changes the alias.
     func defaultCollection(_ time: Deadline) throws(CofferError) -> String {
         let reply = try call(Self.servicePath, Self.service, "ReadAlias", [.text("default")], time)
         guard let path = reply.first?.text, path != Self.nullObjectPath else {
             throw CofferError(
                 .noDefaultCollection,
-                "The Secret Service has no default collection: make one on the desktop.")
+                "The Secret Service has no default collection: create one on the desktop.")
         }
         return path
     }
@@ -139,16 +141,17 @@ final class SecretServiceClient: Sendable {
         try property("Locked", of: path, Self.collection, time)?.flag ?? false
     }
 
-    /// Throws unless what is not found in the default collection is not there: a locked one may hide it.
+    /// Unlocks the default collection if it is locked, because a missing item could then be hidden in it.
+    /// Throws if it stays locked.
     func requireReadable(_ time: Deadline) throws(CofferError) {
         let collection = try defaultCollection(time)
         if try isLocked(collection, time) { try unlock([collection], time) }
     }
 
-    /// Unlocks by asking the user, where that is allowed; otherwise throws `keyringLocked`.
+    /// Unlocks by prompting the user, if the policy allows prompts; otherwise throws `keyringLocked`.
     ///
-    /// A collection without a password is locked each time that the service starts, and any program opens it
-    /// without a question: that keeps nobody out, and nobody has to be asked.
+    /// A collection without a password is locked whenever the service starts, but any program can unlock it
+    /// without a prompt. Its lock protects nothing, so it is unlocked regardless of the policy.
     func unlock(_ paths: [String], _ time: Deadline) throws(CofferError) {
         if interaction != .allowed {
             let collection = try SecretCollection.inspect(self, time)
@@ -162,7 +165,7 @@ final class SecretServiceClient: Sendable {
         try completePrompt(prompt, time)
     }
 
-    /// The process of the service, where the bus knows it.
+    /// Returns the process ID of the service, if the bus knows it.
     func serviceProcess(_ time: Deadline) throws(CofferError) -> UInt32? {
         let link = try current(time).link
         return try link.bus.ask("GetConnectionUnixProcessID", [.text(link.owner)], deadline: time.remaining)?
@@ -171,7 +174,7 @@ final class SecretServiceClient: Sendable {
 
     // MARK: Prompts
 
-    /// Lets the service ask the user, if it must.
+    /// Lets the service prompt the user if it needs to.
     private func completePrompt(_ prompt: String, _ time: Deadline) throws(CofferError) {
         guard prompt != Self.nullObjectPath else { return }
         guard interaction == .allowed else { throw Self.locked }
@@ -181,7 +184,7 @@ final class SecretServiceClient: Sendable {
     private func runPrompt(_ prompt: String) throws(CofferError) {
         let time = Deadline(promptLimit)
         let link = try current(time).link
-        // gnome-keyring leaves the asking to another program; without one it says that the user declined.
+        // gnome-keyring prompts through another program; without one it reports that the user declined.
         let isAlone = try link.bus.ask("NameHasOwner", [.text("org.gnome.keyring")], deadline: time.remaining)
         let isThere = try link.bus.ask("NameHasOwner", [.text(Self.prompter)], deadline: time.remaining)
         let answer: (values: [BusValue], appeared: Bool)
@@ -190,7 +193,7 @@ final class SecretServiceClient: Sendable {
                 BusMember(link.owner, prompt, Self.prompt, "Prompt"), [.text("")],
                 awaiting: "Completed", watching: Self.prompter, deadline: time.remaining)
         } catch {
-            // A question that nobody waits for any more is taken back, as far as the service still listens.
+            // Dismiss a prompt that this client no longer waits for, if the service still responds.
             if error.code == .timedOut {
                 _ = try? link.bus.call(
                     BusMember(link.owner, prompt, Self.prompt, "Dismiss"), deadline: .seconds(1))
@@ -200,12 +203,12 @@ final class SecretServiceClient: Sendable {
         guard answer.values.first?.flag == true else { return }
         guard isAlone?.flag != true || isThere?.flag == true || answer.appeared else {
             throw CofferError(
-                .noPrompter, "The user's keyring is locked and nothing can ask for its password here.")
+                .noPrompter, "The user's keyring is locked, and no program can prompt for its password.")
         }
-        throw CofferError(.promptDismissed, "The question for the keyring's password was dismissed.")
+        throw CofferError(.promptDismissed, "The prompt for the keyring's password was dismissed.")
     }
 
-    /// Runs `body`, once more after unlocking `path` where that is what it needs.
+    /// Runs `body`. If that fails because `path` is locked, unlocks it and runs `body` a second time.
     private func unlocking<Result>(
         _ path: String, _ time: Deadline, _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
@@ -226,7 +229,7 @@ final class SecretServiceClient: Sendable {
         try call(path, interface, method, time) { _ in arguments }
     }
 
-    /// Calls a method with arguments that need the session.
+    /// Calls a method whose arguments include the D-Bus session.
     private func call(
         _ path: String, _ interface: String, _ method: String, _ time: Deadline,
         _ arguments: (_ session: String) -> [BusValue]
@@ -272,7 +275,7 @@ final class SecretServiceClient: Sendable {
         return (made, true)
     }
 
-    /// The unique name of the service, which the bus starts if it can.
+    /// Returns the unique name of the service; the bus starts the service if it can.
     private static func owner(on bus: MessageBus, _ time: Deadline) throws(CofferError) -> String {
         let name = BusValue.text(SecretServiceProbe.serviceName)
         do throws(CofferError) {
@@ -289,7 +292,7 @@ final class SecretServiceClient: Sendable {
         return owner
     }
 
-    /// What `body` gives; `nil` when the object that it calls is gone.
+    /// Returns the result of `body`; `nil` if the object that it calls no longer exists.
     private func ifPresent<Result>(
         _ body: () throws(CofferError) -> Result?
     ) throws(CofferError) -> Result? {
@@ -301,7 +304,7 @@ final class SecretServiceClient: Sendable {
         }
     }
 
-    /// What goes over the bus is sealed already, so the session needs no encryption of its own.
+    /// The secret is already sealed, so the session needs no encryption of its own.
     private static func structure(_ secret: [UInt8], session: String) -> BusValue {
         .structure([.path(session), .bytes([]), .bytes(secret), .text("text/plain")])
     }
@@ -316,6 +319,6 @@ final class SecretServiceClient: Sendable {
     }
 
     private static func unexpectedReply(_ method: String) -> CofferError {
-        CofferError(.internalFailure, "The Secret Service gave a strange answer to \(method).")
+        CofferError(.internalFailure, "The Secret Service sent an unexpected reply to \(method).")
     }
 }

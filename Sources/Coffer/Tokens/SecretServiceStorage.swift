@@ -3,37 +3,39 @@ import CofferCrypto
 import CofferEngine
 import Synchronization
 
-/// A keyring in the user's Secret Service: one item for each envelope.
+/// A token storage in the user's Secret Service, with one item for each envelope.
 ///
-/// An item has three attributes, the name of this package and two keyed hashes, and one line of Base64: a
-/// collection without a password is a plain text file in which a newline would lose everything. Looking for
-/// an item takes gnome-keyring the longer the more there are, so an item that was found before is read where
-/// it was, in one call, and looked for when it is not there. Whoever changes an item always looks, for
-/// duplicates too: there gnome-keyring writes its file anew each time, which takes longer still.
+/// An item has three attributes, which are the name of this package and two keyed hashes. Its secret is one
+/// line of Base64: a collection without a password is a plain text file, in which a newline would lose
+/// everything. A search takes gnome-keyring longer the more items there are. So an item that was found before
+/// is read at its remembered path, in one call, and searched for only if it is no longer there. A change
+/// always searches, which also finds duplicates; gnome-keyring then rewrites its file each time, which takes
+/// longer still.
 ///
-/// Nothing is taken for ours by its attributes alone: other programs may set the same. What cannot be read as
-/// ours and has no attribute besides is `corrupt` and never written over or removed.
+/// Attributes alone do not make an item ours: other programs can set the same ones. An item with exactly our
+/// attributes that does not parse is reported as `corrupt`. It is never overwritten, and only
+/// ``removeAll(_:)`` deletes it.
 final class SecretServiceStorage: ItemStorage {
-    /// What a user sees in the keyring's own program.
+    /// The label that a desktop keyring program shows.
     private static let label = "Coffer"
-    /// The bus takes no message of more than 128 MiB: so many items of 1 MiB fit.
+    /// The bus accepts messages of at most 128 MiB, which hold this many items of 1 MiB.
     private static let batch = 32
 
-    /// So many paths are remembered.
+    /// The maximum number of remembered paths.
     private static let maxPathCount = 4096
 
     private let client: SecretServiceClient
-    /// Where items were when they were last looked for: a guess, which every use checks.
+    /// The paths where items were last found. Each use verifies the path, because it may be outdated.
     private let paths = Mutex<[[UInt8]: String]>([:])
-    /// The attributes that all items of this keyring share.
+    /// The attributes that all items of this storage share.
     private let shared: [String: String]
 
-    /// The tokens of a vault.
+    /// The storage of a vault's tokens.
     convenience init(tokensOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
         try self.init(KDFLabel.keyringTokens, vaultID, client)
     }
 
-    /// The device key of a vault, under a name of 32 zeros.
+    /// The storage of a vault's device key, under a name of 32 zeros.
     convenience init(deviceKeyOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
         try self.init(KDFLabel.keyringDeviceKey, vaultID, client)
     }
@@ -99,7 +101,7 @@ final class SecretServiceStorage: ItemStorage {
         }
     }
 
-    /// Removes every item, as long as `time` lasts; gives how many were removed and how many are left.
+    /// Removes every item until `time` expires; returns how many items were removed and how many are left.
     func removeAll(_ time: Deadline) throws(CofferError) -> (removed: Int, left: Int) {
         let (unlocked, locked) = try client.search(shared, time)
         var removed = 0
@@ -112,7 +114,7 @@ final class SecretServiceStorage: ItemStorage {
 
     // MARK: One item
 
-    /// Stores, reads back and looks for duplicates.
+    /// Stores an envelope, reads it back and checks for duplicates.
     private func put(_ envelope: [UInt8], for name: [UInt8], _ time: Deadline) throws(CofferError) {
         let secret = try Self.encode(name, envelope)
         let old = try item(name, time)
@@ -121,7 +123,7 @@ final class SecretServiceStorage: ItemStorage {
             try client.create(label: Self.label, attributes(name), secret: secret, time)
         }
         guard let stored = try item(name, time), stored.envelope == envelope else {
-            throw CofferError(.inputOutput, "The Secret Service does not give back what it was given.")
+            throw CofferError(.inputOutput, "The Secret Service does not return what was just stored.")
         }
     }
 
@@ -129,7 +131,7 @@ final class SecretServiceStorage: ItemStorage {
         while let item = try item(name, time) { try client.delete(item.path, time) }
     }
 
-    /// The one item of a name; `nil` when there is none.
+    /// Returns the one item of a name; `nil` if there is none.
     private func item(
         _ name: [UInt8], _ time: Deadline
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
@@ -141,7 +143,7 @@ final class SecretServiceStorage: ItemStorage {
         return item
     }
 
-    /// The envelope of a name, when the item at this path is still its own.
+    /// Returns the envelope of a name if the item at this path still belongs to that name.
     private func envelope(
         _ name: [UInt8], at path: String, _ time: Deadline
     ) throws(CofferError) -> [UInt8]? {
@@ -172,7 +174,7 @@ final class SecretServiceStorage: ItemStorage {
         return found.first
     }
 
-    /// The paths of what has these attributes, unlocked.
+    /// Returns the paths of the items that have these attributes, after unlocking them.
     private func find(
         _ attributes: [String: String], _ time: Deadline
     ) throws(CofferError) -> [String] {
@@ -186,7 +188,7 @@ final class SecretServiceStorage: ItemStorage {
     /// Whether an item has our attributes and no others.
     private func isOurs(_ path: String, _ time: Deadline) throws(CofferError) -> Bool {
         guard var attributes = try client.attributes(of: path, time) else { return false }
-        // The service's own note of the type that an item was stored as.
+        // The service itself adds this attribute, the type that the item was stored as.
         attributes["xdg:schema"] = nil
         attributes["item"] = nil
         return attributes == shared
@@ -219,14 +221,14 @@ final class SecretServiceStorage: ItemStorage {
     private static func corruptError(_ path: String) -> CofferError {
         CofferError(
             .corrupt,
-            "An item of the keyring is damaged: \(path). Put back a copy of the keyring from a backup.",
+            "An item in the keyring is damaged: \(path). Restore the keyring from a backup.",
             entries: [path])
     }
 
     private static func ambiguous(_ paths: [String]) -> CofferError {
         CofferError(
             .ambiguous,
-            "The keyring has several items of one name; remove all but one: "
+            "The keyring has several items with the same name; remove all but one: "
                 + paths.sorted().joined(separator: ", "), entries: paths.sorted())
     }
 }

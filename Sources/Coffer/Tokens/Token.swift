@@ -2,43 +2,44 @@ public import CofferBase
 public import CofferCrypto
 import CofferEngine
 
-/// A token's bytes in guarded memory, cleared with the last owner. Printing one shows its length alone.
+/// A token's bytes in guarded memory, which are cleared when the last reference is released. Printing a token
+/// shows only its length.
 ///
-/// None at all is a value, too: a program may have a reason to keep an empty one. `coffer token put` refuses
-/// it, as standard input that is empty is mostly a mistake.
+/// An empty token is valid, because a program may have a reason to store one. `coffer token put` refuses it,
+/// because empty standard input is usually a mistake.
 public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The longest token in bytes: 1 MiB.
+    /// The maximum size of a token in bytes: 1 MiB.
     public static let maxByteCount = 1 << 20
 
     let secret: SecretBytes
 
-    /// Takes over secret bytes.
+    /// Takes ownership of secret bytes.
     ///
-    /// - Throws: `invalidInput` for more than ``longest`` bytes.
+    /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public init(_ secret: consuming SecretBytes) throws(CofferError) {
         guard secret.count <= Self.maxByteCount else {
-            throw CofferError(.invalidInput, "A token has at most \(Self.maxByteCount) bytes.")
+            throw CofferError(.invalidInput, "A token must have at most \(Self.maxByteCount) bytes.")
         }
         self.secret = secret
     }
 
-    /// Copies the UTF-8 of `text`; the string itself cannot be cleared.
+    /// Copies the UTF-8 bytes of `text`. The string itself cannot be cleared.
     ///
-    /// - Throws: `invalidInput` for more than ``longest`` bytes.
+    /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public convenience init(copying text: String) throws(CofferError) {
         try self.init(SecretBytes.copying(text))
     }
 
-    /// Copies `bytes`; the array is left as it is.
+    /// Copies `bytes`. The array is not cleared.
     ///
-    /// - Throws: `invalidInput` for more than ``longest`` bytes.
+    /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public convenience init(copying bytes: [UInt8]) throws(CofferError) {
         try self.init(SecretBytes.copying(bytes.span))
     }
 
-    /// Reads everything up to the end of an open descriptor straight into guarded memory, and closes it.
+    /// Reads an open descriptor to its end, directly into guarded memory, and closes it.
     ///
-    /// - Throws: `invalidInput` for more than ``longest`` bytes.
+    /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public static func read(fromDescriptor number: Int32) throws(CofferError) -> Token {
         let descriptor = try Descriptor.adopting(number)
         return try Token(SecretBytes(SecretInput.all(from: descriptor, limit: maxByteCount)))
@@ -47,7 +48,7 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     /// The number of bytes.
     public var count: Int { secret.count }
 
-    /// Gives `body` the bytes to read. What it copies is no longer guarded.
+    /// Calls `body` with the bytes. Copies that `body` makes are not guarded.
     public func exposing<Result: ~Copyable, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -57,6 +58,6 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     /// The length, never the bytes.
     public var description: String { "Token(\(count) bytes)" }
 
-    /// Nothing to look into.
+    /// An empty mirror, so that reflection does not reveal the bytes.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

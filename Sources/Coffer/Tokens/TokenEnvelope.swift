@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import FoundationEssentials
 
-/// One token as the keyring keeps it: nothing in it is readable without the class key.
+/// One token in its stored form. Only its version and its class are readable without the class key.
 ///
 /// Layout: version (1, 1), zero (1), class (2), wrapped token key (96), then length (4) and sealed metadata,
 /// length (4) and sealed value. Each token has its own random key, wrapped under the class's; metadata and
@@ -12,7 +12,7 @@ struct TokenEnvelope {
     static let version: UInt8 = 1
 
     let protection: ProtectionClass
-    /// Another one for each version.
+    /// The wrapped token key, which differs for each version.
     let wrappedKey: WrappedKey
     private let metadata: [UInt8]
     private let value: [UInt8]
@@ -32,7 +32,7 @@ struct TokenEnvelope {
             token, info: info, name: name, key: SymmetricKey.random(), under: classKey, vaultID: vaultID)
     }
 
-    /// Seals under a token key that nothing else is sealed under.
+    /// Seals under a token key that seals nothing else.
     static func seal(
         _ token: Token, info: TokenInfo, name: [UInt8], key: borrowing SymmetricKey,
         under classKey: ClassKey, vaultID: VaultID
@@ -51,8 +51,8 @@ struct TokenEnvelope {
             })
     }
 
-    /// Opens the metadata, and the value when asked for. What does not open is `corrupt`: the key was the
-    /// right one.
+    /// Opens the metadata, and the value if `withValue` is set. Data that does not open is reported as
+    /// `corrupt`, because the key is the right one.
     func open(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID, withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
@@ -73,7 +73,7 @@ struct TokenEnvelope {
         }
     }
 
-    /// The right to replace this version.
+    /// Returns the right to replace this version.
     func ticket(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> ReplacementTicket {

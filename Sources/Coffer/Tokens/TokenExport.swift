@@ -2,26 +2,27 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Tokens on their way to another vault: a head, and a sealed record for each.
+/// An export of tokens for another vault: a header, and a sealed record for each token.
 ///
-/// Head: magic (8), version (2), key derivation (1: 1 Argon2id), 5 zero, salt (16), memory in KiB (4), passes
-/// (4), 8 zero, then HMAC-SHA256 over these 48 bytes (32), which tells a wrong passphrase from damage and
-/// binds the file to the one passphrase. Each record: length (4), then nonce ‖ ciphertext ‖ tag of
-/// XChaCha20-Poly1305 with the 48 bytes and the record's number (8) as associated data. The last record says
-/// how many tokens there were, so that nothing can be cut off, moved, left out or added.
+/// Header: magic (8), version (2), key derivation (1: 1 Argon2id), 5 zero, salt (16), memory in KiB (4),
+/// passes (4), 8 zero, then HMAC-SHA256 over these 48 bytes (32), which distinguishes a wrong passphrase from
+/// damage and binds the file to the one passphrase. Each record: length (4), then nonce ‖ ciphertext ‖ tag of
+/// XChaCha20-Poly1305 with the 48 bytes and the record's number (8) as associated data. The last record
+/// contains the number of tokens, so that nothing can be cut off, moved, left out or added.
 final class TokenExport: Sendable {
-    /// More than this is no export: 1 GiB.
+    /// The maximum size of an export: 1 GiB.
     static let sizeLimit = 1 << 30
-    /// A passphrase guards an export against whoever has the file, for ever and without an attempt counter.
+    /// The minimum passphrase length. A passphrase protects an export against anyone who has the file,
+    /// forever and without an attempt counter.
     static let shortestPassphrase = 12
 
     private static let fieldsSize = 48
     private static let tagSize = 32
     private static let what = "export"
-    /// Metadata of the longest names and texts, a value and what is around them.
+    /// The maximum size of a record: metadata with the longest names and texts, a value, and the framing.
     private static let maxRecordLength = Token.maxByteCount + (1 << 18)
 
-    /// What stands before the records, without its tag.
+    /// The header before the records, without its tag.
     struct Header: Equatable {
         let salt: [UInt8]
         let cost: Argon2id.Cost
@@ -42,7 +43,7 @@ final class TokenExport: Sendable {
             var reader = BinaryReader(bytes, name: what, remedy: .export)
             guard try reader.take(8) == Array(FileMagic.export.utf8) else {
                 throw CofferError(
-                    .corrupt, "This file is no export of tokens, or its first bytes are damaged.", .export)
+                    .corrupt, "This file is not a token export, or its first bytes are damaged.", .export)
             }
             let version = try reader.number(UInt16.self)
             let derivation = try reader.number(UInt8.self)
@@ -58,7 +59,7 @@ final class TokenExport: Sendable {
         }
     }
 
-    /// What one record says.
+    /// The content of one record.
     enum Record {
         case token(TokenInfo, Token)
         case end(count: UInt64)
@@ -91,7 +92,7 @@ final class TokenExport: Sendable {
                     .unsupportedVersion, "The export names a protection class of a newer release.")
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: 3))
-            // What may not leave its device has no business here.
+            // Tokens that must not leave their device do not belong in an export.
             guard protection.isExportable, length <= bytes.count - 7 else { throw corruptError }
             let metadata = bytes.extracting(7..<7 + length).copied()
             let info = try TokenInfo.decode(metadata, protection: protection)
@@ -137,7 +138,7 @@ final class TokenExport: Sendable {
             self.keys = keys
         }
 
-        /// Begins an export in an empty file.
+        /// Starts an export in an empty file.
         static func begin(
             in file: borrowing Descriptor, passphrase: Passcode, cost: Argon2id.Cost
         ) throws(CofferError) -> Writer {
@@ -156,7 +157,7 @@ final class TokenExport: Sendable {
             count += 1
         }
 
-        /// Nothing can be added after this.
+        /// Finishes the export. No tokens can be added after this.
         consuming func finish(in file: borrowing Descriptor) throws(CofferError) {
             try append(Record.encodeEnd(count: UInt64(count)), to: file)
         }
@@ -178,17 +179,17 @@ final class TokenExport: Sendable {
     private let head: [UInt8]
     private let keys: Keys
 
-    /// The most memory that a file may ask for before anything in it is authenticated: 1 GiB.
+    /// The most memory that a file may request before any of it is authenticated: 1 GiB.
     private static let usualMemoryKiB = 1 << 20
-    /// The most memory that all its passes may go through, which is what takes the time: 4 GiB.
+    /// The most memory traffic that all passes together may cause, which determines the time: 4 GiB.
     private static let usualWorkKiB = 1 << 22
 
-    /// Whether a file may ask for this without being asked about.
+    /// Whether a file may request this cost without the caller's permission.
     static func isUsual(_ cost: Argon2id.Cost) -> Bool {
         cost.memoryKiB <= usualMemoryKiB && cost.passes <= usualWorkKiB / cost.memoryKiB
     }
 
-    /// Takes a whole export; `wrongPasscode` when it is of another passphrase.
+    /// Reads a complete export; throws `wrongPasscode` if it was sealed under another passphrase.
     init(_ bytes: [UInt8], passphrase: Passcode, allowingExpensive: Bool) throws(CofferError) {
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.corruptError }
         let head = Array(bytes[..<Self.fieldsSize])
@@ -196,7 +197,7 @@ final class TokenExport: Sendable {
         guard Self.isUsual(fields.cost) || allowingExpensive else {
             throw CofferError(
                 .refused,
-                "This file asks for \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
+                "This file needs \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
                     + "passes before anything in it can be checked. If you know who wrote it, allow that: "
                     + "allowingExpensive in a program, --allow-expensive on the command line.")
         }
@@ -205,15 +206,16 @@ final class TokenExport: Sendable {
         guard try HMAC.isValid(tag, for: head.span, key: keys.tag) else {
             throw CofferError(
                 .wrongPasscode,
-                "The passphrase is not the one of this export, or its first bytes are damaged.")
+                "The passphrase is wrong for this export, or its first bytes are damaged.")
         }
         self.bytes = bytes
         self.head = head
         self.keys = keys
     }
 
-    /// Gives `body` each token in turn. What is not whole to the last byte is `corrupt`, at its end at the
-    /// latest: whoever keeps something has to go through it once before.
+    /// Calls `body` with each token in turn; throws `corrupt` if any byte of the export is damaged or missing.
+    /// Truncation is only detected at the end of the file, so iterate once to validate before storing
+    /// anything.
     func forEachToken(
         _ body: (TokenInfo, Token) throws(CofferError) -> Void
     ) throws(CofferError) {

@@ -1,9 +1,9 @@
-/// What ``TokenStore/export(to:passphrase:only:cost:)`` wrote and what it left out.
+/// The result of ``TokenStore/export(to:passphrase:only:cost:)``: what it wrote and what it left out.
 public struct TokenExportReport: Sendable, Equatable {
-    /// How many tokens are in the file.
+    /// The number of tokens in the file.
     public let exported: Int
-    /// How many stayed because their class may not leave this device.
+    /// The number of tokens left out because their class must not leave this device.
     public let thisDeviceOnly: Int
-    /// Those that cannot be read and so are not in the file; where they are stored they stay.
+    /// Tokens that cannot be read and so are not in the file. They remain in the vault.
     public let damaged: [UnreadableToken]
 }

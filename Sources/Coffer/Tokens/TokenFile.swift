@@ -3,28 +3,28 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The file of ``FileStorage``: every envelope in one sealed file, which each change replaces whole.
+/// The file of ``FileStorage``: all envelopes in one sealed file, which each change replaces as a whole.
 ///
 /// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
 /// with the first 32 bytes as associated data. Inside: generation (8), number of items (4), then for each its
-/// keyed name (32), length (4) and envelope, in the order of names. The key is derived from the device key:
-/// the file hides names and numbers; the values have their own keys.
+/// keyed name (32), length (4) and envelope, in the order of names. The key is derived from the device key.
+/// The file hides names and numbers; the values have their own keys.
 struct TokenFile {
     static let fileName: FilePath = "tokens"
     private static let erasedName: FilePath = "tokens-erased"
     private static let headerSize = 32
     private static let nameSize = 32
-    /// More than this is no token file: 4 GiB.
+    /// The maximum size of a token file: 4 GiB.
     private static let sizeLimit = 1 << 32
 
-    /// The items at one moment, by keyed name.
+    /// The items at one point in time, by keyed name.
     struct Contents: Sendable {
         var generation: UInt64
         var envelopes: [[UInt8]: [UInt8]]
     }
 
-    /// Contents with the file they were read from. While that is open its inode stays its own, so that
-    /// ``isCurrent(_:in:)`` can tell by it.
+    /// Contents together with the file that they were read from. While that file is open, its inode is not
+    /// reused, so ``isCurrent(_:in:)`` can compare it.
     final class Snapshot: Sendable {
         let contents: Contents
         fileprivate let status: FileStatus
@@ -39,7 +39,8 @@ struct TokenFile {
 
     let device: DeviceKey
 
-    /// Makes an empty file. Only `init` of a home calls this: a file that is missing later is an error.
+    /// Creates an empty file. Only the creation of a vault calls this: a file that is missing later is an
+    /// error.
     static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let empty = try TokenFile(device: device).seal(Contents(generation: 1, envelopes: [:]))
         let file = try vault.open(fileName, [.readWrite, .exclusive])
@@ -47,7 +48,7 @@ struct TokenFile {
         try file.sync()
     }
 
-    /// Reads the file as it is now; changes replace it whole, so no lock is needed.
+    /// Reads the current file. Changes replace it as a whole, so reading needs no lock.
     func read(
         in vault: borrowing Descriptor, _ name: FilePath = Self.fileName
     ) throws(CofferError) -> Snapshot {
@@ -58,13 +59,13 @@ struct TokenFile {
         return Snapshot(contents, status: status, file: file)
     }
 
-    /// Whether `snapshot` is what the vault holds now. Changes replace the file, but on a full disk an
-    /// erasure writes over it: the same file of another size.
+    /// Whether `snapshot` is what the vault holds now. Changes replace the file. On a full disk, however, an
+    /// erasure overwrites it in place: the same file with another size.
     func isCurrent(_ snapshot: Snapshot, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
         try vault.status(of: Self.fileName) == snapshot.status
     }
 
-    /// Replaces the file. Only under the home's lock, with contents read under it.
+    /// Replaces the file. Call only under the vault directory's lock, with contents that were read under it.
     func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
         var next = contents
         next.generation += 1
@@ -73,12 +74,12 @@ struct TokenFile {
         try vault.replace(Self.fileName, with: sealed.span)
     }
 
-    /// Replaces the file by one with the items of these names alone and overwrites the old one in place: a
-    /// file that is only replaced stays readable on the disk. May be repeated after a crash anywhere. Returns
-    /// how many items went, as far as they could be read.
+    /// Replaces the file by one that holds only the items of these names, and overwrites the old one in
+    /// place, because a file that is only replaced stays readable on the disk. The caller may repeat this
+    /// after a crash at any point. Returns the number of items removed, as far as they could be read.
     func erase(keeping names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int {
-        // What cannot be read is no reason to let it lie. Where a crash cut it off while it was overwritten,
-        // what was spared is in the file beside it.
+        // Erase the file even if it cannot be read. If a crash interrupted an earlier overwrite, the items to
+        // keep are in the file beside it.
         let former = try? read(in: vault)
         let begun = former == nil ? try? read(in: vault, Self.erasedName) : nil
         let all = (former ?? begun)?.contents ?? Contents(generation: 0, envelopes: [:])
@@ -100,7 +101,7 @@ struct TokenFile {
         if try vault.status(of: Self.fileName) == nil {
             try vault.rename(Self.erasedName, to: Self.fileName)
         } else if try !vault.exchangeIfPossible(Self.erasedName, Self.fileName) {
-            // Not every file system exchanges names.
+            // Not every file system can exchange names.
             try vault.sync()
             try overwrite(with: sealed, in: vault)
         }
@@ -110,8 +111,8 @@ struct TokenFile {
         return all.envelopes.count - kept.count
     }
 
-    /// Erases in place: on a full disk there is room for what is there alone. What is spared goes over the
-    /// old bytes in one write, so that it is missing at no time but in a power cut within that write.
+    /// Erases in place, because a full disk has room only for the file that exists. One write puts the kept
+    /// items over the old bytes, so they can be lost only in a power failure during that write.
     private func overwrite(with sealed: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         let file = try vault.open(Self.fileName, .readWrite)
         let size = try file.status().size

@@ -2,16 +2,16 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Stores what came while locked, one value after the other, under the home's lock.
+/// Stores the tokens that arrived while locked, in order, under the vault directory's lock.
 ///
-/// A value in the inbox was sealed to a public key, so it says nothing of who put it there. Under a name that
-/// has no value it is stored and marked; over a value only with proof that its sender had read or written
-/// that value. A value without that proof is set aside until somebody accepts or rejects it.
+/// A pending value was sealed to a public key, so it proves nothing about its sender. If its name has no
+/// stored value, it is stored and marked. It replaces a stored value only with proof that its sender had read
+/// or written that value. A value without that proof is set aside until the caller accepts or rejects it.
 struct TokenFold {
     /// The value stored under a name.
     private enum Current {
         case absent
-        /// Its class is locked.
+        /// The class of the stored value is locked.
         case locked
         /// The stored value cannot be read, so nothing can continue it.
         case unreadable
@@ -22,7 +22,7 @@ struct TokenFold {
     private let keys: [ProtectionClass: ClassKey]
     private var changes: [[UInt8]: StorageChange] = [:]
     private var known: [[UInt8]: Current] = [:]
-    /// Names with something older that has to wait: what is newer waits with it.
+    /// Names with an older entry that has to wait. Newer entries of such a name wait with it.
     private var held: Set<[UInt8]> = []
     private var stored: [PendingTokenQueue.Entry] = []
 
@@ -31,7 +31,7 @@ struct TokenFold {
         keys = core.keys.all
     }
 
-    /// Takes one entry that waits.
+    /// Processes one pending entry.
     mutating func take(_ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor) throws(CofferError) {
         guard let pending = try core.inbox.read(entry, in: vault) else { return }
         let name = pending.name
@@ -57,8 +57,8 @@ struct TokenFold {
         }
     }
 
-    /// Makes the changes. A crash in between stores the same values once more: nobody stores before this is
-    /// through.
+    /// Writes the changes. A crash in between only stores the same values again, because tokens are not
+    /// stored by other means before this has finished.
     func finish(in vault: borrowing Descriptor) throws(CofferError) {
         guard !stored.isEmpty else { return }
         try core.keyring.apply(changes)

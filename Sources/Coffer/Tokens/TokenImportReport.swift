@@ -1,12 +1,12 @@
-/// The outcome of ``TokenStore/importTokens(from:passphrase:replacing:allowingExpensive:)``. An import loses
-/// nothing of the vault, unless it was told to replace.
+/// The result of ``TokenStore/importTokens(from:passphrase:replacing:allowingExpensive:)``. An import
+/// overwrites nothing in the vault unless the caller asks for it with `replacing`.
 public struct TokenImportReport: Sendable, Equatable {
-    /// How many tokens are new in the vault.
+    /// The number of tokens that are new in the vault.
     public internal(set) var imported = 0
-    /// How many stood there before with another value, and were replaced.
+    /// The number of tokens that had another value in the vault and were replaced.
     public internal(set) var replaced = 0
-    /// How many stood there already, the same in every respect.
+    /// The number of tokens that the vault already had with identical contents.
     public internal(set) var same = 0
-    /// Those that stand there with something else, and were left as they are.
+    /// Tokens that the vault has with other contents and that were left unchanged.
     public internal(set) var conflicts: [TokenID] = []
 }

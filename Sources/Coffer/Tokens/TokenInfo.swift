@@ -1,36 +1,37 @@
 import CofferBase
 public import FoundationEssentials
 
-/// What is known of a stored token besides its value. Not secret, but private: sealed on the disk like the
-/// value.
+/// The description of a stored token, without its value. It is private rather than secret, and sealed on disk
+/// like the value.
 public struct TokenInfo: Sendable, Equatable {
-    /// What it is found by.
+    /// The token's name.
     public let id: TokenID
-    /// Counts up with each new value, from 1.
+    /// The version, which increases with each new value, from 1.
     public let version: UInt64
-    /// When it can be read.
+    /// The protection class, which decides when the token can be read.
     public let protection: ProtectionClass
     /// When this version was stored.
     public let stored: Date
-    /// When the token stops being valid, as its issuer said; `nil` for never. An expired token is kept.
+    /// When the token stops being valid, according to its issuer; `nil` for never. Expired tokens are kept.
     public let expires: Date?
-    /// OAuth scopes.
+    /// The OAuth scopes.
     public let scopes: [String]
     /// The caller's own attributes.
     public let attributes: [String: String]
-    /// Whether it is in memory alone and goes with the next lock.
+    /// Whether the token is ephemeral: it is kept only in memory, and the next lock drops it.
     public internal(set) var isEphemeral = false
-    /// Whether it came in while its class was locked and nothing was stored under its name: nobody can tell
-    /// who put it there. Storing a value while unlocked ends that.
+    /// Whether the value was stored while its class was locked and its name had no stored value, so its
+    /// sender is unknown. Storing a value while unlocked clears this mark.
     public internal(set) var isStoredWhileLocked = false
 
-    /// Whether both say the same, byte for byte. Strings themselves compare by canonical equivalence.
+    /// Whether both descriptions are equal, byte for byte. Strings themselves compare by canonical
+    /// equivalence.
     public static func == (left: TokenInfo, right: TokenInfo) -> Bool {
         left.version == right.version && left.stored == right.stored && left.isEphemeral == right.isEphemeral
             && left.isStoredWhileLocked == right.isStoredWhileLocked && left.describesTheSame(as: right)
     }
 
-    /// Whether both say the same but for version, date and marks.
+    /// Whether both descriptions are equal except for version, date and marks.
     func describesTheSame(as other: TokenInfo) -> Bool {
         id == other.id && protection == other.protection && expires == other.expires
             && bytes(scopes) == bytes(other.scopes) && bytes(attributes) == bytes(other.attributes)
@@ -42,13 +43,13 @@ public struct TokenInfo: Sendable, Equatable {
         Dictionary(attributes.map { (Array($0.utf8), Array($1.utf8)) }) { first, _ in first }
     }
 
-    /// The most scopes, and the most attributes.
+    /// The maximum number of scopes, and of attributes.
     static let maxEntryCount = 1024
-    /// The most bytes of UTF-8 in scopes and attributes together.
+    /// The maximum size of all scopes and attributes together, in bytes of UTF-8.
     static let maxTextLength = 1 << 16
 
-    /// Refuses what the envelope cannot hold: too many scopes or attributes, or an expiry that nanoseconds
-    /// since 1970 in 64 bits cannot tell.
+    /// Throws for values that the envelope cannot hold: too many scopes or attributes, or an expiry that 64
+    /// bits of nanoseconds since 1970 cannot represent.
     func checkLimits() throws(CofferError) {
         var bytes = scopes.reduce(0) { $0 + $1.utf8.count }
         for (name, value) in attributes { bytes += name.utf8.count + value.utf8.count }
@@ -68,7 +69,7 @@ public struct TokenInfo: Sendable, Equatable {
     /// Whether the token is past its expiry.
     public func isExpired(at date: Date) -> Bool { expires.map { $0 <= date } ?? false }
 
-    /// The same as a stored version of this number.
+    /// Returns a copy as a stored version of this number.
     func numbered(_ version: UInt64, isStoredWhileLocked: Bool) -> TokenInfo {
         var info = TokenInfo(
             id: id, version: version, protection: protection, stored: stored, expires: expires,

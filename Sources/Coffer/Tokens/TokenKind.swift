@@ -1,4 +1,4 @@
-/// What a token is for.
+/// The purpose of a token.
 public enum TokenKind: UInt8, Sendable, CaseIterable {
     /// An OAuth access token or an API key.
     case access = 1
@@ -9,7 +9,7 @@ public enum TokenKind: UInt8, Sendable, CaseIterable {
     /// Anything else.
     case other = 4
 
-    /// The name, as the command line takes it.
+    /// The name that the command line uses.
     public var name: String {
         switch self {
         case .access: "access"

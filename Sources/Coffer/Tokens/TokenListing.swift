@@ -1,18 +1,18 @@
 import CofferBase
 import CofferEngine
 
-/// Every token that can be read, and those that cannot.
+/// All readable tokens, and the tokens that cannot be read.
 public struct TokenListing: Sendable, Equatable {
-    /// The descriptions of those that can be read, in the order of ``TokenStore/list()``.
+    /// The descriptions of the readable tokens, in the order of ``TokenStore/list()``.
     public let tokens: [TokenInfo]
-    /// Those that cannot. They stay where they are until somebody removes the token of their name.
+    /// The tokens that cannot be read. They stay stored until the caller removes the token of that name.
     public let damaged: [UnreadableToken]
 }
 
 extension TokenStore {
-    /// Returns the description of every token, without values: one that is damaged hides no other.
+    /// Returns the description of every token, without values. A damaged token does not hide the others.
     ///
-    /// - Throws: `locked` when any of them cannot be read now; `wiped`; `corrupt` when the keyring itself is
+    /// - Throws: `locked` if any token cannot be read now; `wiped`; `corrupt` if the storage itself is
     ///   damaged.
     public func listing() async throws(CofferError) -> TokenListing {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -21,7 +21,7 @@ extension TokenStore {
             var all = stored.envelopes.mapValues { StoredEnvelope(bytes: $0, isEphemeral: false) }
             for (name, bytes) in try core.ephemeralTokens.envelopes() {
                 let volatile = StoredEnvelope(bytes: bytes, isEphemeral: true)
-                // As ``findEnvelope(_:orLocked:)`` chooses.
+                // The same choice as in ``findEnvelope(_:orLocked:)``.
                 if all[name] == nil || isOpen(volatile) { all[name] = volatile }
             }
             var tokens: [TokenInfo] = []

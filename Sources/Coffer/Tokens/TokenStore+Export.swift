@@ -4,22 +4,23 @@ import CofferEngine
 public import SystemPackage
 
 extension TokenStore {
-    /// Writes tokens to a new file that another vault can import: those of the classes that may move, with
-    /// all that is known of them, sealed under a passphrase.
+    /// Writes tokens to a new file that another vault can import: the tokens of exportable classes, with
+    /// their descriptions, sealed under a passphrase.
     ///
-    /// The file appears whole or not at all, readable by this user alone. Whoever has it can try passphrases
-    /// for ever: take a long one, of chance. Volatile tokens, databases and files are not in it.
+    /// The file appears completely or not at all, and only this user can read it. Anyone who has the file can
+    /// try passphrases without limit, so choose a long random one. The file contains no ephemeral tokens,
+    /// databases or files.
     ///
     /// - Parameters:
-    ///   - path: Where to; an existing file is not replaced.
-    ///   - passphrase: Of at least 12 bytes.
-    ///   - only: These tokens; `nil` for every one that may move.
-    ///   - cost: What deriving a key from the passphrase costs.
-    /// - Returns: How many were written, how many may not move, and which are damaged: these keep no other
-    ///   from being written.
-    /// - Throws: `refused` for a short passphrase, where a token of `only` may not move and where there is
-    ///   none that may; `absent` for one that is not there, `corrupt` for one of `only` that is damaged;
-    ///   `alreadyExists`, `locked`, `wiped`, `noSpace`.
+    ///   - path: The destination; an existing file is not replaced.
+    ///   - passphrase: At least 12 bytes.
+    ///   - only: The tokens to export; `nil` for every exportable token.
+    ///   - cost: The cost of deriving a key from the passphrase.
+    /// - Returns: How many tokens were written, how many are not exportable, and which are damaged. Damaged
+    ///   tokens do not prevent the others from being written.
+    /// - Throws: `refused` for a short passphrase, for a token in `only` that is not exportable, and if there
+    ///   is no exportable token; `absent` for a token in `only` that does not exist, `corrupt` for one that
+    ///   is damaged; `alreadyExists`, `locked`, `wiped`, `noSpace`.
     @discardableResult
     public func export(
         to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
@@ -28,7 +29,7 @@ extension TokenStore {
             guard passphrase.secret.count >= TokenExport.shortestPassphrase else {
                 throw CofferError(
                     .refused,
-                    "The passphrase of an export has at least \(TokenExport.shortestPassphrase) bytes.")
+                    "The passphrase of an export must have at least \(TokenExport.shortestPassphrase) bytes.")
             }
             try core.drainPendingTokens()
             var (names, staying, damaged) = try exportable(only)
@@ -43,7 +44,7 @@ extension TokenStore {
                             name, into: &damaged, unless: only != nil,
                             { () throws(CofferError) in try open(found, name: name, withValue: true) })
                     else { continue }
-                    // The key of a database is of no use without it.
+                    // A database key is useless without its database.
                     guard let token, !ReservedServices.contains(info.id.service) else { continue }
                     try writer.add(info, token, to: file)
                     exported += 1
@@ -54,8 +55,8 @@ extension TokenStore {
         }
     }
 
-    /// The result of `body`; `nil` for a token that is damaged, which is then noted. With `isAsked` it is an
-    /// error.
+    /// Returns the result of `body`, or `nil` for a damaged token, which is added to `damaged`. With
+    /// `isAsked` the damage is thrown as an error.
     private func readable<Result>(
         _ name: [UInt8], into damaged: inout [UnreadableToken], unless isAsked: Bool,
         _ body: () throws(CofferError) -> Result
@@ -74,7 +75,7 @@ extension TokenStore {
         moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, damaged: [UnreadableToken]
     )
 
-    /// The envelopes that may move, how many may not, and those that do not say.
+    /// Returns the envelopes that are exportable, the number that are not, and the unreadable tokens.
     private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
         let stored = try keyring.readableEnvelopes()
         var wanted = stored.envelopes
@@ -84,7 +85,7 @@ extension TokenStore {
             for id in only {
                 let name = try name(of: id)
                 guard let envelope = wanted[name] else {
-                    throw CofferError(.absent, "There is no stored token of this name: \(id.service).")
+                    throw CofferError(.absent, "There is no stored token with this name: \(id.service).")
                 }
                 chosen[name] = envelope
             }
@@ -110,23 +111,24 @@ extension TokenStore {
         return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying, damaged)
     }
 
-    /// Takes in the tokens of an export, with their classes, expiries, scopes and attributes.
+    /// Imports the tokens of an export, with their classes, expiries, scopes and attributes.
     ///
-    /// The whole file is checked before anything is stored. A token that is there already with something else
-    /// stays as it is and is reported, unless `replacing`; one that is damaged stays in any case. With the
-    /// embedded keyring all are stored at once; in the Secret Service one after the other: said again after a
-    /// failure, an import goes on.
+    /// The whole file is verified before any token is stored. A token that the vault already has with other
+    /// contents is left unchanged and reported, unless `replacing` is set; a damaged one is left unchanged in
+    /// any case. The built-in storage stores all tokens at once. The Secret Service stores one after the
+    /// other; to complete an import that failed, repeat it.
     ///
     /// - Parameters:
-    ///   - path: What ``export(to:passphrase:only:cost:)`` wrote.
-    ///   - passphrase: That of the export.
-    ///   - replacing: Whether the export's value goes over another one.
-    ///   - allowingExpensive: Whether the file may ask for more than 1 GiB of memory, up to 4 GiB, or for
-    ///     passes over more than 4 GiB in all: it does so before anything in it can be authenticated.
-    /// - Returns: What became of each.
-    /// - Throws: `refused` for a file that asks for more than is allowed; `wrongPasscode` for another
-    ///   passphrase, `corrupt` for what is not whole, `unsupportedVersion`, `locked`, `wiped`, `busy`,
-    ///   `noSpace`; then nothing was changed, or, in the Secret Service, a part.
+    ///   - path: A file written by ``export(to:passphrase:only:cost:)``.
+    ///   - passphrase: The passphrase of the export.
+    ///   - replacing: Whether the export's value replaces a different stored one.
+    ///   - allowingExpensive: Whether the file may request more than 1 GiB of memory, up to 4 GiB, or passes
+    ///     over more than 4 GiB in total. It makes this request before any of it can be authenticated.
+    /// - Returns: The outcome for the tokens of the export.
+    /// - Throws: `refused` for a file that requests more than is allowed; `wrongPasscode` for another
+    ///   passphrase, `corrupt` for a damaged or incomplete file, `unsupportedVersion`, `locked`, `wiped`,
+    ///   `busy`, `noSpace`. After an error nothing has changed, or, in the Secret Service, a part of the
+    ///   tokens may be stored.
     @discardableResult
     public func importTokens(
         from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
@@ -134,7 +136,7 @@ extension TokenStore {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let file = try Descriptor.open(path, [.read, .nonBlocking])
             guard try file.status().kind == .regular else {
-                throw CofferError(.invalidInput, "\(path) is no file.")
+                throw CofferError(.invalidInput, "\(path) is not a regular file.")
             }
             let export = try TokenExport(
                 file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase,
@@ -147,7 +149,7 @@ extension TokenStore {
         }
     }
 
-    /// Stores what `export` has, under the home's lock.
+    /// Stores the tokens of `export`, under the vault directory's lock.
     private func merge(
         _ export: TokenExport, replacing: Bool, in vault: borrowing Descriptor
     ) throws(CofferError) -> TokenImportReport {
@@ -155,7 +157,7 @@ extension TokenStore {
         var changes: [[UInt8]: StorageChange] = [:]
         var damaged: [UnreadableToken] = []
         let waiting = try core.inbox.entries().contains { $0.state == .waiting }
-        // Something older would come over what is imported now.
+        // An older pending value would later replace the imported one.
         guard !waiting else { throw CofferError.locked }
         try export.forEachToken { (info, token) throws(CofferError) in
             let key = try core.keyForStoring(info.protection)

@@ -3,38 +3,38 @@ import CofferEngine
 import Synchronization
 
 extension TokenStore {
-    /// Replaces a token by a new one that `exchange` obtains with it, once: of all who ask for it at the same
-    /// time, in whatever task, thread or process, one runs `exchange`, and the others wait and get its
-    /// result.
+    /// Replaces a token with a new one that `exchange` obtains with it, only once. If several callers refresh
+    /// the token at the same time, in any task, thread or process, one of them runs `exchange`, and the
+    /// others wait for its result.
     ///
-    /// Servers that rotate refresh tokens take a second use of the same one for theft. The right to refresh
-    /// is a lease that the kernel drops when its owner dies; then the next one runs `exchange`. The old token
-    /// stays until the new one is stored and read back, and whatever `exchange` fails with changes nothing.
-    /// The class of the token stays, too.
+    /// Servers that rotate refresh tokens treat a second use of the same one as theft. The right to refresh
+    /// is a lease that the kernel drops when its owner dies; then the next caller runs `exchange`. The old
+    /// token stays until the new one is stored and read back, and an error from `exchange` changes nothing.
+    /// The token's class does not change.
     ///
     /// ```swift
-    /// let fresh = try await session.tokens.refresh(id) { current, _ throws(CofferError) in
+    /// let fresh = try await vault.tokens.refresh(id) { current, _ throws(CofferError) in
     ///     RefreshResponse(try await exchange(current))
     /// }
     /// ```
     ///
-    /// At the deadline, or when the calling task is cancelled, the task of `exchange` is cancelled and waited
-    /// for: a token that it gives nevertheless is stored. Not guaranteed: a token that the server gave to a
-    /// process which died before it was stored is lost with it.
+    /// At the deadline, or when the calling task is cancelled, the task of `exchange` is cancelled and
+    /// awaited. If it still returns a token, that token is stored. If a process dies after the server has
+    /// issued a token and before the token is stored, that token is lost.
     ///
-    /// A closure that is told `invalid_grant` throws `tokenRevoked`: the token was taken back, and what
-    /// follows is up to `policy`. Unless told otherwise, what the account had is erased, and nothing of
-    /// others: ``RevocationScope/account``.
+    /// A closure that receives `invalid_grant` from the server throws `tokenRevoked`: the issuer revoked the
+    /// token, and `policy` decides what happens next. By default, everything that belongs to that account is
+    /// erased, and nothing of other accounts: ``RevocationScope/account``.
     ///
     /// - Parameters:
-    ///   - id: What the token is found by.
-    ///   - deadline: How long to wait for somebody else's refresh, and then how long `exchange` may take.
-    ///   - policy: What follows when the token was taken back.
+    ///   - id: The token's name.
+    ///   - deadline: How long to wait for another caller's refresh, and then how long `exchange` may take.
+    ///   - policy: The response to a revoked token.
     ///   - exchange: Obtains the new token from the current one.
-    /// - Returns: The token now stored; `nil` when there is none of that name.
-    /// - Throws: `timedOut`, `cancelled`; `conflict` when the token was replaced or removed by other means
-    ///   meanwhile, which then stands; `locked`, `wiped`, `busy`, `noSpace`; what `exchange` throws,
-    ///   `tokenRevoked` after the policy was followed.
+    /// - Returns: The token that is now stored; `nil` if there is no token of that name.
+    /// - Throws: `timedOut`, `cancelled`; `conflict` if the token was replaced or removed by other means
+    ///   meanwhile, a change that is kept; `locked`, `wiped`, `busy`, `noSpace`; any error that `exchange`
+    ///   throws, with `tokenRevoked` after the policy was applied.
     public func refresh(
         _ id: TokenID, deadline: Duration = .seconds(60),
         onRevocation policy: RevocationPolicy = .wipe(.account),
@@ -56,7 +56,8 @@ extension TokenStore {
         }
     }
 
-    /// A token that was replaced meanwhile is rightly refused by its server: that is no revocation.
+    /// Throws `conflict` if the token was replaced meanwhile: its server rightly refused the old value, and
+    /// that is not a revocation.
     private func checkStillStored(_ info: TokenInfo) async throws(CofferError) {
         let now = try await self.info(for: info.id)?.version ?? 0
         guard now == info.version else {
@@ -74,7 +75,7 @@ extension TokenStore {
         }
     }
 
-    /// Refreshes under the lease, unless somebody did since `version`.
+    /// Refreshes under the lease, unless another caller has done so since `version`.
     private func performRefresh(
         _ id: TokenID, since version: UInt64, deadline: Duration,
         _ exchange:
@@ -100,8 +101,8 @@ extension TokenStore {
         return RefreshResult(token: stored.token, info: stored.info, didRefresh: stored.info.version == new)
     }
 
-    /// Stores what was obtained. Where the vault was locked meanwhile, it waits for the next unlock, which
-    /// the error then says: the server may have taken the old token back.
+    /// Stores the new token. If the vault was locked meanwhile, the token is pending until the next unlock,
+    /// and the error reports that: the server may have revoked the old token.
     private func store(
         _ renewal: RefreshResponse, over info: TokenInfo, for id: TokenID
     ) async throws(CofferError) -> UInt64 {
@@ -112,7 +113,7 @@ extension TokenStore {
                 isEphemeral: info.isEphemeral, ifVersion: ifVersion)
         }
         do throws(CofferError) {
-            // One that still waits has no version; stored meanwhile, it is the one to replace.
+            // A pending token has no version. If it was stored meanwhile, it is the one to replace.
             let version = try await put(ifVersion: info.version == 0 ? nil : info.version)
             guard version == 0 else { return version }
         } catch {
@@ -121,7 +122,7 @@ extension TokenStore {
             guard version == 0 else { return version }
         }
         throw CofferError(
-            .locked, "The vault was locked meanwhile: the new token waits, sealed, for the next unlock.")
+            .locked, "The vault was locked meanwhile: the new token is pending until the next unlock.")
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> RefreshResult? {
@@ -131,13 +132,13 @@ extension TokenStore {
     }
 }
 
-/// A time that work may take before its task is cancelled.
+/// A time limit after which a task is cancelled.
 private struct RefreshDeadline {
     private let duration: Duration
 
     init(_ duration: Duration) { self.duration = duration }
 
-    /// Runs `work` in a task of its own and waits for its end, cancelled or not.
+    /// Runs `work` in its own task and waits for its end, cancelled or not.
     func bound<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(CofferError) -> Value
     ) async throws(CofferError) -> Value {

@@ -5,41 +5,42 @@ public import FoundationEssentials
 
 /// The tokens of one vault.
 ///
-/// Every token is sealed under its own key, that key under its protection class's; names, accounts and expiry
-/// are sealed too. Several processes may use one vault: changes are serialised and none is lost.
+/// Every token is sealed under its own key, and that key under the key of its protection class. Names,
+/// accounts and expiries are sealed too. Several processes may use one vault; changes are serialised and none
+/// is lost.
 public final class TokenStore: Sendable {
     let core: VaultCore
 
     init(core: VaultCore) { self.core = core }
 
-    /// Where the envelopes are.
+    /// The storage of the envelopes.
     var keyring: any ItemStorage { core.keyring }
 
-    /// Stores a token, replacing the one of that name.
+    /// Stores a token and replaces an existing one of that name.
     ///
-    /// While its class is locked, the value is sealed to the class's public key and waits for an unlock, in
-    /// the order in which values came. Until then this session alone reads it. At the unlock it is stored
-    /// where there is no value of that name, and marked (``TokenInfo/isStoredWhileLocked``). A stored value
-    /// it replaces when this session has read or written that very value: then it can prove that it continues
-    /// it. Otherwise it waits on, and the stored value is the one that everybody gets, until somebody calls
-    /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. That a version is compared asks for an
-    /// unlocked vault. Where the classes of the stored and of the new value are open, other values that wait
-    /// under the name keep it from nothing.
+    /// While its class is locked, the value is sealed to the class's public key and is pending until an
+    /// unlock, in the order of arrival. Until then only this vault object can read it. If its name has no
+    /// value at the unlock, it is stored and marked (``TokenInfo/isStoredWhileLocked``). It replaces a stored
+    /// value if this vault object has read or written that exact value, because it can then prove that it
+    /// continues it. Otherwise it stays pending, and readers get the stored value, until the caller calls
+    /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. Passing `ifVersion` requires an unlocked
+    /// vault. If the classes of the stored and of the new value are both unlocked, pending values that this
+    /// vault object did not store do not delay the new one.
     ///
     /// - Parameters:
     ///   - token: The value.
-    ///   - id: What it is found by.
-    ///   - protection: When it can be read.
-    ///   - expires: When it stops being valid.
+    ///   - id: The token's name.
+    ///   - protection: When the token can be read.
+    ///   - expires: When the token stops being valid.
     ///   - scopes: OAuth scopes.
     ///   - attributes: The caller's own attributes.
-    ///   - isEphemeral: Keep it in memory alone, never in the keyring, until the next lock or the end of this
-    ///     session.
-    ///   - ifVersion: Store only when this is the version now stored; 0 means that there must be none.
-    /// - Returns: The new version, one more than the one before; 0 when the value waits for an unlock.
+    ///   - isEphemeral: Keep the token only in memory, never in the token storage, until the next lock or the
+    ///     end of this vault object.
+    ///   - ifVersion: Store only if this is the version now stored; 0 requires that there is none.
+    /// - Returns: The new version, one more than the previous one; 0 if the value is pending until an unlock.
     /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes or attributes,
-    ///   for 64 KiB of them or an expiry centuries away; `refused` for a service that begins with `coffer.`,
-    ///   which is the library's own; `locked`, `wiped`, `busy`, `noSpace`.
+    ///   for more than 64 KiB of them, or for an expiry centuries away; `refused` for a service that begins
+    ///   with `coffer.`, which is reserved for the library; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -52,8 +53,8 @@ public final class TokenStore: Sendable {
             isEphemeral: isEphemeral, ifVersion: ifVersion)
     }
 
-    /// Stores what is the library's own under a reserved service; never while locked, and only when
-    /// `ifVersion` is the version now stored: 0 means that there must be none.
+    /// Stores one of the library's own secrets under a reserved service. Never works while locked, and only
+    /// if `ifVersion` is the version now stored; 0 requires that there is none.
     package func putReserved(
         _ token: Token, for id: TokenID, class protection: ProtectionClass,
         attributes: [String: String] = [:], ifVersion: UInt64 = 0
@@ -91,9 +92,9 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Whether a value goes straight over the stored one although others wait under its name: anybody can
-    /// make them wait. At the unlock they are judged against what is stored then. One that this session
-    /// let wait is older and comes first.
+    /// Whether a value replaces the stored one at once although others are pending under its name. Other
+    /// processes can add pending values; at the unlock they are checked against the value stored then. A value
+    /// that this vault object stored earlier and that is still pending comes first.
     private func overtakesWaiting(_ name: [UInt8]) throws(CofferError) -> Bool {
         guard try core.ownWaitingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)
         else {
@@ -102,7 +103,8 @@ public final class TokenStore: Sendable {
         return isOpen(found)
     }
 
-    /// Stores a token under the home's lock, with what `info` says of its new version.
+    /// Stores a token under the vault directory's lock, with the description that `info` returns for its new
+    /// version.
     private func store(
         _ token: Token, name: [UInt8], ifVersion: UInt64?, isEphemeral: Bool, _ info: (UInt64) -> TokenInfo
     ) throws(CofferError) -> UInt64 {
@@ -124,8 +126,8 @@ public final class TokenStore: Sendable {
         return version + 1
     }
 
-    /// Keeps the right to replace this version, for the time after a lock. Without it a value that is stored
-    /// then waits to be accepted, so that it cannot be had is no error.
+    /// Caches the right to replace this version for use after a lock. Without it, a value stored then has to
+    /// be accepted, so failing to derive it is not an error.
     private func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
         guard !core.tickets.has(envelope.wrappedKey, for: name) else { return }
         guard let key = core.keys.all[envelope.protection],
@@ -134,18 +136,18 @@ public final class TokenStore: Sendable {
         core.tickets.keep(ticket, for: name, wrapped: envelope.wrappedKey)
     }
 
-    /// Gives `body` the token and what is known of it; `nil` when there is none of that name.
+    /// Calls `body` with the token and its description; returns `nil` if there is no token of that name.
     ///
-    /// A value that this session stored while locked and that still waits is the one that it gets, with
-    /// version 0.
+    /// If this vault object stored a value while locked and that value is still pending, `body` receives it,
+    /// with version 0.
     ///
-    /// The token is cleared when its last owner goes: keep no reference longer than needed.
+    /// The token is cleared when its last reference is released: keep no reference longer than needed.
     ///
     /// - Parameters:
-    ///   - id: What it is found by.
-    ///   - body: What uses the token.
-    /// - Returns: What `body` gives; `nil` when there is no such token.
-    /// - Throws: `locked`, `wiped`, `corrupt`, or what `body` throws.
+    ///   - id: The token's name.
+    ///   - body: Receives the token.
+    /// - Returns: The result of `body`; `nil` if there is no such token.
+    /// - Throws: `locked`, `wiped`, `corrupt`, or whatever `body` throws.
     public func withToken<Result>(
         for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result? {
@@ -171,7 +173,7 @@ public final class TokenStore: Sendable {
         let info: TokenInfo
     }
 
-    /// What is known of one token without its value; `nil` when there is none of that name.
+    /// Returns the description of one token, without its value; `nil` if there is no token of that name.
     ///
     /// - Throws: `locked`, `wiped`, `corrupt`.
     public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
@@ -187,8 +189,8 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// The class of a token, known also while it is locked; `nil` when there is none of that name in the
-    /// keyring.
+    /// Returns the class of a token, even while that class is locked; `nil` if the storage has no token of
+    /// that name.
     package func protection(of id: TokenID) async throws(CofferError) -> ProtectionClass? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             guard let bytes = try core.keyring.envelope(name(of: id)) else { return nil }
@@ -199,8 +201,8 @@ public final class TokenStore: Sendable {
     /// Returns the description of every token, without values, ordered by the bytes of service and account,
     /// then by kind.
     ///
-    /// - Throws: `locked` when any of them cannot be read now; `corrupt` when any is damaged: ``listing()``
-    ///   leaves those out; `wiped`.
+    /// - Throws: `locked` if any token cannot be read now; `corrupt` or `unsupportedVersion` if any is
+    ///   unreadable, which ``listing()`` reports separately; `wiped`.
     public func list() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
         if let damaged = listing.damaged.first {
@@ -209,11 +211,11 @@ public final class TokenStore: Sendable {
         return listing.tokens
     }
 
-    /// Removes a token, also one that waits for an unlock; gives whether there was one.
+    /// Removes a token, including its pending values; returns whether there was one.
     ///
     /// - Parameters:
-    ///   - id: What it is found by.
-    ///   - ifVersion: Remove only when this is the version now stored.
+    ///   - id: The token's name.
+    ///   - ifVersion: Remove only if this is the version now stored.
     /// - Returns: Whether there was one.
     /// - Throws: `conflict`, `locked` (the version can be compared only while unlocked), `wiped`, `busy`.
     @discardableResult
@@ -221,7 +223,8 @@ public final class TokenStore: Sendable {
         try await removeCounting(id, ifVersion: ifVersion) != nil
     }
 
-    /// The same; tells also how many values that waited under the name went. `nil`: there was nothing.
+    /// As ``remove(_:ifVersion:)``, and also returns how many pending values were removed; `nil` if there was
+    /// nothing.
     package func removeCounting(
         _ id: TokenID, ifVersion: UInt64? = nil
     ) async throws(CofferError) -> (wasStored: Bool, waiting: Int)? {
@@ -253,7 +256,7 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// How many tokens there are; known also while locked.
+    /// Returns the number of tokens. Works while locked.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func count() async throws(CofferError) -> Int {
@@ -262,8 +265,9 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// The token, where all of it is in memory and nobody has changed anything since: no thread is needed for
-    /// a look at the status of a few files. `nil` or an error: ask again, on a thread that may wait.
+    /// Returns the token if all of it is cached and no file has changed since, which takes only a look at the
+    /// status of a few files and so needs no other thread. On `nil` or an error, ask again on a thread that
+    /// may block.
     private func cachedToken(_ id: TokenID) throws(CofferError) -> ReadToken? {
         guard core.ephemeralTokens.isEmptyInMemory, try !core.inbox.exists() else { return nil }
         let name = try name(of: id)
@@ -278,14 +282,15 @@ public final class TokenStore: Sendable {
         return try id.keyedHash(key.key)
     }
 
-    /// An envelope, and where it is.
+    /// An envelope, and whether it is ephemeral.
     struct StoredEnvelope {
         let bytes: [UInt8]
         let isEphemeral: Bool
     }
 
-    /// The envelope of a name, a volatile one first. One whose class is locked counts only where nothing is
-    /// stored, and only with `locked`: nobody can tell it from what somebody put into the kernel's keyring.
+    /// Returns the envelope of a name, preferring an ephemeral one. An ephemeral envelope whose class is
+    /// locked counts only if nothing is stored, and only with `locked`, because it cannot be told from one
+    /// that another process put into the kernel keyring.
     func findEnvelope(_ name: [UInt8], orLocked locked: Bool = true) throws(CofferError) -> StoredEnvelope? {
         let bytes = try core.ephemeralTokens.envelope(name)
         let volatile = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
@@ -294,19 +299,19 @@ public final class TokenStore: Sendable {
         return locked ? volatile : nil
     }
 
-    /// Whether the key of its class is here.
+    /// Whether the key of the envelope's class is available.
     func isOpen(_ found: StoredEnvelope) -> Bool {
         (try? TokenEnvelope.decode(found.bytes)).map { core.keys.all[$0.protection] != nil } ?? false
     }
 
-    /// The key of a stored token's class. Where the keybag has none of that class, nothing can have been
-    /// stored in it: the class is damaged.
+    /// Returns the key of a stored token's class. If the keybag has no key of that class, nothing can have
+    /// been stored in it, so the class field is damaged.
     private func key(of protection: ProtectionClass) throws(CofferError) -> ClassKey {
         do throws(CofferError) {
             return try core.keys.key(protection)
         } catch {
             guard error.code == .refused, try core.readKeybag().keys[protection] == nil else { throw error }
-            throw CofferError(.corrupt, "A stored token is damaged: no key is of its class.", .token)
+            throw CofferError(.corrupt, "A stored token is damaged: its class has no key.", .token)
         }
     }
 

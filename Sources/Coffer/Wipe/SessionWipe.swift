@@ -2,16 +2,16 @@ public import CofferBase
 import Synchronization
 
 extension Vault {
-    /// Erases the vault at `location` without opening it. Nothing in it has to be readable, nor its state.
+    /// Erases the vault at `location` without opening it. Neither the vault nor its state has to be readable.
     ///
-    /// Refused is only what shows no sign of a vault, and what belongs to another user.
+    /// Refuses only a directory that shows no sign of a vault, or that belongs to another user.
     ///
     /// - Parameters:
-    ///   - scope: What of it is erased.
-    ///   - location: The home's directory.
-    ///   - reason: What the receipt says.
-    ///   - time: The clocks to go by.
-    /// - Returns: What was removed.
+    ///   - scope: The part of the vault to erase.
+    ///   - location: The vault's directory.
+    ///   - reason: The reason for the receipt.
+    ///   - time: The clocks to use.
+    /// - Returns: A receipt of what was removed.
     /// - Throws: `notInitialised`, `wiped`, `refused`; otherwise as ``wipe(_:reason:)``.
     public static func wipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
@@ -20,14 +20,14 @@ extension Vault {
         try await startWipe(scope, at: location, reason: reason, time: time).receipt
     }
 
-    /// Begins to erase the vault at `location` without opening it; gives its progress.
+    /// Starts to erase the vault at `location` without opening it; returns the running wipe.
     ///
     /// - Parameters:
-    ///   - scope: What of it is erased.
-    ///   - location: The home's directory.
-    ///   - reason: What the receipt says.
-    ///   - time: The clocks to go by.
-    /// - Returns: The wipe, which goes on by itself.
+    ///   - scope: The part of the vault to erase.
+    ///   - location: The vault's directory.
+    ///   - reason: The reason for the receipt.
+    ///   - time: The clocks to use.
+    /// - Returns: The wipe, which runs to its end even if it is not awaited.
     public static func startWipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
         time: VaultClock = .system
@@ -47,33 +47,33 @@ extension Vault {
         }
     }
 
-    /// Erases this vault, or a part of it: see ``WipeReceipt``. Works while locked and cannot be undone.
-    /// Every session of this process on the vault forgets what it holds.
+    /// Erases this vault, or a part of it: see ``WipeReceipt``. Works while locked and cannot be undone. The
+    /// keys of the vault are removed from every `Vault` object of this process.
     ///
-    /// A failure stops nothing else: the wipe goes on, and the error names what is provably still there.
-    /// Where the home's lock is held for ten seconds, the wipe goes on without it. Where the disk takes no
-    /// change, what is in memory and in keyrings goes all the same, and the error says so.
+    /// A failure does not stop the wipe; the error names everything that is provably still there. If another
+    /// process holds the vault's lock for ten seconds, the wipe continues without it. If the disk is
+    /// read-only, keys in memory and in keyrings are removed anyway, and the error reports this.
     ///
     /// - Parameters:
-    ///   - scope: What of it is erased.
-    ///   - reason: What the receipt says.
-    /// - Returns: What was removed.
-    /// - Throws: `readOnly`; `busy` for the tokens alone, when another process holds the home for long; for a
-    ///   user's namespace `notInitialised` and `wiped`, as that is; otherwise what kept the first thing that
-    ///   is still there. After any error, opening the home means finishing the wipe, unless the error came
-    ///   before anything was touched.
+    ///   - scope: The part of the vault to erase.
+    ///   - reason: The reason for the receipt.
+    /// - Returns: A receipt of what was removed.
+    /// - Throws: `readOnly`; `busy` for the scope `tokens`, if another process holds the lock for long; for a
+    ///   namespace `notInitialised` and `wiped` if that is its state; otherwise the error that kept the
+    ///   first item that is still there. After any error, the next opening of the vault finishes the wipe,
+    ///   unless the error came before anything was changed.
     public func wipe(
         _ scope: WipeScope = .all, reason: String = "asked for"
     ) async throws(CofferError) -> WipeReceipt {
         try await startWipe(scope, reason: reason).receipt
     }
 
-    /// Begins to erase this vault, or a part of it, and gives its progress: as ``wipe(_:reason:)``.
+    /// Starts to erase this vault, or a part of it, as ``wipe(_:reason:)`` does; returns the running wipe.
     ///
     /// - Parameters:
-    ///   - scope: What of it is erased.
-    ///   - reason: What the receipt says.
-    /// - Returns: The wipe, which goes on by itself.
+    ///   - scope: The part of the vault to erase.
+    ///   - reason: The reason for the receipt.
+    /// - Returns: The wipe, which runs to its end even if it is not awaited.
     public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeOperation {
         let core = core
         return WipeOperation { report async throws(CofferError) in
@@ -81,14 +81,15 @@ extension Vault {
                 try VaultEraser(home: core.home, time: core.time, report: report).run(
                     scope, reason: reason, by: core)
             }
-            // The keys are gone: what is open cannot be opened again. It closes before we say done.
+            // The keys are gone, so nothing that is open can be opened again. The stores close before the
+            // wipe is done.
             if scope == .all { for store in core.stores { await store.vaultDidWipe() } }
             return end
         }
     }
 
-    /// Has a store outside of this library, such as a set of databases, close before a wipe is done. It is
-    /// not kept alive by this.
+    /// Registers a store outside of this library, such as a set of databases, to close before a wipe is done.
+    /// Does not retain the store.
     public func register(_ store: any VaultObserver) {
         core.registered.withLock { stores in
             stores.removeAll { $0.store == nil }
@@ -97,12 +98,12 @@ extension Vault {
     }
 }
 
-/// A store that is not kept alive.
+/// A weak reference to a store.
 struct WeakObserver {
     weak var store: (any VaultObserver)?
 }
 
 extension VaultCore {
-    /// The stores that registered and are there.
+    /// The registered stores that are still alive.
     fileprivate var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 }

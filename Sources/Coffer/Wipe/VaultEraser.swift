@@ -2,26 +2,28 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Erases a vault: tombstone, memory, keys, data, proof. Each step may be repeated: already gone is success.
-/// A crash anywhere after the tombstone is finished by whoever opens the home next, without a passcode.
+/// Erases a vault in five steps: tombstone, memory, keys, data, proof. Each step may be repeated; an item
+/// that is already gone is success. After a crash anywhere after the tombstone, the next process that opens
+/// the vault finishes the wipe, without a passcode.
 ///
-/// Nothing has to be readable, and nothing that fails stops the rest: see ``WipeFindings``.
+/// Nothing has to be readable, and no failure stops the rest: see ``WipeFindings``.
 struct VaultEraser {
     let home: VaultDirectory
     let time: VaultClock
-    /// Told of every step, from the thread that wipes.
+    /// Called at every step, on the thread that wipes.
     var report: @Sendable (WipeProgress) -> Void = { _ in }
     /// The digest of the signed order that is carried out; `nil` without one.
     var orderDigest: String?
-    /// The vault that is meant where a user's namespace is to be wiped; another one in its place stays.
+    /// The vault that is meant when a namespace is wiped; another vault in its place stays.
     var namespaceID: VaultID?
-    /// Asked under the home's lock before tokens are erased by an order: whether that is still to be done.
+    /// Called under the vault directory's lock before an order erases tokens; returns whether they must
+    /// still be erased.
     var isDue: @Sendable () throws(CofferError) -> Bool = { () throws(CofferError) in true }
-    /// How long the home's lock is waited for before the wipe goes on without.
+    /// How long to wait for the vault directory's lock before the wipe continues without it.
     var lockDeadline = VaultDirectory.lockDeadline
 
-    /// Finishes a wipe that was interrupted, if there is one; of a namespace, also that of the home around
-    /// it. A state that cannot be read is thrown, and erases nothing.
+    /// Finishes an interrupted wipe, if there is one; for a namespace, first that of the vault around it.
+    /// Throws if the state cannot be read, and then erases nothing.
     static func finishInterrupted(at location: VaultLocation, time: VaultClock) throws(CofferError) {
         if let parentVault = location.parentVault { try finishInterrupted(at: parentVault, time: time) }
         let home: VaultDirectory
@@ -39,16 +41,16 @@ struct VaultEraser {
         try? OrphanedSecretItems(home: home).collect()
     }
 
-    /// Refuses a tombstone of another vault than the one that is there and sound: one file from a backup of
-    /// an earlier vault erases nothing.
+    /// Throws if the tombstone names another vault than the intact one that is here, so that one file
+    /// restored from a backup of an earlier vault erases nothing.
     private func checkTombstone() throws(CofferError) {
         guard let state = try home.state(),
             WipeTarget(home).named.contains(where: { $0 != state.vaultID })
         else { return }
         throw CofferError(
             .foreign,
-            "The state record says that another vault was wiped, not the one that is here. Nothing was "
-                + "erased: put the right state record back, or erase this vault yourself with a wipe.")
+            "The state record belongs to another vault, which was wiped, not to the one here. Nothing was "
+                + "erased: restore the right state record, or erase this vault yourself with a wipe.")
     }
 
     private func finishInterrupted() throws(CofferError) {
@@ -71,21 +73,20 @@ struct VaultEraser {
         }
     }
 
-    /// Wipes what `scope` says; throws when anything is left.
+    /// Wipes `scope`; throws if anything is left.
     ///
     /// - Parameters:
-    ///   - scope: What is erased.
-    ///   - reason: What the receipt says.
-    ///   - core: The session that asks, which forgets what it has in memory; `nil` when nobody opened the
-    ///     vault.
-    /// - Returns: What was removed.
+    ///   - scope: The part of the vault to erase.
+    ///   - reason: The reason for the receipt.
+    ///   - core: The open vault that asks; `nil` if the vault is not open.
+    /// - Returns: A receipt of what was removed.
     /// - Throws: As ``Vault/wipe(_:reason:)``.
     func wipe(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeReceipt {
         try run(scope, reason: reason, by: core).complete()
     }
 
-    /// The same, and says what was done also when something is left. What is thrown here came before anything
-    /// was touched, but for a disk that takes no change.
+    /// Like ``wipe(_:reason:by:)``, but also returns the receipt if anything is left. An error thrown here
+    /// came before anything was changed, except on a read-only disk.
     func run(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         switch scope {
         case .tokens: return try wipeTokens(reason: reason, by: core)
@@ -99,7 +100,7 @@ struct VaultEraser {
         }
     }
 
-    /// The tokens alone need the vault readable: what is to stay is told from what is to go by it.
+    /// Wiping only the tokens needs a readable vault, because its contents show which items must stay.
     private func wipeTokens(reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         let word = VaultStateFile.Phase.wipingTokens
         return try home.withExclusiveLock { () throws(CofferError) in
@@ -118,20 +119,21 @@ struct VaultEraser {
         }
     }
 
-    /// Wipes the vault of this home, whatever state it is in.
+    /// Wipes the vault in this directory, whatever its state.
     private func wipeThisVault(
         _ scope: WipeScope, reason: String, by core: VaultCore?
     ) throws(CofferError) -> WipeEnd {
         let beginning = Beginning(time)
-        // Looked at before the lock, which would make its file in a directory that is no vault.
+        // Inspected before the lock, which would create its file in a directory that is not a vault.
         let seen = try target(of: core)
-        // Keys in memory need no lock: they do not wait for one that another process holds.
+        // Keys in memory need no lock, so they do not wait for one that another process holds.
         let early = { _ = evict(seen.ids) }
         return try home.insisting(within: lockDeadline, waiting: early) { (lock) throws(CofferError) in
             let target = try target(of: core)
             var findings = WipeFindings(unverified: Self.unverified)
             if let lock {
-                findings.noteUnproved("what another process wrote meanwhile: the home's lock", because: lock)
+                findings.noteUnproved(
+                    "what another process wrote in the meantime: the vault's lock", because: lock)
             }
             let isResumed = target.state?.phase == .wiping || target.state?.phase == .wiped
             if !isResumed { try mark(target, reason: reason, &findings) }
@@ -141,7 +143,7 @@ struct VaultEraser {
         }
     }
 
-    /// The traces of the vault, which is one that may be wiped.
+    /// The traces of the vault, checked to be one that may be wiped.
     private func target(of core: VaultCore?) throws(CofferError) -> WipeTarget {
         var target = WipeTarget(home)
         try check(target)
@@ -149,8 +151,8 @@ struct VaultEraser {
         return target
     }
 
-    /// Drops the keys of the vault and of its namespaces from memory and from the kernel keyring; returns the
-    /// ids of the namespaces. Changes nothing on the disk.
+    /// Removes the keys of the vault and of its namespaces from memory and from the kernel keyring; returns
+    /// the ids of the namespaces. Changes nothing on the disk.
     private func evict(_ ids: [VaultID]) -> [VaultID] {
         var findings = WipeFindings()
         let inside = namespaceNames(&findings).flatMap { name in
@@ -160,7 +162,8 @@ struct VaultEraser {
         return inside
     }
 
-    /// Throws for what is no vault, what was wiped before, and what is another vault than the session's.
+    /// Throws for a directory that is not a vault, a vault that was wiped before, and a vault other than the
+    /// open one.
     private func check(_ target: WipeTarget) throws(CofferError) {
         guard let state = target.state else {
             guard target.isVault else { throw target.refusal(at: home.path) }
@@ -177,8 +180,8 @@ struct VaultEraser {
         }
     }
 
-    /// Writes the tombstone. On a disk that takes no change, what is elsewhere goes; where only the mark
-    /// cannot be written, the wipe goes on without.
+    /// Writes the tombstone. If the disk is read-only, removes keys elsewhere and throws. If only the
+    /// tombstone cannot be written, the wipe continues without it.
     private func mark(
         _ target: WipeTarget, reason: String, _ findings: inout WipeFindings
     ) throws(CofferError) {
@@ -186,7 +189,8 @@ struct VaultEraser {
             try writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
         } catch {
             guard error.code != .readOnly else { throw evictKeysOnReadOnlyDisk(target.ids, error) }
-            findings.noteUnproved("that an interruption would have been made good: the mark", because: error)
+            findings.noteUnproved(
+                "that an interrupted wipe would have been finished: the tombstone", because: error)
         }
     }
 
@@ -197,8 +201,8 @@ struct VaultEraser {
         try VaultStateFile(phase: word, vaultID: vaultID, cause: cause).writeOverAnything(in: home.directory)
     }
 
-    /// What can be done where the disk takes no tombstone: what is in memory and in keyrings goes. With its
-    /// device key in the Secret Service, the vault opens with nothing after that.
+    /// Removes the keys in memory and in keyrings if the disk is read-only. A vault with its device key in
+    /// the Secret Service cannot be opened after that.
     private func evictKeysOnReadOnlyDisk(_ ids: [VaultID], _ error: CofferError) -> CofferError {
         for vaultID in ids {
             for core in VaultRegistry.of(vaultID) { core.close(.requested) }
@@ -214,7 +218,7 @@ struct VaultEraser {
         let places = (findings.failures + findings.unverified).map { " Perhaps left: \($0)." }
         return CofferError(
             error.code,
-            "The disk is read-only: the vault is still there. Its keys were dropped from memory and from "
+            "The disk is read-only: the vault is still there. Its keys were removed from memory and from "
                 + "keyrings; wipe again when the disk can be written." + places.joined(),
             systemError: error.systemError)
     }

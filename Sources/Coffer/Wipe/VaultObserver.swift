@@ -1,5 +1,5 @@
-/// A store outside of this library that keeps files of a vault open, or keys from it.
+/// A store outside of this library that keeps files of a vault open, or holds keys from it.
 public protocol VaultObserver: AnyObject, Sendable {
-    /// Closes what is open and drops every key. The keys on the disk are gone already.
+    /// Closes open files and drops every key. The keys on the disk are already gone.
     func vaultDidWipe() async
 }

@@ -1,24 +1,25 @@
 import CofferBase
 import CofferEngine
 
-/// Removes the views of a vault, dead or alive, wherever it may have made some: under the runtime directories
-/// that it noted, the one of the environment, `/run/user/UID`, and every name of its form in /dev/shm.
+/// Removes the view copies of a vault, in use or not, from every place where it may have made some: the
+/// runtime directories that it recorded, the one of the environment, `/run/user/UID`, and every matching name
+/// in /dev/shm.
 struct ViewRemoval {
-    /// How many views were removed.
+    /// The number of view copies that were removed.
     private(set) var count = 0
-    /// Places that could not be looked at.
+    /// Places that could not be inspected.
     private(set) var unseen: [(what: String, why: CofferError)]
-    /// Views that are still there.
+    /// View copies that are still there.
     private(set) var left: [(what: String, why: CofferError)] = []
 
-    /// The vaults whose views somebody else removes.
+    /// Vaults whose view copies another step removes.
     private let others: [VaultID]
 
-    /// Removes the views that bear one of `ids`. The vault's directory says where it made some; without it,
-    /// the usual places are looked at.
+    /// Removes the view copies with one of `ids`. The vault's directory records where it made some; without
+    /// it, only the default places are searched.
     ///
-    /// A view that bears another vault's id stays: nothing tells whether it is that vault's, or one of this
-    /// vault whose lease somebody changed. It is among those not seen, unless the id is one of `others`.
+    /// A view copy with another vault's id stays, because it may be that vault's, or one of this vault whose
+    /// lease was changed. It is added to `unseen`, unless the id is one of `others`.
     init(of ids: [VaultID], vault: VaultHandle?, others: [VaultID] = []) {
         self.others = others
         let record = vault.map { ViewRootRecord(in: $0.directory) } ?? ViewRootRecord()
@@ -32,7 +33,7 @@ struct ViewRemoval {
         do throws(CofferError) {
             for name in try root.directory.names() {
                 let owner = try? ViewCopyDirectory.owner(of: name, in: root.directory)
-                // Without a lease there is one whose removal was cut short.
+                // A view copy without a lease is one whose removal was interrupted.
                 let isLost =
                     owner == nil && ViewRootRecord.isView(name)
                     && (try? ViewCopyDirectory.isDead(name, in: root.directory)) == true

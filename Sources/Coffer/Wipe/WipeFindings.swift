@@ -1,18 +1,18 @@
 import CofferBase
 
-/// The findings of a wipe so far: it goes on past failures, and reports all of them at the end.
+/// The findings of a wipe so far. The wipe continues after failures and reports all of them at the end.
 struct WipeFindings {
-    /// How much of each kind was removed.
+    /// How many items of each kind were removed.
     var removed: [String: Int] = [:]
-    /// The things that cannot be proved to be gone.
+    /// Items that cannot be proved to be gone.
     var unverified: [String] = []
-    /// The things that are provably still there, and why.
+    /// Items that are provably still there, and why.
     private(set) var remaining: [(what: String, why: CofferError)] = []
 
-    /// Notes that something is provably still there.
+    /// Records that an item is provably still there.
     mutating func note(_ what: String, remainsBecause why: CofferError) { remaining.append((what, why)) }
 
-    /// Notes what failed in an attempt and leaves nothing behind that can be found.
+    /// Records a failed attempt that leaves nothing behind that can be found.
     mutating func noteUnproved(_ what: String, because why: CofferError) {
         unverified.append("\(what) (\(why.code.name): \(why.message))")
     }
@@ -23,23 +23,23 @@ struct WipeFindings {
 
     var failures: [String] { remaining.map { "\($0.what): \($0.why.message)" } }
 
-    /// The error that the wipe ends with when anything is left: of several, the first decides.
+    /// The error of a wipe that left something, with the code of the first failure; `nil` if nothing is left.
     var failure: CofferError? {
         guard let first = remaining.first else { return nil }
         return CofferError(
             first.why.code,
-            "Not everything could be erased. Still there: \(failures.joined(separator: " ")) Mend that and "
-                + "wipe again: what could be erased is gone.", systemError: first.why.systemError)
+            "Not everything could be erased. Still there: \(failures.joined(separator: " ")) Fix "
+                + "that and wipe again; everything else is gone.", systemError: first.why.systemError)
     }
 }
 
-/// How a wipe ended: what it did, and what is still there.
+/// The end of a wipe: what it did, and what is still there.
 struct WipeEnd: Sendable {
     let receipt: WipeReceipt
-    /// `nil` when everything is gone.
+    /// `nil` if everything is gone.
     let failure: CofferError?
 
-    /// The receipt of a wipe that left nothing.
+    /// Returns the receipt of a wipe that left nothing; throws if anything is left.
     func complete() throws(CofferError) -> WipeReceipt {
         if let failure { throw failure }
         return receipt

@@ -2,29 +2,29 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The namespaces of users, homes of their own that go with the home around them. One that cannot be erased
-/// keeps none of the others.
+/// The namespaces, which are vaults of their own and are wiped with the vault around them. A failure in one
+/// does not stop the others.
 extension VaultEraser {
-    /// How long a namespace's lock is waited for, where others wait for their turn.
+    /// How long to wait for a namespace's lock while others are still to be wiped.
     private static let shortDeadline = Duration.seconds(1)
 
-    /// Writes every namespace's tombstone, drops its keys from memory and destroys them; returns the vaults'
-    /// ids by the names of the directories.
+    /// Writes every namespace's tombstone, removes its keys from memory and destroys them; returns the
+    /// vaults' ids by the names of their directories.
     func destroyKeysOfNamespaces(
         reason: String, _ findings: inout WipeFindings
     ) -> [FilePath: [VaultID]] {
-        // A namespace that cannot be opened is reported when its data is to go.
+        // A namespace that cannot be opened is reported when its data is removed.
         let wipers = namespaceNames(&findings).compactMap { name in
             (try? inside(name)).map { (name: name, wiper: $0) }
         }
-        // What is in memory waits for nobody's lock.
+        // Keys in memory are removed without waiting for a lock.
         for (_, wiper) in wipers { forget(WipeTarget(wiper.home).ids) }
         var known: [FilePath: [VaultID]] = [:]
         for (name, wiper) in wipers { known[name] = wiper.destroyOwnKeys(reason: reason, &findings) }
         return known
     }
 
-    /// Erases every namespace, and what lies beside them.
+    /// Erases every namespace, and reports other entries beside them.
     func wipeNamespaces(
         _ known: [FilePath: [VaultID]], reason: String, _ findings: inout WipeFindings
     ) {
@@ -53,24 +53,24 @@ extension VaultEraser {
         noteLinks(&findings)
     }
 
-    /// Names the links where namespaces may be: nobody follows them.
+    /// Reports links where namespaces may be; links are never followed.
     private func noteLinks(_ findings: inout WipeFindings) {
         if (try? home.directory.status(of: VaultDirectory.usersName))?.kind == .symbolicLink {
             findings.note(
                 "the users' namespaces",
                 remainsBecause: CofferError(
-                    .refused, "\(home.path.pushing(VaultDirectory.usersName)) is a link: not touched."))
+                    .refused, "\(home.path.pushing(VaultDirectory.usersName)) is a link: not changed."))
         }
         guard let users = try? home.directory.openClosed(VaultDirectory.usersName),
             let names = try? users.names()
         else { return }
         for name in names where (try? users.status(of: name))?.kind == .symbolicLink {
             findings.unverified.append(
-                "what \(VaultDirectory.usersName)/\(name) points to: it is a link, which is not followed")
+                "the target of \(VaultDirectory.usersName)/\(name): it is a link, which is not followed")
         }
     }
 
-    /// The directories that may be namespaces.
+    /// The names of directories that may be namespaces.
     func namespaceNames(_ findings: inout WipeFindings) -> [FilePath] {
         guard (try? home.directory.status(of: VaultDirectory.usersName))?.kind == .directory else {
             return []
@@ -84,12 +84,12 @@ extension VaultEraser {
         }
     }
 
-    /// The home of a user's namespace, for erasing it. Where the state cannot be read, by what else tells the
-    /// vault's id.
+    /// The directory of a user's vault, for erasing it. If the state cannot be read, the vault's id is taken
+    /// from other files.
     func namespace(of user: String) throws(CofferError) -> VaultDirectory {
         let own = VaultLocation(path: home.path, sessionBus: home.service.address)
         guard own.parentVault == nil else {
-            throw CofferError(.refused, "A user's namespace has no namespaces of its own.")
+            throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
         }
         let target = WipeTarget(home)
         if let state = target.state {
@@ -106,27 +106,27 @@ extension VaultEraser {
                 guard target.damage == nil else { continue }
                 missing = CofferError(
                     .notInitialised,
-                    "No user of that name has a vault in \(home.path): nothing was erased. Spell the name as "
-                        + "when the vault was made.")
+                    "No user of that name has a vault in \(home.path): nothing was erased. Check the "
+                        + "spelling of the name.")
             }
         }
         throw missing
     }
 
-    /// Names a directory among the namespaces that shows no vault, unless it was wiped before: nobody can
-    /// tell whose keys are in the kernel keyring.
+    /// Reports a directory among the namespaces that shows no vault, unless it was wiped before: its keys in
+    /// the kernel keyring cannot be identified.
     private func noteWhatIsNoVault(_ what: String, _ findings: inout WipeFindings) {
         let target = WipeTarget(home)
         guard target.state?.phase != .wiped else { return }
-        let unknown = "it shows no vault, so its keys in the kernel keyring have no name"
+        let unknown = "it shows no vault, so its keys in the kernel keyring cannot be identified"
         guard let status = try? home.directory.status(of: VaultDirectory.vaultName) else {
             return findings.unverified.append("\(what): \(unknown)")
         }
         let vault = home.path.pushing(VaultDirectory.vaultName)
         let reason =
             status.kind == .symbolicLink
-            ? "\(vault) is a link, and what it points to was not touched; \(unknown)."
-            : "\(vault) was not touched; \(unknown)."
+            ? "\(vault) is a link, and its target was not changed; \(unknown)."
+            : "\(vault) was not changed; \(unknown)."
         findings.note(what, remainsBecause: target.damage ?? CofferError(.refused, reason))
     }
 
@@ -134,12 +134,12 @@ extension VaultEraser {
         VaultEraser(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
     }
 
-    /// Writes its tombstone and destroys its keys, where it has a vault; returns what may be the vault's ids.
+    /// Writes the tombstone and destroys the keys if there is a vault; returns the candidates for its id.
     private func destroyOwnKeys(reason: String, _ findings: inout WipeFindings) -> [VaultID] {
         let ids = try? home.insisting(within: Self.shortDeadline) { (_) throws(CofferError) in
             let target = WipeTarget(home)
             guard target.isVault, target.state?.phase != .wiped else { return target.ids }
-            // Where there is no place for the mark, that of the home around it stands for it.
+            // If there is no space for the tombstone, that of the vault around it stands for it.
             try? writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
             forget(target.ids)
             var own = WipeFindings()

@@ -1,19 +1,19 @@
 import CofferBase
 import CofferEngine
 
-/// A wipe under way: its progress as a sequence, and the receipt when it is done.
+/// A running wipe: its progress as a sequence, and the receipt at the end.
 ///
-/// It goes on whether anybody listens or not, and no cancellation stops it.
+/// It continues even if no task listens, and cancellation does not stop it.
 ///
 /// ```swift
-/// let wipe = session.startWipe(reason: "lost device")
+/// let wipe = vault.startWipe(reason: "lost device")
 /// for await progress in wipe { show(progress.step, progress.completed, progress.total) }
 /// let receipt = try await wipe.receipt
 /// ```
 public struct WipeOperation: AsyncSequence, Sendable {
-    /// What comes out.
+    /// The progress of the wipe.
     public typealias Element = WipeProgress
-    /// Nothing goes wrong in the sequence: what does is thrown by ``receipt``.
+    /// The sequence never throws; ``receipt`` throws the error of the wipe.
     public typealias Failure = Never
 
     private let progress: AsyncStream<WipeProgress>
@@ -37,17 +37,17 @@ public struct WipeOperation: AsyncSequence, Sendable {
         }
     }
 
-    /// The receipt, when the wipe is done. Throws when anything is provably still there.
+    /// The receipt, at the end of the wipe. Throws if anything is provably still there.
     public var receipt: WipeReceipt {
         get async throws(CofferError) { try await result.value.get().complete() }
     }
 
-    /// The receipt also of a wipe that left something, which ``WipeReceipt/failures`` names; `nil` when it
-    /// ended before anything was touched.
+    /// The receipt, also of a wipe that left something, which ``WipeReceipt/failures`` names; `nil` if the
+    /// wipe ended before anything was changed.
     public var partialReceipt: WipeReceipt? {
         get async { try? await result.value.get().receipt }
     }
 
-    /// The progress; one task may listen.
+    /// The progress; only one task may iterate.
     public func makeAsyncIterator() -> AsyncStream<WipeProgress>.Iterator { progress.makeAsyncIterator() }
 }

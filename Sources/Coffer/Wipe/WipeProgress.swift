@@ -1,24 +1,24 @@
-/// How far a wipe is.
+/// The progress of a wipe.
 public struct WipeProgress: Sendable, Equatable {
-    /// The steps of a wipe, in their order. Each may be repeated: already gone is success.
+    /// The steps of a wipe, in order. Each may be repeated; an item that is already gone is success.
     public enum Step: String, Sendable, CaseIterable {
-        /// The mark on the disk after which there is no way back.
+        /// Writes the mark on the disk that makes the wipe irrevocable.
         case tombstone
-        /// Keys and tokens in the memory of this process and in the kernel keyring.
+        /// Removes keys and tokens from the memory of this process and from the kernel keyring.
         case memory
-        /// What opens everything else: after this step the rest is noise.
+        /// Destroys the keys that open everything else; after this step the rest is unreadable.
         case keys
-        /// View copies, files, tokens, databases, namespaces, items of the desktop's keyring.
+        /// Removes view copies, files, tokens, databases, namespaces and items of the desktop keyring.
         case data
-        /// A look that they are gone, and the receipt.
+        /// Checks that all of it is gone, and writes the receipt.
         case proof
     }
 
     /// The step.
     public let step: Step
-    /// How much of it is done.
+    /// How many items of this step are done.
     public let completed: Int
-    /// How much there is to do in it.
+    /// The number of items in this step.
     public let total: Int
 
     init(_ step: Step, _ completed: Int = 1, of total: Int = 1) {

@@ -1,17 +1,17 @@
 import CofferBase
 import CofferCrypto
 
-/// Why a wipe was begun, as the tombstone keeps it for whoever finishes it.
+/// The reason of a wipe, kept in the tombstone for the process that finishes the wipe.
 ///
-/// Layout (296 bytes): SHA-256 of the signed order or zeros (32), length of the reason (1), the reason (255,
-/// zero-padded), the first 8 bytes of SHA-256 over all before. The last are there because a tombstone may be
-/// torn: then the wipe goes on, and nothing is said of its cause.
+/// Layout (296 bytes): SHA-256 of the signed order or zeros (32), length of the reason (1), the reason
+/// (255, zero-padded), the first 8 bytes of SHA-256 over everything before. That check detects a torn
+/// tombstone: the wipe then continues without a reason.
 struct WipeReason: Equatable {
     static let size = 296
     private static let maxReasonLength = 255
     private static let checkSize = 8
 
-    /// What the receipt says; cut where it is longer than 255 bytes.
+    /// The reason for the receipt, truncated to 255 bytes.
     let reason: String
     /// In hexadecimal; `nil` without an order.
     let orderDigest: String?
@@ -22,7 +22,7 @@ struct WipeReason: Equatable {
         (self.reason, self.orderDigest) = (reason, orderDigest)
     }
 
-    /// `nil` when there is none, or not the whole of it.
+    /// Returns `nil` if there is no reason, or not all of it.
     init?(_ bytes: [UInt8]) {
         let body = bytes.prefix(Self.size - Self.checkSize)
         guard bytes.count == Self.size, let check = Self.check(Array(body)),

@@ -1,37 +1,37 @@
 import CofferBase
 public import FoundationEssentials
 
-/// What a wipe did, and what it cannot vouch for.
+/// The result of a wipe, with everything that it cannot prove.
 ///
-/// The erasure is cryptographic: the keys under this vault's control are destroyed, and what was under them
-/// is noise. That is clearing in the sense of NIST SP 800-88, not purging.
+/// The erasure is cryptographic: the keys under this vault's control are destroyed, and the data encrypted
+/// under them is unreadable. In the terms of NIST SP 800-88 this is Clear, not Purge.
 public struct WipeReceipt: Sendable, Codable, Equatable {
-    /// The vault that is no more; zeros when nothing in the home told its id.
+    /// The vault that was wiped; zeros if nothing in the vault directory revealed its id.
     public let vaultID: UUID
-    /// What was wiped of it: ``WipeScope/name``.
+    /// The part that was wiped: ``WipeScope/name``.
     public let scope: String
-    /// Why it was wiped.
+    /// The reason for the wipe.
     public let reason: String
-    /// SHA-256, in hexadecimal, of the signed order that it carried out; `nil` without one.
+    /// SHA-256, in hexadecimal, of the signed order that was carried out; `nil` without one.
     public let orderDigest: String?
-    /// When it began.
+    /// The time at which the wipe began.
     public let started: Date
-    /// When it ended.
+    /// The time at which the wipe ended.
     public let finished: Date
-    /// Milliseconds from its beginning until every key was destroyed; `nil` when a file that may hold one is
-    /// still there, as ``failures`` then says.
+    /// Milliseconds from the start until every key was destroyed; `nil` if a file that may hold one is still
+    /// there, which ``failures`` then names.
     public let keysDestroyedAfterMilliseconds: Double?
-    /// Whether this completed a wipe that had been interrupted.
+    /// Whether this wipe completed an interrupted one.
     public let completesInterrupted: Bool
-    /// How much of each kind was removed and found to be gone: keys, viewCopies, files, tokenFiles, tokens,
-    /// keyringItems, namespaces, others.
+    /// How many items of each kind were removed and verified to be gone: keys, viewCopies, files, tokenFiles,
+    /// tokens, keyringItems, namespaces, others.
     public private(set) var removed: [String: Int]
-    /// What cannot be proved to be gone.
+    /// Items that cannot be proved to be gone.
     public private(set) var unverified: [String]
-    /// The things that are provably still there, and why: none when the wipe is complete.
+    /// Items that are provably still there, and why; empty if the wipe is complete.
     public private(set) var failures: [String]
 
-    /// The names in a receipt, which those of earlier releases have, too.
+    /// The keys of a receipt, the same as in earlier releases.
     private enum CodingKeys: String, CodingKey {
         case vaultID, scope, reason, orderDigest, started, finished, keysDestroyedAfterMilliseconds
         case completesInterrupted, removed
@@ -56,7 +56,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
         failures = findings.failures
     }
 
-    /// Reads a receipt, also that of a release whose receipts know of no failures.
+    /// Decodes a receipt, also one of a release without `failures`.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         vaultID = try fields.decode(UUID.self, forKey: .vaultID)
@@ -73,7 +73,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
         failures = try fields.decodeIfPresent([String].self, forKey: .failures) ?? []
     }
 
-    /// The same with what was found since.
+    /// Returns a copy with later findings.
     func with(_ findings: WipeFindings) -> WipeReceipt {
         var receipt = self
         (receipt.removed, receipt.unverified) = (findings.removed, findings.unverified)

@@ -1,14 +1,14 @@
-/// What of a home a wipe takes.
+/// The part of a vault that a wipe erases.
 public enum WipeScope: Sendable, Hashable {
-    /// Everything: the vault and every user's namespace.
+    /// Everything: the vault and every namespace in it.
     case all
-    /// The namespace of one user and nothing else: see ``VaultLocation/namespace(of:)``.
+    /// The vault of one user and nothing else: see ``VaultLocation/namespace(of:)``.
     case user(String)
-    /// The tokens of the vault, waiting and volatile ones too; files, databases with their keys and the
+    /// The tokens of the vault, pending and ephemeral ones included. Files, databases with their keys and the
     /// passcode stay.
     case tokens
 
-    /// The scope's name without the user's, as receipts say it: `all`, `user` or `tokens`.
+    /// The scope's name without the user's, as in receipts: `all`, `user` or `tokens`.
     public var name: String {
         switch self {
         case .all: "all"

@@ -3,18 +3,18 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// The steps after the tombstone. Nothing here throws: a failure is noted, and the next step is taken.
+/// The steps after the tombstone. None of them throws: a failure is recorded, and the next step follows.
 extension VaultEraser {
     static let receiptName: FilePath = "receipt.json"
-    /// The files that hold keys or what opens them.
+    /// The files that hold keys, or data that opens keys.
     private static let keyFiles: [FilePath] = [
         Keybag.record.name, FileKeyset.record.name, DeviceKeyFile.name, AttemptRecord.record.name,
     ]
     private static let filesPerReport = 64
-    /// How often the vault's directory is emptied, while another process fills it.
+    /// How many times the vault's directory is emptied while another process adds files.
     private static let tries = 4
 
-    /// When a wipe began, by both clocks.
+    /// The start of a wipe, by both clocks.
     struct Beginning {
         let wall: Duration
         let sinceBoot: Duration
@@ -22,7 +22,7 @@ extension VaultEraser {
         init(_ time: VaultClock) { (wall, sinceBoot) = (time.wallClock(), Clock.sinceBoot) }
     }
 
-    /// Everything after the tombstone.
+    /// Runs all steps after the tombstone.
     func finish(
         _ ids: [VaultID], reason: String, scope: WipeScope = .all, completes: Bool,
         since beginning: Beginning? = nil,
@@ -43,7 +43,7 @@ extension VaultEraser {
         do throws(CofferError) {
             try home.directory.sync()
         } catch {
-            findings.noteUnproved("that the disk has it all", because: error)
+            findings.noteUnproved("that all changes reached the disk", because: error)
         }
         prove(ids, &findings)
         var receipt = WipeReceipt(
@@ -61,7 +61,8 @@ extension VaultEraser {
         return WipeEnd(receipt: receipt, failure: findings.failure)
     }
 
-    /// Says in the state that it is done. While anything is left, the next opening tries again.
+    /// Records in the state that the wipe is done. If anything is left, writes nothing, and the next opening
+    /// tries again.
     private func finalMark(_ vaultID: VaultID, _ findings: WipeFindings) -> CofferError? {
         guard findings.remaining.isEmpty else { return nil }
         do throws(CofferError) {
@@ -72,7 +73,7 @@ extension VaultEraser {
         }
     }
 
-    /// Drops the keys from the memory of this process and from the kernel keyring.
+    /// Removes the keys from the memory of this process and from the kernel keyring.
     func forget(_ ids: [VaultID]) {
         for vaultID in ids {
             for core in VaultRegistry.of(vaultID) { core.forget() }
@@ -82,15 +83,15 @@ extension VaultEraser {
 
     // MARK: Keys
 
-    /// Overwrites what opens everything else, in place, flushes, and only then removes it. From here the rest
-    /// cannot be read.
+    /// Overwrites the files that open everything else in place, flushes them, and only then removes them.
+    /// From here on the rest cannot be read.
     func destroyKeys(_ findings: inout WipeFindings) {
         guard let vault = openedVault() else { return }
         var keys: [FilePath] = []
         for name in Self.keyFiles {
             let kind = (try? vault.directory.status(of: name))??.kind
             if kind == .symbolicLink {
-                findings.unverified.append("what \(name) pointed to: it was a link, which is not followed")
+                findings.unverified.append("the target of \(name): it was a link, which is not followed")
             }
             guard kind == .regular else { continue }
             keys.append(name)
@@ -100,7 +101,7 @@ extension VaultEraser {
                 findings.noteUnproved("the old blocks of \(name), not overwritten", because: error)
             }
         }
-        // The blocks stay where they are, so that the bytes alone are flushed, and no journal is waited for.
+        // The blocks stay where they are, so flushing the bytes suffices and needs no wait for a journal.
         for name in keys {
             do throws(CofferError) {
                 try vault.directory.openForOverwriting(name).syncData()
@@ -119,7 +120,7 @@ extension VaultEraser {
         return Self.keyFiles.contains { (try? vault.directory.status(of: $0)) != nil }
     }
 
-    /// The vault's directory, where it is one.
+    /// The vault's directory; `nil` if it cannot be opened.
     private func openedVault() -> VaultHandle? {
         guard let vault = try? home.directory.openClosed(VaultDirectory.vaultName) else { return nil }
         return VaultHandle(vault)
@@ -127,7 +128,8 @@ extension VaultEraser {
 
     // MARK: Data
 
-    /// View copies, under every root that this vault may have used. Those of `others` have their turn.
+    /// Removes view copies under every root that this vault may have used. Those of `others` are removed
+    /// later.
     func removeViews(_ ids: [VaultID], _ findings: inout WipeFindings, others: [VaultID] = []) {
         let removal = ViewRemoval(of: ids, vault: openedVault(), others: others)
         findings.count("viewCopies", removal.count)
@@ -137,12 +139,12 @@ extension VaultEraser {
         for left in removal.left { findings.note("view copies in \(left.what)", remainsBecause: left.why) }
     }
 
-    /// Everything in the vault's directory, and the directory.
+    /// Removes the vault's directory with everything in it.
     private func removeVault(_ findings: inout WipeFindings) {
         var errors: [CofferError] = []
         for _ in 0..<Self.tries {
             errors = emptyVault(&findings)
-            // The process that holds the lock may have put something in meanwhile.
+            // The process that holds the lock may have added a file in the meantime.
             guard errors.isEmpty, (try? home.directory.status(of: VaultDirectory.vaultName)) != nil else {
                 break
             }
@@ -151,7 +153,7 @@ extension VaultEraser {
         let path = home.path.pushing(VaultDirectory.vaultName)
         let unknown =
             status.kind == .symbolicLink
-            ? CofferError(.refused, "\(path) is a link, and what it points to was not touched.")
+            ? CofferError(.refused, "\(path) is a link, and its target was not changed.")
             : CofferError(.inputOutput, "\(path) is still there.")
         findings.note("the vault's directory", remainsBecause: errors.first ?? unknown)
     }
@@ -194,7 +196,7 @@ extension VaultEraser {
         return errors
     }
 
-    /// The containers, of which there may be many.
+    /// Removes the containers and reports progress, because there may be many.
     private func removeFiles(
         in vault: borrowing Descriptor, _ findings: inout WipeFindings
     ) -> [CofferError] {
@@ -223,7 +225,8 @@ extension VaultEraser {
 
     // MARK: Proof
 
-    /// Items in keyrings go last, since the desktop's may not answer; nothing opens them any more.
+    /// Checks that the keys are gone. Items in keyrings are removed last, because the desktop keyring may not
+    /// answer; nothing can open them any more.
     private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
         for vaultID in ids {
             if let left = removeItems(of: vaultID, &findings) { findings.unverified.append(left) }
@@ -233,24 +236,24 @@ extension VaultEraser {
         }
         guard ids.isEmpty else { return }
         findings.unverified.append(
-            "keys in the kernel keyring and view copies: nothing in the home told the vault's id")
+            "keys in the kernel keyring and view copies: nothing in the directory reveals the vault's id")
     }
 
-    /// Removes what the vault has in the Secret Service; returns what to say when something remains there.
+    /// Removes the vault's items from the Secret Service; returns a note if something remains there.
     private func removeItems(of vaultID: VaultID, _ findings: inout WipeFindings) -> String? {
         let remains = OrphanedSecretItems(home: home)
-        let next = "the next command on the home tries again"
+        let next = "the next command on the vault tries again"
         do throws(CofferError) {
             guard try remains.isNoted(vaultID) else { return nil }
             let (count, left) = try remains.remove(vaultID, Deadline(SecretServiceClient.deadline))
             findings.removed["keyringItems", default: 0] += count
-            return left == 0 ? nil : "\(left) sealed items in the user's keyring, which is locked; \(next)"
+            return left == 0 ? nil : "\(left) sealed items in the desktop keyring, which is locked; \(next)"
         } catch {
             return "sealed items in the Secret Service (\(error.code.name)); \(next)"
         }
     }
 
-    /// Keeps the receipt beside the tombstone for later questions; a full disk does not stop the wipe.
+    /// Stores the receipt beside the tombstone; a full disk does not stop the wipe.
     func keep(_ receipt: WipeReceipt) {
         guard let bytes = try? receipt.json else { return }
         try? home.directory.removeTemporaries()

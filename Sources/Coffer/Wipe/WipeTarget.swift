@@ -3,20 +3,21 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// The traces of the vault that a home still has, for a wipe that needs nothing readable.
+/// The traces of a vault in its directory, for a wipe that needs nothing readable.
 ///
-/// The ids are hints that nothing vouches for: enough to remove by name what bears them, keys in the kernel
-/// keyring and view copies, and for nothing else.
+/// The ids are unauthenticated hints. Use them only to remove items by name: keys in the kernel keyring and
+/// view copies.
 struct WipeTarget {
-    /// The state, when it can be read.
+    /// The state, if it can be read.
     let state: VaultStateFile?
-    /// Why it cannot; `nil` also where there is none.
+    /// The reason why the state cannot be read; `nil` also if there is no state.
     let damage: CofferError?
     /// The candidates for the vault's id, the state's first.
     private(set) var ids: [VaultID] = []
-    /// Those of ``ids`` that stand in a file of the vault's directory which begins as that file does.
+    /// Those of ``ids`` that are in a file of the vault's directory with the right magic.
     private(set) var named: [VaultID] = []
-    /// Whether this is a Coffer home at all: one file of it begins as Coffer's do. Names alone are no sign.
+    /// Whether this is a vault at all: a file in it begins with a magic of Coffer's. Names alone do not
+    /// count.
     private(set) var isVault: Bool
 
     private static let statePlace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
@@ -30,10 +31,10 @@ struct WipeTarget {
             Trace(name: TokenFile.fileName, magic: FileMagic.tokens, idOffset: 16),
             Trace(name: FileIndex.fileName, magic: FileMagic.fileIndex, idOffset: 16),
         ]
-    /// How many containers are looked at.
+    /// The maximum number of containers to inspect.
     private static let maxContainerCount = 64
 
-    /// A file that has its magic at one of these starts, and the vault's id behind it.
+    /// A file with its magic at one of these starts, and the vault's id at an offset from it.
     private struct Trace {
         let name: FilePath
         let magic: String
@@ -41,9 +42,11 @@ struct WipeTarget {
         var starts: [Int64] = [0]
     }
 
+    /// Inspects a vault directory.
+    ///
     /// - Parameters:
-    ///   - home: The home.
-    ///   - changingModes: Whether the vault's directory is opened also where its mode shuts its owner out.
+    ///   - home: The vault directory.
+    ///   - changingModes: Whether to open the vault's directory even if its mode denies access to its owner.
     init(_ home: VaultDirectory, changingModes: Bool = true) {
         var state: VaultStateFile?
         var damage: CofferError?
@@ -64,7 +67,7 @@ struct WipeTarget {
     }
 
     private mutating func lookIntoVault(of home: VaultDirectory, changingModes: Bool) {
-        // The mode of what may not be ours stays as it is.
+        // The mode of a directory that may not be a vault stays unchanged.
         let opened =
             isVault && changingModes
             ? try? home.directory.openClosed(VaultDirectory.vaultName)
@@ -91,17 +94,17 @@ struct WipeTarget {
         return file
     }
 
-    /// Why this is not wiped, where it is no vault.
+    /// The error for a directory that is not a vault.
     func refusal(at path: FilePath) -> CofferError {
         CofferError(
             damage?.code ?? .notInitialised,
-            "No file in \(path) begins as those of a vault do: nothing was touched. If it was one, remove "
-                + "the directory yourself. coffer lock --all takes the keys out of the kernel that a lock "
-                + "takes; those of the afterFirstUnlock classes stay until a restart."
+            "No file in \(path) begins like a vault's: nothing was changed. If it was a vault, remove the "
+                + "directory yourself. coffer lock --all removes the keys from the kernel that a lock "
+                + "removes; those of the afterFirstUnlock classes stay until a reboot."
                 + (damage.map { " \($0.message)" } ?? ""), systemError: damage?.systemError)
     }
 
-    /// Takes the ids in a file; returns whether it has the magic of that file.
+    /// Adds the ids in a file; returns whether the file has its magic.
     private mutating func look(
         at place: Trace, in directory: borrowing Descriptor, isVouching: Bool = false
     ) -> Bool {
@@ -126,16 +129,16 @@ struct WipeTarget {
         return bytes
     }
 
-    /// The id of a session that asks for the wipe.
+    /// Adds the id of the open vault that asks for the wipe.
     mutating func add(_ id: VaultID) {
         if !ids.contains(id) { ids.append(id) }
     }
 }
 
 extension VaultID {
-    /// In a receipt or a tombstone: nothing told the vault's id.
+    /// The id in a receipt or a tombstone if the vault's id is not known.
     static let unknown = VaultID(uuid: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
 
-    /// Whether it has the form that every vault's id has: a random UUID.
+    /// Whether it has the form of every vault's id: a random UUID.
     fileprivate var isRandom: Bool { bytes[6] >> 4 == 4 && bytes[8] >> 6 == 2 }
 }

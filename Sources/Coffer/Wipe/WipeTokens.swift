@@ -3,10 +3,10 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// Wiping the tokens alone.
+/// Wiping only the tokens.
 extension VaultEraser {
-    /// Everything after the mark in the state: the tokens go, and the vault is alive as before. Where the
-    /// keyring does not answer, the mark stays and the next open tries again.
+    /// Everything after the tombstone: removes the tokens and makes the vault active again. If the Secret
+    /// Service does not answer, the tombstone stays and the next open tries again.
     func completeTokenWipe(
         _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceKey?
     ) throws(CofferError) -> WipeReceipt {
@@ -28,7 +28,8 @@ extension VaultEraser {
                 opened = try DeviceKey.read(in: vault, service: home.service)
             }
             let count = try eraseTokens(of: opened, in: vault)
-            // Before tokens are stored again: an order for them takes none of these.
+            // Must come before tokens are stored again: an order to wipe the old tokens must not erase new
+            // ones.
             try RemoteCommandRecord.settleTokenOrders(of: opened, in: vault)
             findings.removed["tokens"] = count
             report(WipeProgress(.keys))
@@ -53,7 +54,7 @@ extension VaultEraser {
         return receipt
     }
 
-    /// Erases every token but the keys of databases; gives how many.
+    /// Erases every token except the keys of databases; returns how many.
     private func eraseTokens(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> Int {
@@ -76,7 +77,7 @@ extension VaultEraser {
         return count
     }
 
-    /// Whether it is the keyring that hinders.
+    /// Whether the error means that the desktop keyring is not available.
     private static func isKeyringAway(_ error: CofferError) -> Bool {
         [
             .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection, .keyringLocked,

@@ -9,11 +9,12 @@ import FoundationEssentials
 struct AWSCredentialProcess: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aws-credential-process",
-        abstract: "Give the keys of an AWS profile in the form of credential_process.",
+        abstract: "Print the keys of an AWS profile in the credential_process format.",
         discussion: """
-            In ~/.aws/config: credential_process = coffer aws-credential-process NAME. The secret access key \
-            is the token of the service aws:NAME, with the access key id as its account; a session token has \
-            the same names and the kind other. Both are kept with token put. Expired keys are not given.
+            In ~/.aws/config, write: credential_process = coffer aws-credential-process NAME. Store the \
+            secret access key as a token of the service aws:NAME, with the access key id as the account. \
+            Store a session token under the same names with the kind other. Use coffer token put for both. \
+            Expired keys are not printed.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -21,7 +22,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
     @Argument(help: "The profile.")
     var profile = "default"
 
-    @Option(help: ArgumentHelp("The key, where a profile has several.", valueName: "id"))
+    @Option(help: ArgumentHelp("The access key id, if the profile has several keys.", valueName: "id"))
     var accessKeyId: String?
 
     func run() async throws {
@@ -51,13 +52,13 @@ struct AWSCredentialProcess: AsyncParsableCommand {
         }.vouchedFor
         guard found.count <= 1 else {
             throw CofferError(
-                .invalidInput, "This profile has \(found.count) keys: say which with --access-key-id.")
+                .invalidInput, "This profile has \(found.count) keys. Choose one with --access-key-id.")
         }
         guard let info = found.first else { throw none }
         return info
     }
 
     private var none: CofferError {
-        CofferError(.absent, "There are no keys of this profile: store them with coffer token put.")
+        CofferError(.absent, "No keys are stored for this profile. Store them with coffer token put.")
     }
 }

@@ -5,10 +5,10 @@ import CofferBase
 struct CofferCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "coffer",
-        abstract: "Keys, tokens and files under lock and key on Linux.",
+        abstract: "Protect keys, tokens and files on Linux.",
         discussion: """
-            Secrets go in by standard input or a descriptor and come out on standard output only when asked \
-            for by name; messages go to standard error.
+            Commands read secrets from standard input or a descriptor, and write them to standard output \
+            only when asked for by name. Messages go to standard error.
 
             Exit codes: 0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7 corrupt or \
             not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not \
@@ -28,13 +28,14 @@ struct CofferCommand: AsyncParsableCommand {
 }
 
 extension CofferCommand {
-    /// Whether these arguments call a command that takes keys away: it starts under the tightest limits.
+    /// Whether these arguments call a command that removes keys. Such a command starts under the tightest
+    /// limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
         let first = GlobalOptions.hoistGlobalOptions(arguments).first
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
-    /// Refuses help on a command that there is not, which the parser answers with that on the one above it.
+    /// Rejects help for an unknown command, for which the parser would print the help of the parent command.
     private static func checkHelp(_ arguments: [String]) throws {
         guard let first = arguments.first, first.hasSameBytes(as: "help") else { return }
         var command: any ParsableCommand.Type = self
@@ -42,13 +43,13 @@ extension CofferCommand {
             let next = command.configuration.subcommands.first { $0._commandName.hasSameBytes(as: word) }
             guard let next else {
                 throw ValidationError(
-                    "There is no command \(word.printable): coffer help lists those there are.")
+                    "There is no command \(word.printable). Run coffer help for a list.")
             }
             command = next
         }
     }
 
-    /// Parses, runs and exits with the code that belongs to what happened.
+    /// Parses and runs the command, then exits with the code for its result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
         let arguments = GlobalOptions.hoistGlobalOptions(Array(arguments))
         do {

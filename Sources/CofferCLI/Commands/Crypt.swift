@@ -11,17 +11,17 @@ struct CryptCommand: ParsableCommand {
         discussion: """
             Formats:
 
-            documented-cbc: IV (16 bytes), then AES-CBC with PKCS#5 padding. With --iv-hex the IV is kept \
-            apart: the message is the bare ciphertext, as `openssl enc -aes-256-cbc -K … -iv …` reads and \
-            writes it.
-            pbkdf2-cbc: the same under a key that PBKDF2 derives from the secret of --passcode-fd.
-            cbc-hmac: "\(CryptJob.magic)", IV (16), ciphertext, tag (32): AES-256-CBC, then HMAC-SHA-256; \
-            the first 8 bytes are authenticated too.
+            documented-cbc: IV (16 bytes), then AES-CBC with PKCS#5 padding. With --iv-hex, the IV is stored \
+            separately and the message is the bare ciphertext, as `openssl enc -aes-256-cbc -K … -iv …` \
+            reads and writes it.
+            pbkdf2-cbc: the same, under a key that PBKDF2 derives from the secret on --passcode-fd.
+            cbc-hmac: "\(CryptJob.magic)", IV (16), ciphertext, tag (32): AES-256-CBC, then HMAC-SHA-256. \
+            The first 8 bytes are authenticated too.
             aes-gcm: nonce (12), ciphertext, tag (16).
 
-            The first two are not authenticated: they are for data that exists. The whole message is held in \
-            memory, at most 1 GiB. Nothing comes out of a message that does not open. With --json, what \
-            comes out is Base64 in the field messageBase64 or plaintextBase64.
+            The first two formats are not authenticated; use them only for existing data. The command holds \
+            the whole message in memory, at most 1 GiB, and writes nothing if the message cannot be \
+            decrypted. With --json, the output is Base64 in the field messageBase64 or plaintextBase64.
             """,
         subcommands: [CryptEncrypt.self, CryptDecrypt.self])
 }

@@ -9,8 +9,8 @@ struct DatabaseCommand: ParsableCommand {
             Formats: gcm1 is Coffer's own; sqlcipher4 is SQLCipher 4 with its defaults; sqlcipher3 is \
             SQLCipher 3 with its defaults, read-only.
 
-            These commands open no vault's databases and use no home: a database's key comes on a \
-            descriptor. A program opens the databases of a vault (VaultDatabases).
+            These commands do not open the databases of a vault and need no vault directory: the key of a \
+            database comes from a descriptor. Programs open the databases of a vault with VaultDatabases.
             """,
         subcommands: [DatabaseQuery.self, DatabaseConvert.self])
 }

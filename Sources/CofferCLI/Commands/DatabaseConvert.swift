@@ -9,11 +9,12 @@ struct DatabaseConvert: ParsableCommand {
         commandName: "convert",
         abstract: "Copy a database into another format.",
         discussion: """
-            The source's rows stay as they are; what a crash left beside it is settled first. The target \
-            must not exist: it appears when it is complete. The key is for whichever of the two is \
-            encrypted, and for both, unless the target is given its own.
+            The source's rows stay as they are; a journal that a crash left beside it is \
+            recovered first. The target must not exist, and appears only when it is complete. The key \
+            applies to the encrypted one of the two; if both are encrypted, it applies to both unless you \
+            give a separate key for the target.
 
-            The databases of a vault are not opened, and no passcode is asked for.
+            This command does not open the databases of a vault and does not ask for a passcode.
             """)
 
     @OptionGroup var global: NoVaultOptions
@@ -21,7 +22,7 @@ struct DatabaseConvert: ParsableCommand {
     @Argument(help: "The database to read.", completion: .file())
     var source: String
 
-    @Argument(help: "The file to make.", completion: .file())
+    @Argument(help: "The file to create.", completion: .file())
     var target: String
 
     @Option(help: ArgumentHelp("The source's format, or plain.", valueName: "codec"))
@@ -38,7 +39,7 @@ struct DatabaseConvert: ParsableCommand {
     @Option(help: ArgumentHelp("The target's passphrase, on this descriptor.", valueName: "n"))
     var newPassphraseFd: Int32?
 
-    /// A format, or none.
+    /// A database format, or `none` for a plain database.
     enum Format: ExpressibleByArgument {
         case plain
         case encrypted(DatabaseFormat)
@@ -63,7 +64,7 @@ struct DatabaseConvert: ParsableCommand {
         static var allValueStrings: [String] { ["plain"] + DatabaseFormat.allCases.map(\.rawValue) }
     }
 
-    /// A signal that asks this process to end removes the unfinished target first.
+    /// Removes the unfinished target first if a signal asks this process to end.
     func run() throws(CofferError) {
         let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<Void, CofferError>
@@ -88,7 +89,7 @@ struct DatabaseConvert: ParsableCommand {
         let target = try FilePathArgument.path(target)
         switch (from, to) {
         case (.plain, .plain):
-            throw CofferError(.invalidInput, "Nothing to do: both are plain.")
+            throw CofferError(.invalidInput, "Nothing to do: both databases are plain.")
         case (.plain, .encrypted(let format)):
             try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
         case (.encrypted(let format), .plain):
@@ -109,7 +110,7 @@ struct DatabaseConvert: ParsableCommand {
         }
     }
 
-    /// The target's own key, or the one for both.
+    /// The target's own key if one was given, otherwise the key for both.
     private func encryptionKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
         if let own = try newKey(format) { return own }
         return try keys.key(format)

@@ -11,21 +11,20 @@ struct DatabaseQuery: ParsableCommand {
         commandName: "query",
         abstract: "Run SQL on an encrypted database.",
         discussion: """
-            Rows are printed with tabs between the columns and no headers; with --json as a list of objects. \
-            Blobs print in hexadecimal, and NULL prints as nothing. In a row, \\t stands for a tab in a \
-            text, \\n and \\r for the ends of lines, \\\\ for a backslash, and \\u with four digits \
-            for another control character. A wrong key ends with 7.
+            Rows are printed with tabs between the columns and no headers; with --json, as a list of \
+            objects. Blobs print in hexadecimal, and NULL prints as nothing. In a text, \\t stands for a \
+            tab, \\n and \\r for line endings, \\\\ for a backslash, and \\u with four digits for another \
+            control character. A wrong key ends with 7.
 
-            Every user of the machine sees a command's arguments: put statements with secrets into a file or \
-            on standard input, or write ? for the secret and name a descriptor with --bind-fd.
+            Every user of the machine can see a command's arguments. Put statements with secrets into a file \
+            or on standard input, or write ? for the secret and name a descriptor with --bind-fd.
 
-            Write -- before statements that begin with a comment, or put them into a file.
+            If the statements begin with a comment, write -- before them or put them into a file.
 
-            The statements run one after the other: the effects of those before one that fails stay, unless \
-            they are in a transaction. Where another connection holds the database, the command waits up to \
-            ten seconds.
+            The statements run in order. If one fails, the effects of the earlier ones stay unless they are \
+            in a transaction. If another connection holds the database, the command waits up to ten seconds.
 
-            The databases of a vault are not opened, and no passcode is asked for.
+            This command does not open the databases of a vault and does not ask for a passcode.
             """)
 
     @OptionGroup var global: NoVaultOptions
@@ -38,7 +37,7 @@ struct DatabaseQuery: ParsableCommand {
 
     @OptionGroup var keys: DatabaseKeyOptions
 
-    @Flag(help: "Make the database when there is none.")
+    @Flag(help: "Create the database if it does not exist.")
     var create = false
 
     @Option(
@@ -48,14 +47,14 @@ struct DatabaseQuery: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Bind the first line of this descriptor to a ? of the statements; once for each, in their order.",
+            "Bind the first line of this descriptor to a ? of the statements. Give one for each ?, in order.",
             valueName: "n"))
     var bindFd: [Int32] = []
 
-    @Argument(help: "One statement or several; - reads them from standard input.")
+    @Argument(help: "One or more statements; - reads them from standard input.")
     var sql: String?
 
-    /// The longest statements that are read.
+    /// The maximum length of the statements, in bytes.
     private static let maxByteCount = 16 << 20
     /// How long another connection may hold the database, in seconds.
     private static let busyDeadline = 10.0
@@ -66,7 +65,7 @@ struct DatabaseQuery: ParsableCommand {
         let key = try keys.key(codec)
         let arguments = try boundValues()
         let sql = try statements()
-        // Before anything runs: what was run before a mismatch shows would stay.
+        // Checked before anything runs: the effects of earlier statements would stay.
         guard SQLPlaceholders.count(sql) == bindFd.count else {
             throw CofferError(
                 .invalidInput,
@@ -79,7 +78,7 @@ struct DatabaseQuery: ParsableCommand {
             let queue = try EncryptedDatabase.queue(at: path, key: key, configuration: configuration)
             var rows: [JSONDocument] = []
             try queue.writeWithoutTransaction { db in
-                // GRDB ends the process where a transaction is left open.
+                // GRDB ends the process if a transaction is left open.
                 defer { if db.isInsideTransaction { try? db.rollback() } }
                 let statements = try db.allStatements(sql: sql, arguments: arguments)
                 while let statement = try statements.next() {
@@ -97,7 +96,7 @@ struct DatabaseQuery: ParsableCommand {
                 guard !db.isInsideTransaction else {
                     throw CofferError(
                         .invalidInput,
-                        "The statements leave a transaction open, which was rolled back: end it with COMMIT.")
+                        "The statements left a transaction open; it was rolled back. End it with COMMIT.")
                 }
             }
             try queue.close()
@@ -110,10 +109,10 @@ struct DatabaseQuery: ParsableCommand {
     private func explained(_ error: CofferError) -> CofferError {
         guard error.code == .readOnly, codec == .sqlcipher3 else { return error }
         return CofferError(
-            .readOnly, "\(error.message) The format \(codec.rawValue) is read-only: convert the database.")
+            .readOnly, "\(error.message) The format \(codec.rawValue) is read-only. Convert the database.")
     }
 
-    /// Makes sure that there is a database, or that one may be made.
+    /// Throws unless the database exists or may be created.
     private func requireDatabase(at path: FilePath) throws(CofferError) {
         let isReadOnly = codec == .sqlcipher3
         guard !create || isReadOnly else { return }
@@ -122,24 +121,24 @@ struct DatabaseQuery: ParsableCommand {
         } catch {
             guard create, isReadOnly, error.code == .absent else { throw error }
             throw CofferError(
-                .refused, "\(codec.rawValue) is read-only: make the database in gcm1 or sqlcipher4.")
+                .refused, "\(codec.rawValue) is read-only. Create the database in gcm1 or sqlcipher4.")
         }
     }
 
-    /// The statements, from where they were said to be.
+    /// Reads the statements from the argument, the file or standard input.
     private func statements() throws(CofferError) -> String {
         let source: Descriptor
         switch (sql, sqlFile) {
         case ("-", nil), (nil, "-"): source = try .standardInput()
         case (let sql?, nil): return sql
         case (nil, let file?): source = try .open(ProgramArguments.path(file), .read)
-        default: throw CofferError(.invalidInput, "Give the statements, or --sql-file, and not both.")
+        default: throw CofferError(.invalidInput, "Give either the statements or --sql-file.")
         }
         return try Self.text(
             of: SecretInput.all(from: source, limit: Self.maxByteCount), "The text of the statements")
     }
 
-    /// The values for the question marks.
+    /// The values for the placeholders.
     private func boundValues() throws(CofferError) -> StatementArguments {
         var values: [String] = []
         for number in bindFd {
@@ -155,7 +154,7 @@ struct DatabaseQuery: ParsableCommand {
         let copy = bytes.span.copied()
         guard !copy.contains(0) else {
             throw CofferError(
-                .invalidInput, "\(subject) has a NUL byte in it, and SQLite would take what is before it.")
+                .invalidInput, "\(subject) contains a NUL byte; SQLite would read only the part before it.")
         }
         guard let text = String(validating: copy, as: UTF8.self) else {
             throw CofferError(.invalidInput, "\(subject) is not UTF-8.")
@@ -164,5 +163,5 @@ struct DatabaseQuery: ParsableCommand {
     }
 }
 
-/// As an argument, by its name.
+/// Lets an argument name a format.
 extension DatabaseFormat: ExpressibleByArgument {}

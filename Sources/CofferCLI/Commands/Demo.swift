@@ -8,12 +8,12 @@ import SystemPackage
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Show the main job on a real file, in a temporary home, and prove each step.",
-        discussion: "Ends with 0 only if everything held. The file itself is only read.")
+        abstract: "Demonstrate Coffer on a real file in a temporary vault, and check each step.",
+        discussion: "Exits with 0 only if every check passed. The file is only read.")
 
     @OptionGroup var global: NoVaultOptions
 
-    @Argument(help: "A file to protect; without one, a sample is made.", completion: .file())
+    @Argument(help: "A file to protect. Without one, the demo creates a sample.", completion: .file())
     var file: String?
 
     func run() async throws {
@@ -32,7 +32,7 @@ struct DemoCommand: AsyncParsableCommand {
         }
         for step in steps { try Output.line(step.line) }
         guard steps.allSatisfy(\.held) else {
-            try Output.line("Something did not hold.")
+            try Output.line("A check failed.")
             throw ExitCode(1)
         }
         try Output.line("All \(steps.count) steps held.")

@@ -8,12 +8,12 @@ import CofferEngine
 struct DockerCredential: AsyncParsableCommand {
     static let name = "docker-credential"
     static let configuration = CommandConfiguration(
-        commandName: name, abstract: "Keep the passwords of registries: a credential helper for Docker.",
+        commandName: name, abstract: "Credential helper for Docker: stores the passwords of registries.",
         discussion: """
-            Link this program as docker-credential-coffer into a folder of PATH and put "credsStore": \
-            "coffer" into Docker's config.json. It takes list, get, store, erase or version; as Docker wants \
-            it, errors are told on standard output and end with 1. Passwords are kept as tokens of the \
-            service docker:URL. Unlock the home before.
+            Link this program as docker-credential-coffer into a directory of PATH and put "credsStore": \
+            "coffer" into Docker's config.json. The action is list, get, store, erase or version. As Docker \
+            requires, errors go to standard output and the command ends with 1. Passwords are stored as \
+            tokens of the service docker:URL. Unlock the vault first.
             """)
 
     private static let prefix = "docker:"
@@ -58,7 +58,7 @@ struct DockerCredential: AsyncParsableCommand {
         try Output.bytes(line.span)
     }
 
-    /// There is one user for each registry: one that was there before goes.
+    /// Docker has one user for each registry, so the entry of a former user is removed.
     private func store() async throws(CofferError) {
         let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.maxByteCount)
         let members = try SecretJSON.members(of: input.span)
@@ -98,13 +98,13 @@ struct DockerCredential: AsyncParsableCommand {
         try await tokens.readable().filter { isOurs($0) && Self.url($0).hasSameBytes(as: url) }
     }
 
-    /// The registry on standard input, without the space around it.
+    /// Reads the registry from standard input, without surrounding white space.
     private static func serverURL() throws(CofferError) -> String {
         let input = try SecretInput.all(from: Descriptor.standardInput(), limit: maxURLLength)
         guard let text = String(validating: input.span.copied(), as: UTF8.self) else {
             throw CofferError(.invalidInput, "The server URL is not UTF-8.")
         }
-        // By scalars: a combining mark behind a space belongs to the URL and not to the space.
+        // By scalars: a combining mark after a space belongs to the URL, not to the space.
         let scalars = text.unicodeScalars.drop { $0.properties.isWhitespace }
         let url = scalars.reversed().drop { $0.properties.isWhitespace }.reversed()
         guard !url.isEmpty else { throw noURL }
@@ -114,7 +114,7 @@ struct DockerCredential: AsyncParsableCommand {
     private static func text(_ token: Token?) throws(CofferError) -> String {
         guard let bytes = token?.exposing({ $0.copied() }) else { return "" }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw CofferError(.invalidInput, "A server URL and a username are UTF-8.")
+            throw CofferError(.invalidInput, "The server URL and the username must be UTF-8.")
         }
         return text
     }

@@ -7,25 +7,25 @@ import CofferDatabase
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Say what protects this host and this vault, and what to do where it does not.",
+        abstract: "Report what protects this host and this vault, and how to fix what does not.",
         discussion: """
-            ok: it holds. advisory: it helps, but whoever has the files or the account gets around it. \
-            missing: it is not there, or it is damaged. unknown: it could not be checked. Needs no \
+            ok: the protection works. advisory: it helps, but an attacker with the files or the account can \
+            get around it. missing: it is absent or damaged. unknown: it could not be checked. Needs no \
             passcode.
 
-            Ends with 0 whatever it finds. Only where a vault is there and cannot be opened, the host alone \
-            is checked, and the exit code says why.
+            Exits with 0 whatever it finds. Only if a vault exists and cannot be opened, the command checks \
+            the host alone, and the exit code gives the reason.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    /// What was found.
+    /// The findings.
     private struct Report {
         var checks: [SecurityCheck]
         var sources: [LockTriggerStatus] = []
         var classes: [ProtectionClass: [ClassAssurance]] = [:]
         var strength: PasscodeStrength?
-        /// Why there is a vault and nothing of it but this.
+        /// Why the vault exists but could not be opened; nothing else of it was checked.
         var failure: CofferError?
     }
 
@@ -53,7 +53,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// What does not keep the host from being looked at: no vault, or a keyring that does not give its key.
+    /// Errors after which the host is still checked: no vault, or a keyring that does not return its key.
     private static let spared: Set<CofferError.Code> = [
         .notInitialised, .wiped, .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection,
         .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
@@ -69,14 +69,15 @@ struct DoctorCommand: AsyncParsableCommand {
         try line(
             "advisory", "guessing",
             "With a copy of all files, one guess takes \(milliseconds) ms on one core of this machine, "
-                + "measured now; nothing stops it. The policy asks for \(strength.requirement). Trying all:")
+                + "measured now, with no limit on guesses. The policy asks for \(strength.requirement). "
+                + "Trying all:")
         for estimate in strength.estimates {
             try Output.line(
                 String(repeating: " ", count: 10) + "\(estimate.passcodes): \(estimate.time)")
         }
         try Output.line(
             String(repeating: " ", count: 10)
-                + "Divide by the number of cores. A word, a name or a date falls at once.")
+                + "Divide by the number of cores. A word, a name or a date is guessed at once.")
     }
 
     private static func document(_ report: Report) -> JSONDocument {
@@ -114,7 +115,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return report
     }
 
-    /// The parts beside the checks. One that fails becomes a check that could not be made.
+    /// Collects the parts that are not checks. One that fails becomes a check that could not be made.
     private func look(at session: Vault, _ report: inout Report) async {
         do throws(CofferError) {
             report.sources = try await session.lockTriggers()

@@ -8,12 +8,13 @@ import CofferEngine
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write the tokens that may leave this device to a file, sealed under a passphrase.",
+        abstract: "Write the tokens that may leave this device to a file, encrypted with a passphrase.",
         discussion: """
-            Those are the tokens of the classes whenUnlocked and afterFirstUnlock; every other one stays, \
-            and is counted. The passphrase has at least 12 bytes and guards the file against whoever gets \
-            it, for ever: take a long one, of chance. An existing file is not replaced. Files of the vault \
-            are not in it: see coffer file export. Damaged tokens are left out, and the command ends with 7.
+            Exports the tokens of the classes whenUnlocked and afterFirstUnlock. All other tokens stay, and \
+            the command prints their number. The passphrase has at least 12 bytes and is the file's only \
+            protection against anyone who obtains it, for good: choose a long random one. The command does \
+            not replace an existing file. Files of the vault are not included: see coffer file export. \
+            Damaged tokens are left out, and the command ends with 7.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,7 +25,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try FilePathArgument.path(file)
-        // The passcode comes first where both are lines of standard input.
+        // The passcode comes first if both are lines of standard input.
         let session = try await VaultOpener.unlocked(global)
         let secret = try passphrase.new()
         let report = try await session.tokens.export(to: path, passphrase: secret)
@@ -43,34 +44,33 @@ struct ExportCommand: AsyncParsableCommand {
         }
         guard let damaged = report.damaged.first else { return }
         Output.message(
-            "coffer: \(Plural.of(report.damaged.count, "stored token")) cannot be read and missing from the "
-                + "file: "
-                + "see coffer token list.")
+            "coffer: the file omits \(Plural.of(report.damaged.count, "stored token")) that cannot be read. "
+                + "See coffer token list.")
         throw ExitCode(damaged.code.exitCode)
     }
 }
 
-/// Where the passphrase of an export comes from.
+/// Options for the passphrase of an export.
 struct ExportPassphrase: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Read the export's passphrase from the first line of this descriptor.", valueName: "n"))
     var passphraseFd: Int32?
 
-    /// The one of an export that is there.
+    /// The passphrase of an existing export.
     func current() throws(CofferError) -> Passcode {
         try Passcode(
             PasscodeInput.readRequired(
                 passphraseFd, prompt: "Passphrase of the export: ", option: "--passphrase-fd"))
     }
 
-    /// A new one, typed twice where it is typed.
+    /// A new passphrase. On a terminal, the user types it twice.
     func new() throws(CofferError) -> Passcode {
         let first = try current()
         guard passphraseFd == nil else { return first }
         let second = try Passcode(PasscodeInput.readRequired(nil, prompt: "Confirm passphrase: "))
         guard first.isEqual(to: second) else {
-            throw CofferError(.invalidInput, "The two passphrases are not the same.")
+            throw CofferError(.invalidInput, "The two passphrases do not match.")
         }
         return first
     }

@@ -7,7 +7,7 @@ import SystemPackage
 /// `coffer file`
 struct FileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "file", abstract: "Keep files, doubly encrypted.",
+        commandName: "file", abstract: "Store files with two layers of encryption.",
         subcommands: [
             FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileVerify.self, FileRemove.self,
             FileView.self, FilePruneViews.self, FileRewrap.self, FileReindex.self,
@@ -19,12 +19,12 @@ struct FileArgument: ParsableArguments {
     @Argument(help: "The id that `file add` printed.")
     var id: String
 
-    @Option(help: "What was given as --context when it was added.")
+    @Option(help: "The --context that was given when the file was added.")
     var context: String?
 
     func fileID() throws(CofferError) -> FileID { try FileID(id) }
 
-    /// What is bound into the file, byte for byte.
+    /// The context that is bound into the file, byte for byte.
     var boundBytes: [UInt8] { Self.bytes(ofContext: context) }
 
     static func bytes(ofContext text: String?) -> [UInt8] { text.map { ProgramArguments.bytes($0) } ?? [] }
@@ -35,9 +35,10 @@ struct FileAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Seal a copy of a file and print its id.",
         discussion: """
-            --remove-original renames the original to NAME.removing-… before it removes it. When this \
-            command is killed in between, it stays under that name, in clear; the next --remove-original in \
-            that directory says so. Other names of the file (hard links) stay, and that is said, too.
+            --remove-original renames the original to NAME.removing-… before it removes it. If this command \
+            is killed in between, the original stays under that name, unencrypted, and the next \
+            --remove-original in that directory reports it. Other names of the file (hard links) stay; the \
+            command reports them too.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -51,16 +52,16 @@ struct FileAdd: AsyncParsableCommand {
     var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Flag(
-        help: "Remove the original once the sealed copy is safe; its blocks may stay readable on the medium.")
+        help: "Remove the original once the sealed copy is safe. Its blocks may stay readable on the medium.")
     var removeOriginal = false
 
-    @Option(help: "The cipher of the outer layer: chacha20-poly1305, or aes-256-gcm where FIPS rules hold.")
+    @Option(help: "The cipher of the outer layer: chacha20-poly1305, or aes-256-gcm where FIPS rules apply.")
     var outerCipher = OuterCipherArgument.chaCha20Poly1305
 
-    @Option(help: "Bind this text into the file: nobody reads it without giving the same. It is not kept.")
+    @Option(help: "Bind this text, which is not stored, into the file. Reading requires the same text.")
     var context: String?
 
-    @Flag(help: "Also when the vault is on a removable medium or a network file system by now.")
+    @Flag(help: "Add the file even if the vault is now on a removable medium or a network file system.")
     var allowExternal = false
 
     func run() async throws {
@@ -73,7 +74,7 @@ struct FileAdd: AsyncParsableCommand {
             Output.message(
                 "coffer: \(path.printable) is removed, but the file has "
                     + "\(Plural.of(Int(links) - 1, "other name")) "
-                    + "(hard links): its content stays there in clear.")
+                    + "(hard links), which still hold its content unencrypted.")
         }
         if global.json {
             let isEncrypted = try await session.files.isDiskEncrypted()
@@ -89,13 +90,12 @@ struct FileAdd: AsyncParsableCommand {
     private func reportRemains(_ remains: [FilePath]) {
         for path in remains {
             Output.message(
-                "coffer: an interrupted removal left \(path.string.printable), in clear. Where coffer file "
-                    + "list "
-                    + "has the file, remove it; else add it again.")
+                "coffer: an interrupted removal left \(path.string.printable), in clear. If coffer file list "
+                    + "shows the file, remove the leftover; otherwise add it again.")
         }
     }
 
-    /// A signal that asks this process to end takes back what is half done first.
+    /// If a signal asks this process to end, rolls the unfinished addition back first.
     private func add(to session: Vault) async throws -> FileID {
         let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<FileID, CofferError>
@@ -124,8 +124,8 @@ struct FileList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List ids, names, lengths and dates of the files.",
         discussion: """
-            A file whose container something else than Coffer deleted is listed as missing. Then, and when \
-            the index is damaged or does not know all containers, the command says so and ends with 7.
+            A file whose container was deleted by another program is listed as missing. If a file is \
+            missing, or the index is damaged or incomplete, the command reports it and ends with 7.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -140,26 +140,26 @@ struct FileList: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// The things that a person has to know beside the list.
+    /// The problems that the list itself does not show.
     private static func complaints(_ listing: FileListing) -> [String] {
         var complaints: [String] = []
         let missing = listing.files.filter { $0.state == .missing }
         if !missing.isEmpty {
             complaints.append(
-                "the containers of \(missing.count) files are missing: something else than Coffer deleted "
-                    + "them. Put them back from a copy of the home, or clear each entry with coffer file "
+                "the containers of \(missing.count) files are missing: another program deleted them. Put "
+                    + "them back from a copy of the vault directory, or clear each entry with coffer file "
                     + "remove ID.")
         }
         let unlisted = listing.unlisted.map(\.description).joined(separator: ", ")
         if listing.isIndexDamaged {
             complaints.append(
-                "the index of files is damaged: coffer file reindex rebuilds it from the containers."
+                "the file index is damaged. Run coffer file reindex to rebuild it from the containers."
                     + (unlisted.isEmpty ? "" : " Not listed: \(unlisted)."))
         } else if listing.isIndexBehind {
             complaints.append(
-                "the index of files does not know every container: it is damaged or older than they are, or "
-                    + "somebody else put them there. coffer file verify --all looks at every file, coffer "
-                    + "file reindex takes them in. Not listed: \(unlisted).")
+                "the file index does not list every container: it is damaged or older than they are, or "
+                    + "another program put them there. Check every file with coffer file verify --all; add "
+                    + "them to the index with coffer file reindex. Not listed: \(unlisted).")
         }
         return complaints
     }
@@ -213,7 +213,7 @@ struct FileRemove: AsyncParsableCommand {
         let id = try file.fileID()
         let session = try await VaultOpener.unlocked(global)
         guard try await session.files.remove(id) else {
-            throw CofferError(.absent, "There is no file \(id): coffer file list names those there are.")
+            throw CofferError(.absent, "There is no file \(id). Run coffer file list to see all files.")
         }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }
     }

@@ -9,9 +9,9 @@ struct FileCat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat", abstract: "Write the decrypted content to standard output.",
         discussion: """
-            Every piece is authentic when it is written. If the command fails in the middle, discard what \
-            came out. --range takes offsets as HTTP does: 0-499 are the first 500 bytes, 500- is everything \
-            behind them. With --json, the bytes are Base64 in the field contentBase64, at most 1 MiB of them.
+            Every chunk is authenticated before it is written. If the command fails midway, discard its \
+            output. --range takes offsets as HTTP does: 0-499 is the first 500 bytes, and 500- is everything \
+            after them. With --json, the bytes are Base64 in the field contentBase64, at most 1 MiB of them.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -31,7 +31,7 @@ struct FileCat: AsyncParsableCommand {
         }
     }
 
-    /// One document is whole or not there, so it is put together in memory.
+    /// Builds the document in memory, so that it is printed completely or not at all.
     private func printDocument(
         _ session: Vault, _ id: FileID, _ range: Range<Int64>?
     ) async throws(CofferError) {
@@ -39,7 +39,7 @@ struct FileCat: AsyncParsableCommand {
         let wanted = (range ?? 0..<length).clamped(to: 0..<length)
         guard wanted.count <= Self.maxDocumentLength else {
             throw CofferError(
-                .invalidInput, "With --json at most \(Self.maxDocumentLength >> 20) MiB come out at once.")
+                .invalidInput, "--json prints at most \(Self.maxDocumentLength >> 20) MiB. Use --range.")
         }
         try await session.files.withDecryptedBytes(
             of: id, range: wanted, context: file.boundBytes
@@ -72,7 +72,7 @@ struct FileExport: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument
 
-    @Argument(help: "Where to.", completion: .file())
+    @Argument(help: "The new file.", completion: .file())
     var destination: String
 
     func run() async throws {

@@ -6,20 +6,21 @@ import CofferBase
 struct FileRewrap: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewrap",
-        abstract: "Wrap the keys of one file anew, or replace the keys of all files.",
+        abstract: "Rewrap the keys of one file, or replace the keys of all files.",
         discussion: """
-            With an id, the keys of that file are wrapped anew under the current keys. Without one, new keys \
-            are made, the keys of every file are wrapped under them, and the old ones are destroyed: a copy \
-            of a container made before, of a removed file too, opens with nothing that is left. No content \
-            is encrypted again. What was interrupted goes on with the next call.
+            With an id, the command wraps the keys of that file again under the current keys. Without one, \
+            it creates new keys, wraps the keys of every file under them and destroys the old ones. A copy \
+            of a container made before, including that of a removed file, can then no longer be opened with \
+            any remaining key. File contents are not encrypted again. The next call continues an interrupted \
+            one.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The id that `file add` printed; all files without one.")
+    @Argument(help: "The id that `file add` printed. Without one, all files.")
     var id: String?
 
-    @Option(help: "What was given as --context when the file was added.")
+    @Option(help: "The --context that was given when the file was added.")
     var context: String?
 
     func run() async throws {
@@ -48,7 +49,7 @@ struct FileRewrap: AsyncParsableCommand {
         }
         guard report.unreadable.isEmpty else {
             let ids = report.unreadable.map(\.description).joined(separator: ", ")
-            Output.message("coffer: cannot be read, and keep the old keys: \(ids)")
+            Output.message("coffer: these files cannot be read and keep the old keys: \(ids)")
             throw ExitCode(CofferError.Code.corrupt.exitCode)
         }
     }

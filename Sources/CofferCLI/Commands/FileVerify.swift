@@ -7,8 +7,9 @@ struct FileVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check that every byte of a file is authentic.",
         discussion: """
-            With --all, every file, and whether the containers are those that the index knows. Containers \
-            that it does not know are named and never removed, and so are files whose containers are missing.
+            With --all, checks every file, and that the containers match the index. The command names \
+            containers that the index does not list, and files whose containers are missing. It removes \
+            neither.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -19,12 +20,12 @@ struct FileVerify: AsyncParsableCommand {
     @Flag(help: "Check all files and the index.")
     var all = false
 
-    @Option(help: "What was given as --context when the file was added.")
+    @Option(help: "The --context that was given when the file was added.")
     var context: String?
 
     func run() async throws {
         guard (id == nil) == all else {
-            throw CofferError(.invalidInput, "verify takes the id of a file, or --all.")
+            throw CofferError(.invalidInput, "Give the id of a file, or --all.")
         }
         let one = try id.map { text throws(CofferError) in try FileID(text) }
         let session = try await VaultOpener.unlocked(global)
@@ -58,23 +59,23 @@ struct FileVerify: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// The next steps for the damage that was found.
+    /// The next steps for the problems that were found.
     private static func remedies(_ report: IntegrityReport) -> [String] {
         var remedies: [String] = []
         if !report.damaged.isEmpty {
             remedies.append(
-                "what is damaged can only be put back from a copy of the home, or removed with coffer file "
-                    + "remove ID.")
+                "a damaged file can only be put back from a copy of the vault directory, or removed with "
+                    + "coffer file remove ID.")
         }
         if !report.orphans.isEmpty {
             remedies.append(
-                "what is not in the index was put there by somebody else, or the index is older: coffer file "
-                    + "reindex takes it in.")
+                "another program put the files there that are not in the index, or the index is older: add "
+                    + "them to it with coffer file reindex.")
         }
         if !report.missing.isEmpty {
             remedies.append(
-                "the containers of missing files were deleted by something else than Coffer: put them back "
-                    + "from a copy of the home, or clear each entry with coffer file remove ID.")
+                "another program deleted the containers of the missing files: put them back from a copy of "
+                    + "the vault directory, or clear each entry with coffer file remove ID.")
         }
         return remedies
     }
@@ -83,10 +84,10 @@ struct FileVerify: AsyncParsableCommand {
 /// `coffer file reindex`
 struct FileReindex: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reindex", abstract: "Make the index anew from the containers that are there.",
+        commandName: "reindex", abstract: "Rebuild the index from the existing containers.",
         discussion: """
-            For an index that is damaged, and for containers that it does not know. Whatever is there and of \
-            this vault counts from then on, also a copy that somebody put back.
+            Use this if the index is damaged or does not list every container. Every existing container of \
+            this vault is in the index afterwards, including an old copy that another program put back.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -8,41 +8,41 @@ import SystemPackage
 struct FileView: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "view",
-        abstract: "Run a command on a temporary decrypted copy, which goes when the command ends.",
+        abstract: "Run a command on a temporary decrypted copy, which is removed when the command ends.",
         discussion: """
-            The copy lies in memory under the original name, read-only, for this user alone. {} in the \
-            command stands for its path; without one, the path is added at the end. Ends with the command's \
-            exit code; with 9 when --timeout ended it. A signal that ends this command goes to that one, and \
-            the copy goes as always. With --json, the command's standard output goes to standard error, and \
-            the document has its exitCode. The copy also goes when the screen locks or the machine sleeps \
-            meanwhile. When this command is killed, the copy stays until the one that views it has ended, \
-            too; file prune-views removes it then.
+            The copy is held in memory under the original name, read-only and accessible to this user alone. \
+            {} in the command stands for its path; without {}, the path is appended. The exit code is the \
+            command's own, or 9 if --timeout ended it. A signal that would end this command is passed on to \
+            the one it runs, and the copy is removed as usual. With --json, the command's standard output \
+            goes to standard error, and the document has its exitCode. The copy is also removed if the \
+            screen locks or the machine sleeps. If this command is killed, the copy stays until the viewing \
+            command has ended too; file prune-views then removes it.
 
-            With --writable, what the command changed is sealed as the file's new content when it ends with \
-            0, all of it or nothing, also when it saved by a new file of the same name, as editors do. If \
-            the file was changed in the vault meanwhile, the new content is kept as a file of its own. \
-            Without --writable, and when the command fails or --timeout ends it, a change is dropped, and \
-            that is said.
+            With --writable, if the command ends with 0, its changes are sealed as the file's new content, \
+            completely or not at all. This also works for editors that save by writing a new file of the \
+            same name. If the file changed in the vault in the meantime, the new content is stored as a \
+            separate file. Without --writable, or if the command fails or --timeout ends it, changes are \
+            dropped with a message.
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument
 
-    @Flag(help: "Seal what the command changes as the file's new content.")
+    @Flag(help: "Seal the command's changes as the file's new content.")
     var writable = false
 
-    @Flag(help: "No file at all: the path is that of an inherited descriptor, /proc/self/fd/N, in memory.")
+    @Flag(help: "Create no file: pass an inherited in-memory descriptor as the path /proc/self/fd/N.")
     var descriptor = false
 
     @Flag(
         name: .customLong("private"),
-        help: "Show the copy to the command alone, in a mount namespace of its own.")
+        help: "Show the copy to the command alone, in a private mount namespace.")
     var isPrivate = false
 
-    @Flag(help: "Also wait for what the command left running: viewers that start in the background.")
+    @Flag(help: "Also wait for processes that the command leaves running, such as background viewers.")
     var wait = false
 
-    @Option(help: ArgumentHelp("Take the copy back and end the command after so long.", valueName: "SECONDS"))
+    @Option(help: ArgumentHelp("Remove the copy and end the command after this time.", valueName: "SECONDS"))
     var timeout: Double?
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
@@ -71,19 +71,19 @@ struct FileView: AsyncParsableCommand {
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// What became of changes to the copy.
+    /// The fate of changes to the copy.
     private enum Outcome: String { case none, saved, dropped }
 
     private func checkOptions() throws(CofferError) {
-        guard !command.isEmpty else { throw CofferError(.invalidInput, "A command is needed after --.") }
+        guard !command.isEmpty else { throw CofferError(.invalidInput, "Give a command after --.") }
         guard [writable, descriptor, isPrivate].count(where: { $0 }) <= 1 else {
-            throw CofferError(.invalidInput, "Only one of --writable, --descriptor and --private.")
+            throw CofferError(.invalidInput, "Give only one of --writable, --descriptor and --private.")
         }
         guard !wait || !descriptor && !isPrivate else {
-            throw CofferError(.invalidInput, "--wait is for copies that are files.")
+            throw CofferError(.invalidInput, "--wait works only for copies that are files.")
         }
         if let timeout, !(timeout > 0 && timeout <= 1e9) {
-            throw CofferError(.invalidInput, "--timeout takes seconds above 0.")
+            throw CofferError(.invalidInput, "--timeout takes a number of seconds greater than 0.")
         }
         if isPrivate, try !MountNamespace.isPossible() {
             throw CofferError(
@@ -123,13 +123,13 @@ struct FileView: AsyncParsableCommand {
         }
     }
 
-    /// A command that failed while it could write.
+    /// A command that failed while it could change the copy.
     private struct Failed: Error {
         let code: Int32
         let isChanged: Bool
     }
 
-    /// Runs the command on a copy that is a file; gives its exit code.
+    /// Runs the command on a copy that is a file and returns its exit code.
     private func runViewer(_ copy: ViewCopy) throws(CofferError) -> Int32 {
         let code: Int32
         do throws(CofferError) {
@@ -147,7 +147,7 @@ struct FileView: AsyncParsableCommand {
         return code
     }
 
-    /// The same on a copy without a name in this process's file systems.
+    /// Runs the command on an in-memory copy that has no name in any file system of this process.
     private func viewInMemory(_ id: FileID, _ session: Vault) async throws -> Int32 {
         let info = try await session.files.info(for: id, context: file.boundBytes)
         return try await session.files.withMemoryCopy(
@@ -169,7 +169,7 @@ struct FileView: AsyncParsableCommand {
     }
 
     private func runCommand(_ arguments: [[UInt8]], inheriting: [Int32]) throws(CofferError) -> Int32 {
-        // It takes a while to make the copy of a long file.
+        // Copying a long file takes a while.
         if let number = TerminationSignals.received { return 128 + number }
         return try ChildProcess.run(
             arguments, outputToErrors: global.json, inheriting: inheriting, limit: limit)

@@ -7,17 +7,17 @@ import CofferEngine
 struct GitCredential: AsyncParsableCommand {
     static let name = "git-credential"
     static let configuration = CommandConfiguration(
-        commandName: name, abstract: "Keep git's passwords: a credential helper for git.",
+        commandName: name, abstract: "Credential helper for git: stores git's passwords.",
         discussion: """
-            Link this program as git-credential-coffer into a folder of PATH and tell git: git config \
-            --global credential.helper coffer. It takes get, store or erase, and git's request on standard \
-            input. Passwords are kept as tokens of the service git:URL; an expired one is not given. Unlock \
-            the home before: git has no way to ask for the passcode.
+            Link this program as git-credential-coffer into a directory of PATH and configure git: git \
+            config --global credential.helper coffer. The action is get, store or erase; git's request comes \
+            on standard input. Passwords are stored as tokens of the service git:URL; expired ones are not \
+            returned. Unlock the vault first: git cannot ask for the passcode.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "get, store or erase; anything else is passed over, as git wants it.")
+    @Argument(help: "get, store or erase; anything else is ignored, as git requires.")
     var action: String
 
     func run() async throws {

@@ -8,23 +8,23 @@ import SystemPackage
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Take in the tokens of a file that export wrote.",
+        abstract: "Import the tokens of a file that coffer export wrote.",
         discussion: """
-            The whole file is checked before anything is stored. A token that is there already with \
-            something else stays as it is: it is listed, and the command ends with 10. A file that asks for \
-            more than 1 GiB of memory, or passes over more than 4 GiB in all, before anything in it can be \
-            checked is refused without --allow-expensive.
+            The command checks the whole file before it stores anything. A token that already exists with \
+            different contents stays as it is; the command lists it and ends with 10. Without \
+            --allow-expensive, the command refuses a file that requires more than 1 GiB of memory, or passes \
+            over more than 4 GiB in all, before any of it can be authenticated.
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var passphrase: ExportPassphrase
 
-    @Flag(help: "Put the export's tokens in the place of those that are there with something else.")
+    @Flag(help: "Replace existing tokens whose contents differ from the export.")
     var replace = false
 
     @Flag(
         help:
-            "Take a file whose passphrase costs more than 1 GiB, or passes over more than 4 GiB, to try."
+            "Accept a file whose passphrase costs more than 1 GiB, or passes over more than 4 GiB, to try."
     )
     var allowExpensive = false
 
@@ -39,16 +39,15 @@ struct ImportCommand: AsyncParsableCommand {
             allowingExpensive: allowExpensive)
         for id in report.conflicts {
             Output.message(
-                "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) is there with "
-                    + "something else and stays as it is.")
+                "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) exists with "
+                    + "different contents and stays as it is.")
         }
         if global.json {
             try Output.json(report.document)
         } else {
             try Output.line(
                 "Imported \(Plural.of(report.imported, "token")), replaced \(report.replaced). Already "
-                    + "there: "
-                    + "\(report.same). Left as they were: \(report.conflicts.count).")
+                    + "there: \(report.same). Left as they were: \(report.conflicts.count).")
         }
         if !report.conflicts.isEmpty { throw ExitCode(CofferError.Code.conflict.exitCode) }
     }

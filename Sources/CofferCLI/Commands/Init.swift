@@ -8,10 +8,10 @@ import CofferEngine
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Create the home, or activate one that was wiped.",
+        abstract: "Create a vault, or activate one again that was wiped.",
         discussion: """
-            The passcode comes from --passcode-fd or the terminal. Without one, whoever can read the home \
-            can open it: say --no-passcode if that is what you want.
+            The passcode comes from --passcode-fd or the terminal. Without a passcode, anyone who can read \
+            the vault directory can open the vault; choose that with --no-passcode.
             """)
 
     enum Keyring: String, CaseIterable, ExpressibleByArgument {
@@ -24,50 +24,50 @@ struct InitCommand: AsyncParsableCommand {
 
     @Option(
         help: """
-            Where the device key and the tokens are kept: secret-service is the desktop's keyring, file the \
-            embedded one; auto takes the desktop's where it answers and is unlocked.
+            Where to keep the device key and the tokens: secret-service uses the desktop keyring, file the \
+            embedded one. auto uses the desktop keyring if it responds and is unlocked.
             """)
     var keyring = Keyring.auto
 
-    @Flag(help: "Protect the vault by the device key alone.")
+    @Flag(help: "Protect the vault with the device key alone.")
     var noPasscode = false
 
     @Option(
         parsing: .singleValue,
         help: """
-            What passcodes must look like: 4 to 8 digits, or at least 5 characters with letters and digits. \
-            Of several, the strictest.
+            The form of passcodes: 4 to 8 digits, or at least 5 characters with letters and digits. If \
+            repeated, the strictest applies.
             """)
     var policy: [Policy] = []
 
     @Option(
         help: ArgumentHelp(
-            "The least length of passcodes, 1 to 128, in characters as a reader counts them.",
+            "The minimum length of passcodes, 1 to 128, in user-perceived characters.",
             valueName: "characters"))
     var minimumLength: Int?
 
-    @Flag(help: "Refuse passcodes that are guessed first, such as 1234 or password1.")
+    @Flag(help: "Refuse passcodes that attackers guess first, such as 1234 or password1.")
     var denyCommon = false
 
     @Option(
-        help: ArgumentHelp("Refuse the passcodes of this file, one a line, at most 256.", valueName: "path"))
+        help: ArgumentHelp("Refuse the passcodes in this file: one a line, at most 256.", valueName: "path"))
     var denyFile: String?
 
-    @Option(help: "Whether wrong passcodes are answered more and more slowly, from the fifth on.")
+    @Option(help: "Increase the delay after each wrong passcode, from the fifth on.")
     var attemptDelays = Switch.on
 
     @Option(
         help: ArgumentHelp(
-            "Lock after so long without use; 'reboot': only then.", valueName: "minutes|reboot"))
+            "Lock after this time without use; 'reboot': only at a reboot.", valueName: "minutes|reboot"))
     var inactivity = "10"
 
-    @Flag(help: "Let the home be on a removable medium or a network file system.")
+    @Flag(help: "Allow the vault on a removable medium or a network file system.")
     var allowExternal = false
 
-    @Option(help: ArgumentHelp("Memory for one guess at the passcode: 8 to 4096.", valueName: "MiB"))
+    @Option(help: ArgumentHelp("Memory for one guess at the passcode, 8 to 4096.", valueName: "MiB"))
     var kdfMemory = Argon2id.Cost.standard.memoryKiB / 1024
 
-    @Option(help: ArgumentHelp("Passes over that memory: 2 to 64.", valueName: "passes"))
+    @Option(help: ArgumentHelp("Passes over that memory, 2 to 64.", valueName: "passes"))
     var kdfPasses = Argon2id.Cost.standard.passes
 
     func run() async throws {
@@ -75,7 +75,7 @@ struct InitCommand: AsyncParsableCommand {
         let location = try VaultOpener.location(global)
         let status = try await Vault.status(at: location)
         guard status.vaultID == nil else {
-            throw CofferError(.alreadyExists, "There is a vault at \(location.path) already.")
+            throw CofferError(.alreadyExists, "There is already a vault at \(location.path).")
         }
         options.keyring = try await backend(at: location)
         let session = try await Vault.create(
@@ -86,7 +86,7 @@ struct InitCommand: AsyncParsableCommand {
             try Output.json(
                 .object([("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue))]))
         } else {
-            let place = options.keyring == .file ? "the home" : "the Secret Service"
+            let place = options.keyring == .file ? "that directory" : "the Secret Service"
             try Output.line(
                 "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(place).")
         }
@@ -96,7 +96,7 @@ struct InitCommand: AsyncParsableCommand {
         switch keyring {
         case .file: return .file
         case .secretService:
-            // Before a passcode is asked for.
+            // Check before the passcode prompt.
             try await Vault.checkSecretService(at: location, interaction: global.interaction)
             return .secretService
         case .auto: return await Vault.preferredStorage(at: location)
@@ -106,7 +106,7 @@ struct InitCommand: AsyncParsableCommand {
     private func passcode() throws(CofferError) -> Passcode? {
         guard !noPasscode else {
             guard global.passcodeFd == nil else {
-                throw CofferError(.invalidInput, "Either --no-passcode or --passcode-fd.")
+                throw CofferError(.invalidInput, "Give either --no-passcode or --passcode-fd.")
             }
             return nil
         }

@@ -8,23 +8,23 @@ import CofferEngine
 struct KeyDevice: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Print the key of a device, of its identifier and a random string that the vault keeps.",
+        abstract: "Print a device key, derived from its identifier and a random string kept in the vault.",
         discussion: """
             The key is PBKDF2 of the device identifier followed by the random string. The vault keeps the \
-            string, the salt and the other parameters under a name; --create makes them, and nothing else \
-            does. The identifier is that of this machine, or what --device-id said when it was made.
+            string, the salt and the other parameters under a name. Only --create makes them. The identifier \
+            is that of this machine, or the --device-id given with --create.
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var kept: KeptSecret
 
-    @Option(help: ArgumentHelp("With --create: the hash function; sha256 unless told.", valueName: "prf"))
+    @Option(help: ArgumentHelp("With --create: the hash function; default sha256.", valueName: "prf"))
     var prf: DerivationOptions.PRF?
 
-    @Option(help: ArgumentHelp("With --create: the number of rounds; 600000 unless told.", valueName: "n"))
+    @Option(help: ArgumentHelp("With --create: the number of rounds; default 600000.", valueName: "n"))
     var rounds: Int?
 
-    @Option(help: ArgumentHelp("With --create: 16 or 32 bytes; 32 unless told.", valueName: "bytes"))
+    @Option(help: ArgumentHelp("With --create: 16 or 32 bytes; default 32.", valueName: "bytes"))
     var keySize: Int?
 
     @Option(help: ArgumentHelp("With --create: another device's identifier.", valueName: "text"))
@@ -32,13 +32,13 @@ struct KeyDevice: AsyncParsableCommand {
 
     func run() async throws {
         try kept.check()
-        guard let name = kept.stored else { throw CofferError(.invalidInput, "--stored says which key.") }
+        guard let name = kept.stored else { throw CofferError(.invalidInput, "Name the key with --stored.") }
         guard kept.create || prf == nil && rounds == nil && keySize == nil && deviceId == nil else {
             throw CofferError(
-                .invalidInput, "The parameters are kept with the key: they can be given with --create alone.")
+                .invalidInput, "The parameters are kept with the key. Give them with --create only.")
         }
         guard ProgramArguments.isText(deviceId ?? "") else {
-            throw CofferError(.invalidInput, "A device identifier is UTF-8.")
+            throw CofferError(.invalidInput, "The device identifier must be UTF-8.")
         }
         guard rounds.map({ $0 >= 1 }) ?? true else {
             throw CofferError(.invalidInput, "--rounds takes a number of at least 1.")

@@ -8,26 +8,26 @@ import CofferEngine
 struct KeyDocumented: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "documented",
-        abstract: "Print the documented key of a UUID and a passcode.",
+        abstract: "Print the documented key derived from a UUID and a passcode.",
         discussion: """
             The key is SHA-256(UUID, label, passcode hash), where the passcode hash is \
-            Base64(SHA-256(passcode)). Everything is taken as given, in UTF-8. The passcode comes from \
-            --passcode-fd; without it, or when its first line is empty, there is no passcode and nothing is \
+            Base64(SHA-256(passcode)). All inputs are used as given, in UTF-8. The passcode comes from \
+            --passcode-fd; without it, or if its first line is empty, there is no passcode and nothing is \
             appended.
 
-            A passcode of a few digits is guessed in seconds by anybody who knows the UUID: its secrecy is \
-            all the strength of the scheme. Every user of the machine sees arguments. --uuid-fd reads it \
-            from a descriptor; --stored keeps one in the vault, made by --create and by nothing else. With \
-            --stored, --passcode-fd is the vault's passcode, and the one in the key unless --key-passcode-fd \
-            has another. It is needed, or typed on a terminal, also while the vault is unlocked: it is a \
-            part of the key, and an unlocked vault does not know it.
+            An attacker who knows the UUID guesses a passcode of a few digits in seconds: the whole strength \
+            of the scheme is the secrecy of the UUID. Every user of the machine can see arguments. --uuid-fd \
+            reads the UUID from a descriptor; --stored uses one that the vault keeps and that only --create \
+            makes. With --stored, --passcode-fd is the vault's passcode, and also the one in the key unless \
+            --key-passcode-fd gives another. The passcode is needed, or typed on a terminal, even while the \
+            vault is unlocked: it is a part of the key, and an unlocked vault does not know it.
             """)
 
     @OptionGroup var global: GlobalOptions
 
     @Option(
         help: ArgumentHelp(
-            "The UUID; upper case with dashes in the documented form. Other users see it.",
+            "The UUID; in the documented form, upper case with dashes. Other users see it.",
             valueName: "uuid"))
     var uuid: String?
 
@@ -38,23 +38,23 @@ struct KeyDocumented: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --stored: read the passcode in the key from this descriptor; an empty line for none.",
+            "With --stored: read the passcode in the key from this descriptor; an empty line means none.",
             valueName: "n"))
     var keyPasscodeFd: Int32?
 
-    @Option(help: ArgumentHelp("The label; empty in the documented form.", valueName: "label"))
+    @Option(help: ArgumentHelp("The label; in the documented form, empty.", valueName: "label"))
     var label = ""
 
     func run() async throws {
         guard ProgramArguments.isText(uuid ?? ""), ProgramArguments.isText(label) else {
-            throw CofferError(.invalidInput, "A UUID and a label are UTF-8.")
+            throw CofferError(.invalidInput, "The UUID and the label must be UTF-8.")
         }
         try kept.check()
         guard [uuid != nil, uuidFd != nil, kept.stored != nil].count(where: { $0 }) == 1 else {
-            throw CofferError(.invalidInput, "Give the UUID by one of --uuid-fd, --stored and --uuid.")
+            throw CofferError(.invalidInput, "Give the UUID with one of --uuid-fd, --stored and --uuid.")
         }
         guard kept.stored != nil || keyPasscodeFd == nil else {
-            throw CofferError(.invalidInput, "--key-passcode-fd goes with --stored.")
+            throw CofferError(.invalidInput, "--key-passcode-fd needs --stored.")
         }
         if let name = kept.stored { return try await showStored(name) }
         var passcode: Token?
@@ -84,7 +84,7 @@ struct KeyDocumented: AsyncParsableCommand {
         guard printed != nil else { throw KeptSecret.none }
     }
 
-    /// In this scheme an empty passcode stands for none.
+    /// Prints the key. In this scheme an empty passcode means none.
     private func show(
         _ uuid: borrowing SecretBytes, _ passcode: Token?
     ) throws(CofferError) {
@@ -104,22 +104,22 @@ struct KeyDocumented: AsyncParsableCommand {
     }
 }
 
-/// A secret of a documented scheme that the vault keeps.
+/// Options for a secret of a documented scheme that the vault keeps.
 struct KeptSecret: ParsableArguments {
-    @Option(help: ArgumentHelp("Take the secret that the vault keeps under this name.", valueName: "name"))
+    @Option(help: ArgumentHelp("Use the secret that the vault keeps under this name.", valueName: "name"))
     var stored: String?
 
-    @Flag(help: "With --stored: make it first; refused where one of that name is.")
+    @Flag(help: "With --stored: create it first; refused if one of that name exists.")
     var create = false
 
     func check() throws(CofferError) {
         guard ProgramArguments.isText(stored ?? "") else {
-            throw CofferError(.invalidInput, "The name of a kept secret is UTF-8.")
+            throw CofferError(.invalidInput, "The name of a kept secret must be UTF-8.")
         }
         guard stored != nil || !create else { throw CofferError(.invalidInput, "--create needs --stored.") }
     }
 
     static var none: CofferError {
-        CofferError(.absent, "The vault keeps no secret of this name: --create makes one.")
+        CofferError(.absent, "The vault keeps no secret of this name. Make one with --create.")
     }
 }

@@ -9,7 +9,7 @@ struct KeyPBKDF2: ParsableCommand {
         commandName: "pbkdf2",
         abstract: "Print a key derived by PBKDF2 (RFC 8018), in hexadecimal.",
         discussion: """
-            The secret is the first line of --passcode-fd, or is asked for without echo on a terminal.
+            The secret is the first line of --passcode-fd, or is read from a terminal without echo.
             """)
 
     @OptionGroup var global: NoVaultOptions

@@ -12,16 +12,17 @@ struct KeyringCommand: ParsableCommand {
     struct Move: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "move",
-            abstract: "Copy everything, read it back, and only then remove it from the old place.",
+            abstract: "Copy everything and verify it, and only then remove it from the old place.",
             discussion: """
-                To the embedded keyring it asks for the passcode, where one is set: the device key is a \
-                file of the home then. To the desktop's keyring it needs none. When it is interrupted, \
-                everything is still in one place or already in the other; say it again.
+                Moving to the embedded keyring requires the passcode if one is set, because the device key \
+                is then a file of the vault directory. Moving to the desktop keyring requires none. If the \
+                move is interrupted, everything is still in one place or already in the other; run the \
+                command again.
                 """)
 
         @OptionGroup var global: GlobalOptions
 
-        @Option(help: "Where to: file is the embedded keyring, secret-service the desktop's.")
+        @Option(help: "The destination: file is the embedded keyring, secret-service the desktop keyring.")
         var to: KeyringWord
 
         func run() async throws {
@@ -30,7 +31,7 @@ struct KeyringCommand: ParsableCommand {
             if move.left > 0 {
                 Output.message(
                     "coffer: \(move.left) sealed items are left in the Secret Service; the next command "
-                        + "tries again to remove them.")
+                        + "tries to remove them again.")
             }
             guard !global.json else {
                 return try Output.json(
@@ -45,11 +46,10 @@ struct KeyringCommand: ParsableCommand {
         }
 
         private static let noTerminal =
-            "Moving to the embedded keyring needs the passcode, also while the vault is unlocked, and there "
-            + "is "
-            + "no terminal to ask for it: give it with --passcode-fd."
+            "Moving to the embedded keyring requires the passcode, even while the vault is unlocked, and "
+            + "there is no terminal to ask for it. Give it with --passcode-fd."
 
-        /// Moves; where the passcode is needed, with that of `--passcode-fd`, or asked for.
+        /// Moves the keys. If a passcode is needed, it is that of `--passcode-fd` or typed on the terminal.
         private static func move(
             _ session: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> StorageMigration {
@@ -70,7 +70,7 @@ struct KeyringCommand: ParsableCommand {
         }
     }
 
-    /// The keyrings as words of the command line.
+    /// The destinations on the command line.
     enum KeyringWord: String, CaseIterable, ExpressibleByArgument {
         case file
         case secretService = "secret-service"

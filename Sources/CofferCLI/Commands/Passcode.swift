@@ -6,13 +6,13 @@ import CofferBase
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode", abstract: "Set, change or remove the passcode.",
-        discussion: "Only the class keys are wrapped anew; tokens and files stay as they are.",
+        discussion: "Only the class keys are wrapped again; tokens and files stay as they are.",
         subcommands: [Set.self, Change.self, Remove.self])
 
     /// `coffer passcode set`
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set", abstract: "Set a passcode where there is none.")
+            commandName: "set", abstract: "Set a passcode on a vault without one.")
 
         @OptionGroup var global: GlobalOptions
         @OptionGroup var new: NewPasscodeOptions
@@ -20,7 +20,7 @@ struct PasscodeCommand: ParsableCommand {
         func run() async throws {
             let session = try await VaultOpener.session(global)
             guard try await !session.status().hasPasscode else {
-                throw CofferError(.alreadyExists, "A passcode is set already: use passcode change.")
+                throw CofferError(.alreadyExists, "A passcode is already set. Use passcode change.")
             }
             try await session.changePasscode(
                 to: VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
@@ -52,8 +52,8 @@ struct PasscodeCommand: ParsableCommand {
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Remove the passcode: from then on, whoever can read the home can open it.",
-            discussion: "Destroys every item of the class whenPasscodeSetThisDeviceOnly, and says how many.")
+            abstract: "Remove the passcode. Anyone who can read the vault directory can then open the vault.",
+            discussion: "Destroys every item of the class whenPasscodeSetThisDeviceOnly; prints how many.")
 
         @OptionGroup var global: GlobalOptions
 
@@ -92,13 +92,13 @@ struct PasscodeCommand: ParsableCommand {
 }
 
 extension GlobalOptions {
-    /// The document that every command prints when JSON is wanted.
+    /// Prints the document that these commands end with if JSON is wanted.
     fileprivate func confirm(hasPasscode: Bool) throws(CofferError) {
         if json { try Output.json(.object([("passcode", .flag(hasPasscode))])) }
     }
 }
 
-/// Where a new passcode comes from.
+/// Options for a new passcode.
 struct NewPasscodeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Read the new passcode from the first line of this descriptor.", valueName: "n"))

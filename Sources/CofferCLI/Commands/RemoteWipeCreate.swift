@@ -9,7 +9,7 @@ import FoundationEssentials
 struct RemoteWipeKeygen: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keygen",
-        abstract: "Make a private key in a new file of this user alone; print the public key.")
+        abstract: "Write a new private key to a file that only this user can read; print the public key.")
 
     @OptionGroup var global: NoVaultOptions
 
@@ -29,10 +29,10 @@ struct RemoteWipeCreate: ParsableCommand {
         commandName: "create",
         abstract: "Sign an order and write it to standard output.",
         discussion: """
-            The private key is 32 bytes in hexadecimal, in a file of this user alone or on a descriptor, \
-            never an argument. The counter is the time of issue in milliseconds unless told, or now if that \
-            is later: a vault takes an order only with a greater one than before. With --json the order is \
-            Base64 in a document.
+            The private key is 32 bytes in hexadecimal, in a file that only this user can read or on a \
+            descriptor, never an argument. The default counter is the time of issue in milliseconds, or now \
+            if that is later: a vault accepts only an order with a greater counter than before. With --json, \
+            the order is Base64 in a document.
             """)
 
     enum Action: String, CaseIterable, ExpressibleByArgument {
@@ -51,38 +51,38 @@ struct RemoteWipeCreate: ParsableCommand {
         help: ArgumentHelp("Read the private key from the first line of this descriptor.", valueName: "n"))
     var keyFd: Int32?
 
-    @Option(help: "What to order: wipe, heartbeat, trust-key or distrust-key.")
+    @Option(help: "The action: wipe, heartbeat, trust-key or distrust-key.")
     var action = Action.wipe
 
-    @Option(help: ArgumentHelp("The vault that it is for.", valueName: "uuid"))
+    @Option(help: ArgumentHelp("The vault that the order is for.", valueName: "uuid"))
     var vault: String?
 
-    @Option(help: ArgumentHelp("The device that it is for: every vault there.", valueName: "hex"))
+    @Option(help: ArgumentHelp("The device that the order is for, with every vault on it.", valueName: "hex"))
     var device: String?
 
     @Option(help: ArgumentHelp("What to wipe: all, tokens, or user:NAME.", valueName: "scope"))
     var scope: String?
 
-    @Option(help: ArgumentHelp("The public key to trust or not to trust any more.", valueName: "hex"))
+    @Option(help: ArgumentHelp("The public key to trust or to stop trusting.", valueName: "hex"))
     var key: String?
 
     @Option(help: ArgumentHelp("1 to 18446744073709551614.", valueName: "n"))
     var counter: UInt64?
 
-    @Option(help: ArgumentHelp("When it becomes valid; now unless told.", valueName: "ISO8601"))
+    @Option(help: ArgumentHelp("When the order becomes valid; default now.", valueName: "ISO8601"))
     var issued: String?
 
-    @Option(help: ArgumentHelp("How long it is valid from then on.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long the order is valid from then on.", valueName: "seconds"))
     var validFor = 604_800
 
-    @Option(help: ArgumentHelp("What the receipt says.", valueName: "text"))
+    @Option(help: ArgumentHelp("The reason to record in the receipt.", valueName: "text"))
     var reason = ""
 
     func run() throws {
         let start = try issued.map { text throws(CofferError) in try ISODate.parse(text, of: "--issued") }
         let issued = start ?? Date()
         guard (1...3_153_600_000).contains(validFor) else {
-            throw CofferError(.invalidInput, "--valid-for takes one second to a century.")
+            throw CofferError(.invalidInput, "--valid-for takes one second to a century, in seconds.")
         }
         let order = RemoteCommand(
             try orderAction(), for: try target(),
@@ -93,8 +93,9 @@ struct RemoteWipeCreate: ParsableCommand {
         try Output.content("order", bytes.span, asJSON: global.json)
     }
 
-    /// Milliseconds of the time of issue, or of now if that is later: what is made for later is no replay of
-    /// what is taken meanwhile. Those of now, so that two orders for one second have two counters.
+    /// The time of issue in milliseconds, or now if that is later, so that an order issued for a later date
+    /// is not refused as a replay of one accepted meanwhile. The milliseconds are always those of now, so
+    /// that two orders for one second have different counters.
     private static func counter(_ issued: Date, now: Date) -> UInt64 {
         let now = UInt64(max(1, now.timeIntervalSince1970 * 1000))
         let second = UInt64(max(0, issued.timeIntervalSince1970))
@@ -113,7 +114,7 @@ struct RemoteWipeCreate: ParsableCommand {
         switch (vault, device) {
         case (let text?, nil):
             guard let id = UUID(uuidString: text) else {
-                throw CofferError(.invalidInput, "--vault takes a vault's id, as `coffer status` says it.")
+                throw CofferError(.invalidInput, "--vault takes a vault's id, as `coffer status` prints it.")
             }
             return .vault(id)
         case (nil, let text?): return .device(try DeviceID(hex: text))
@@ -126,7 +127,7 @@ struct RemoteWipeCreate: ParsableCommand {
         else {
             throw CofferError(
                 .invalidInput,
-                "--scope is for a wipe; --key is for trust-key and distrust-key, which need it.")
+                "Use --scope only with wipe. trust-key and distrust-key need --key; other actions take none.")
         }
         let subject = try key.map { text throws(CofferError) in try AdministratorKey(hex: text) }
         switch (action, subject) {

@@ -6,19 +6,19 @@ import CofferBase
 struct RemoteWipeHeartbeat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "heartbeat",
-        abstract: "The dead-man's switch: wipe or lock when no heartbeat comes in. Off unless set.",
+        abstract: "Set the dead-man's switch: wipe or lock when no heartbeat arrives. Off by default.",
         discussion: """
-            A heartbeat is an order of the action heartbeat. Days are days in which the machine ran or \
-            slept, across boots; each command on the home looks, and so does `coffer watch`. Setting it \
-            needs an unlocked vault, or the passcode, and starts the time again; without an option, prints \
-            how it stands.
+            A heartbeat is an order with the action heartbeat. Days count the time that the machine runs or \
+            sleeps, across boots. Every command on the vault checks the switch, and so does `coffer watch`. \
+            Setting it requires an unlocked vault or the passcode, and restarts the time. Without options, \
+            the command prints the current state.
             """)
 
     enum Action: String, CaseIterable, ExpressibleByArgument { case lock, wipe, off }
 
     @OptionGroup var global: GlobalOptions
 
-    @Option(help: "What to do when the time is over: lock, wipe, or off.")
+    @Option(help: "The action when the time is over: lock, wipe, or off.")
     var action: Action?
 
     @Option(help: ArgumentHelp("How long without a heartbeat: 1 to 3650.", valueName: "days"))
@@ -39,7 +39,7 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
 
     private func policy(_ action: Action) throws(CofferError) -> DeadManSwitch? {
         guard action != .off else {
-            guard afterDays == nil else { throw CofferError(.invalidInput, "Off has no days.") }
+            guard afterDays == nil else { throw CofferError(.invalidInput, "Off takes no --after-days.") }
             return nil
         }
         guard let afterDays, (1...3650).contains(afterDays) else {

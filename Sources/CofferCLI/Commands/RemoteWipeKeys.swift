@@ -7,10 +7,10 @@ import CofferEngine
 struct RemoteWipeTrustKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trust-key",
-        abstract: "Take orders signed with this public key from now on.",
+        abstract: "Accept orders signed with this public key from now on.",
         discussion: """
-            The holder of the private key can erase the vault, and have it trust other keys. Needs an \
-            unlocked vault, or the passcode.
+            The holder of the private key can then erase the vault and make it trust other keys. Requires an \
+            unlocked vault or the passcode.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -18,12 +18,12 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
     @Argument(help: "The public key in hexadecimal.")
     var key: String
 
-    @Option(help: ArgumentHelp("What to call it.", valueName: "text"))
+    @Option(help: ArgumentHelp("A label for the key.", valueName: "text"))
     var label = ""
 
     func run() async throws {
         let key = try AdministratorKey(hex: key)
-        guard ProgramArguments.isText(label) else { throw CofferError(.invalidInput, "A label is UTF-8.") }
+        guard ProgramArguments.isText(label) else { throw CofferError(.invalidInput, "Labels are UTF-8.") }
         try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
             try await session.pinAdministratorKey(key, label: label)
         }
@@ -34,7 +34,7 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
 /// `coffer remote-wipe keys`
 struct RemoteWipeKeys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "List the keys whose orders this vault takes, and its own ids.")
+        commandName: "keys", abstract: "List the keys whose orders this vault accepts, and its own ids.")
 
     @OptionGroup var global: GlobalOptions
 
@@ -67,8 +67,8 @@ struct RemoteWipeKeys: AsyncParsableCommand {
 struct RemoteWipeDistrustKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distrust-key",
-        abstract: "Take no order signed with this public key any more.",
-        discussion: "Needs an unlocked vault, or the passcode.")
+        abstract: "Stop accepting orders signed with this public key.",
+        discussion: "Requires an unlocked vault or the passcode.")
 
     @OptionGroup var global: GlobalOptions
 

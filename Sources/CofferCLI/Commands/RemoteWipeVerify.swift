@@ -6,10 +6,11 @@ import CofferBase
 struct RemoteWipeVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check an order and print what it says. Changes nothing.",
+        abstract: "Check an order and print its contents. Changes nothing.",
         discussion: """
-            With --key: its form, signature and time, with these public keys instead of a vault's; whom it \
-            is for is not looked at. Without: whether the vault of the home would take it now.
+            With --key: checks the form, signature and time of the order against these public keys instead \
+            of a vault's, and not whom it is for. Without: checks whether the vault would accept the order \
+            now.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -17,11 +18,11 @@ struct RemoteWipeVerify: AsyncParsableCommand {
     @Argument(help: "The order; - for standard input.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("A public key that may have signed it; may be repeated.", valueName: "hex"))
+    @Option(help: ArgumentHelp("A public key that may have signed it; can be repeated.", valueName: "hex"))
     var key: [String] = []
 
     @Option(
-        help: ArgumentHelp("Also check that this receipt is that of the order.", valueName: "file"),
+        help: ArgumentHelp("Also check that this receipt belongs to the order.", valueName: "file"),
         completion: .file())
     var receipt: String?
 
@@ -31,18 +32,18 @@ struct RemoteWipeVerify: AsyncParsableCommand {
         let order = try OrderFile.read(file)
         if keys.isEmpty {
             guard receipt == nil else {
-                throw CofferError(.invalidInput, "--receipt needs --key: its vault is no more.")
+                throw CofferError(.invalidInput, "--receipt needs --key, because its vault no longer exists.")
             }
             _ = try await VaultOpener.session(global).verify(order)
         } else if receipt != nil {
-            // The wipe is done: that the order has expired since is no fault.
+            // The wipe is done, so it is no error if the order has expired since.
             try order.check(signedBy: keys, at: order.content.issued)
         } else {
             try order.check(signedBy: keys)
         }
         if let receipt {
             guard try order.isNamed(inReceipt: OrderFile.receipt(receipt)) else {
-                throw CofferError(.notAuthentic, "The receipt is not that of this order.")
+                throw CofferError(.notAuthentic, "The receipt does not belong to this order.")
             }
         }
         guard global.json else {
@@ -67,7 +68,7 @@ struct RemoteWipeApply: AsyncParsableCommand {
     func run() async throws {
         let order = try OrderFile.read(file)
         if case .wipe = order.content.action {
-            throw CofferError(.invalidInput, "This order erases: give it to coffer wipe --order.")
+            throw CofferError(.invalidInput, "This order erases. Use coffer wipe --order.")
         }
         let session = try await VaultOpener.session(global)
         try await session.execute(session.verify(order))

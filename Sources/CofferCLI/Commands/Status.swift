@@ -5,12 +5,13 @@ import CofferBase
 /// `coffer status`
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Say in what state the home is. Needs no passcode.",
+        commandName: "status", abstract: "Print the state of the vault. Needs no passcode.",
         discussion: """
-            waitingTokens came while locked and wait for an unlock; unconfirmedTokens would replace others: \
-            see coffer token accept; damagedTokens came while locked and are damaged: see coffer token \
-            purge-corrupt. fileIndexDamaged: coffer file reindex rebuilds the index. fileKeysDamaged: \
-            without that record no file opens; put it back from a copy. coffer doctor says more.
+            waitingTokens were stored while the vault was locked and wait for an unlock. unconfirmedTokens \
+            would replace others: see coffer token accept. damagedTokens were stored while locked and are \
+            damaged: see coffer token purge-corrupt. fileIndexDamaged: run coffer file reindex to rebuild \
+            the index. fileKeysDamaged: without that record no file can be opened; put it back from a copy. \
+            coffer doctor reports more.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -4,7 +4,7 @@ import ArgumentParser
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Keep tokens: put, get, list, remove, refresh, accept, reject, purge-corrupt.",
+        abstract: "Store tokens: put, get, list, remove, refresh, accept, reject, purge-corrupt.",
         subcommands: [
             TokenPut.self, TokenGet.self, TokenList.self, TokenRemove.self, TokenRefresh.self,
             TokenAccept.self, TokenReject.self, TokenPurgeCorrupt.self,

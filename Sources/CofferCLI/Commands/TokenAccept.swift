@@ -6,13 +6,13 @@ import CofferBase
 struct TokenAccept: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accept",
-        abstract: "Put a value that came while locked in the place of the stored one; print its version.",
+        abstract: "Replace a stored token with a value that arrived while locked; print its version.",
         discussion: """
-            While the vault is locked, every program of yours can hand in a value, and nothing says which \
-            one did. One that would replace a stored value and cannot prove that it continues it waits: \
-            coffer token list shows it with a fingerprint, and so did the coffer token put that handed it \
-            in. Accept it when you know where it comes from. The fingerprint belongs to that value alone: \
-            what comes in meanwhile is not accepted.
+            While the vault is locked, any program of yours can submit a value, and nothing shows which one \
+            did. A value that would replace a stored one and cannot prove that it continues it has to wait: \
+            coffer token list shows it with a fingerprint, as did the coffer token put that submitted it. \
+            Accept it only if you know where it comes from. The fingerprint identifies that value alone; \
+            values that arrive later are not accepted with it.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -36,11 +36,11 @@ struct TokenAccept: AsyncParsableCommand {
 struct TokenReject: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reject",
-        abstract: "Remove values that came while locked; the stored one stays; print how many.",
+        abstract: "Remove values that arrived while locked, keep the stored one; print how many.",
         discussion: """
-            Needs no passcode, except for values that no unlock has looked at yet: then the vault has to be \
-            unlocked, or --passcode-fd unlocks it for this command. Without --fingerprint, all that wait \
-            under the name are removed.
+            Needs no passcode, except for values that no unlock has checked yet: these require an unlocked \
+            vault, or --passcode-fd to unlock it for this command. Without --fingerprint, all values that \
+            wait under the name are removed.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -58,7 +58,7 @@ struct TokenReject: AsyncParsableCommand {
         }
     }
 
-    /// Without a passcode where that is enough.
+    /// Rejects without a passcode if that is enough.
     private func reject(_ id: TokenID) async throws(CofferError) -> Int {
         if global.passcodeFd == nil {
             do throws(CofferError) {
@@ -74,14 +74,14 @@ struct TokenReject: AsyncParsableCommand {
     }
 }
 
-/// Which of several values that wait under one name.
+/// Selects one of several values that wait under one name.
 struct PendingChoice: ParsableArguments {
-    @Option(help: ArgumentHelp("Which value, as coffer token list shows it.", valueName: "hex"))
+    @Option(help: ArgumentHelp("The fingerprint that coffer token list shows.", valueName: "hex"))
     var fingerprint: String?
 
     var none: CofferError {
         guard fingerprint != nil else {
-            return CofferError(.absent, "No value of this name waits to be accepted: see coffer token list.")
+            return CofferError(.absent, "No value of this name waits to be accepted. See coffer token list.")
         }
         return CofferError(
             .absent,
@@ -89,13 +89,13 @@ struct PendingChoice: ParsableArguments {
                 + "list.")
     }
 
-    /// Why none can be accepted without a choice: another may have come in since the list was read.
+    /// The error if a choice is missing: another value may have arrived since the list was read.
     func missing(_ id: TokenID, in tokens: TokenStore) async throws(CofferError) -> CofferError {
         let waiting = try await tokens.pending().filter { $0.info.id == id }.map(\.fingerprint)
         guard !waiting.isEmpty else { return none }
         return CofferError(
             .ambiguous,
-            "Say which value with --fingerprint. Under this name wait: \(waiting.joined(separator: ", ")).",
+            "Choose a value with --fingerprint. Waiting under this name: \(waiting.joined(separator: ", ")).",
             entries: waiting)
     }
 }

@@ -5,13 +5,14 @@ import CofferBase
 /// `coffer token list`
 struct TokenList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List names and metadata of the tokens, never values.",
+        commandName: "list", abstract: "List the names and metadata of tokens, never their values.",
         discussion: """
-            A value that came while locked and waits to be accepted stands below the token that it would \
-            replace, with its fingerprint: see coffer token accept. A stored token that is damaged hides no \
-            other: the rest is listed, it is named by its keyed hash, and the command ends with 7. The \
-            embedded keyring is one sealed file, though: one changed byte of that file hides every token in \
-            it. Damaged tokens that came while locked are counted: see coffer token purge-corrupt.
+            A value that arrived while the vault was locked and waits to be accepted is listed below the \
+            token that it would replace, with its fingerprint: see coffer token accept. A damaged stored \
+            token does not hide the others: the rest is listed, the damaged one is shown by its keyed hash, \
+            and the command ends with 7. The embedded keyring, however, is one sealed file: one changed byte \
+            of that file hides every token in it. Damaged tokens that arrived while locked are counted: see \
+            coffer token purge-corrupt.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -34,8 +35,8 @@ struct TokenList: AsyncParsableCommand {
         guard let damaged = listing.damaged.first else { return }
         Output.message(
             "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read; the rest is listed. "
-                + "Remove what is damaged by name with coffer token remove, or put back a copy of the home "
-                + "from a backup.")
+                + "Remove damaged ones by name with coffer token remove, or put back a copy of the vault "
+                + "directory from a backup.")
         throw ExitCode(damaged.code.exitCode)
     }
 
@@ -61,8 +62,8 @@ struct TokenRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a token.",
         discussion: """
-            Values that came while locked and wait under the name go with it; a message says how many, and \
-            waiting does with --json.
+            Values that arrived while locked and wait under the name are removed too; a message reports how \
+            many, and with --json the field waiting.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -81,9 +82,9 @@ struct TokenRemove: AsyncParsableCommand {
             let values = Plural.of(removed.waiting, "value")
             Output.message(
                 removed.wasStored
-                    ? "coffer: \(values) that came while locked and waited under this name went with the "
-                        + "token."
-                    : "coffer: no token of this name was stored; \(values) that waited to be one went.")
+                    ? "coffer: removed the token, and \(values) that came while locked and waited under "
+                        + "this name."
+                    : "coffer: no token of this name was stored; removed \(values) that waited to be one.")
         }
         if global.json {
             try Output.json(.object([("removed", .flag(true)), ("waiting", .number(removed.waiting))]))

@@ -8,8 +8,8 @@ struct TokenPurgeCorrupt: AsyncParsableCommand {
         commandName: "purge-corrupt",
         abstract: "Remove tokens that were stored while locked and are damaged; print how many.",
         discussion: """
-            Nobody can read them any more. `coffer status`, `coffer unlock`, `coffer token list` and `coffer \
-            doctor` say how many there are. Needs no passcode.
+            These tokens are unreadable. `coffer status`, `coffer unlock`, `coffer token list` and `coffer \
+            doctor` report how many there are. Needs no passcode.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -25,18 +25,16 @@ struct TokenPurgeCorrupt: AsyncParsableCommand {
     }
 }
 
-/// Tokens that came while locked and that nobody can read any more.
+/// Tokens that arrived while locked and are unreadable.
 enum DamagedWaiting {
-    /// Says how many there are, if any, and what to do.
+    /// Prints how many there are, if any, and how to proceed.
     static func report(_ count: Int) {
         guard count > 0 else { return }
         Output.message(
             count == 1
-                ? "coffer: 1 token that was stored while locked is damaged: store it again, then run coffer "
-                    + "token "
-                    + "purge-corrupt."
-                : "coffer: \(count) tokens that were stored while locked are damaged: store them again, "
-                    + "then run "
-                    + "coffer token purge-corrupt.")
+                ? "coffer: 1 token that was stored while locked is damaged. Store it again, then run "
+                    + "coffer token purge-corrupt."
+                : "coffer: \(count) tokens that were stored while locked are damaged. Store them again, "
+                    + "then run coffer token purge-corrupt.")
     }
 }

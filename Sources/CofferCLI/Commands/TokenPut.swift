@@ -9,14 +9,14 @@ struct TokenPut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store the token on standard input, byte for byte; print its version.",
         discussion: """
-            1 byte to 1 MiB. A newline at the end is part of the token: use printf rather than echo.
+            The token has 1 byte to 1 MiB. A newline at the end is part of it: use printf rather than echo.
 
-            While the vault is locked and nobody can be asked for the passcode, the token is sealed and \
-            waits; its version is 0. The next unlock stores it where there is none of its name; over a \
-            stored one it waits on until coffer token accept with the fingerprint that this command says. \
-            With --if-version that is refused.
+            While the vault is locked and there is no way to ask for the passcode, the command seals the \
+            token and queues it; its version is 0. The next unlock stores it if no token of its name exists. \
+            Otherwise it waits until coffer token accept with the fingerprint that this command prints. \
+            --if-version is refused then.
 
-            Services that begin with "coffer." are the program's own and refused.
+            Services that begin with "coffer." are reserved for the program and refused.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -28,18 +28,18 @@ struct TokenPut: AsyncParsableCommand {
     var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Option(
-        help: ArgumentHelp("When it stops being valid, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
+        help: ArgumentHelp("The time of expiry, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
     var expires: String?
 
     @Option(help: ArgumentHelp("An OAuth scope; may be repeated.", valueName: "scope"))
     var scope: [String] = []
 
-    @Option(help: ArgumentHelp("Store only over this version; 0: only when there is none.", valueName: "n"))
+    @Option(help: ArgumentHelp("Store only over this version; 0: only if there is none.", valueName: "n"))
     var ifVersion: UInt64?
 
     @Flag(
         name: .customLong("volatile"),
-        help: "Keep it in the kernel keyring alone, until the next lock or the inactivity time.")
+        help: "Keep it only in the kernel keyring, until the next lock or the inactivity time.")
     var isEphemeral = false
 
     func run() async throws {
@@ -49,7 +49,7 @@ struct TokenPut: AsyncParsableCommand {
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.maxByteCount)
         guard secret.count > 0 else {
             throw CofferError(
-                .invalidInput, "Standard input is empty: nothing was stored. Give the token there.")
+                .invalidInput, "Standard input is empty; nothing was stored. Give the token there.")
         }
         let version = try await session.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
@@ -58,8 +58,8 @@ struct TokenPut: AsyncParsableCommand {
         let fingerprint = try await session.tokens.ownWaitingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
         Output.message(
-            "coffer: the vault is locked: the token waits, sealed, for the next unlock; where one of this "
-                + "name is stored, until coffer token accept\(choice).")
+            "coffer: the vault is locked: the token waits, sealed, for the next unlock. If one of this name "
+                + "is stored, it waits for coffer token accept\(choice).")
         try show(version, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
     }
 
@@ -70,7 +70,7 @@ struct TokenPut: AsyncParsableCommand {
     }
 }
 
-/// What names a token on the command line.
+/// The arguments that name a token.
 struct TokenName: ParsableArguments {
     @Argument(help: "The service, such as a host name.")
     var service: String
@@ -83,7 +83,7 @@ struct TokenName: ParsableArguments {
 
     func id() throws(CofferError) -> TokenID {
         guard ProgramArguments.isText(service), ProgramArguments.isText(account) else {
-            throw CofferError(.invalidInput, "A service and an account are UTF-8.")
+            throw CofferError(.invalidInput, "The service and the account must be UTF-8.")
         }
         return try TokenID(service: service, account: account, kind: kind.kind)
     }

@@ -9,19 +9,18 @@ import FoundationEssentials
 struct TokenRefresh: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refresh",
-        abstract: "Replace a token by what a command makes of it, once for all who ask at the same time.",
+        abstract: "Replace a token with the output of a command, once for all concurrent refreshes.",
         discussion: """
-            The command gets the current token on standard input and gives the new one on standard output, \
-            byte for byte. Of several processes that refresh the same token at the same time, one runs its \
-            command; the others wait and end without running theirs. When the command fails, gives nothing \
-            or takes too long, the token stays as it is. Prints the version now stored; with --json also \
+            The command reads the current token on standard input and writes the new one to standard output, \
+            byte for byte. If several processes refresh the same token at the same time, one runs its \
+            command; the others wait and end without running theirs. If the command fails, prints nothing or \
+            takes too long, the token stays as it is. Prints the version now stored; with --json, also \
             whether this process refreshed it.
 
-            With --on-revocation, a command that ends with 77 says that the token was taken back \
-            (invalid_grant), and the exit code is 11 with the code tokenRevoked. With wipe, all tokens of \
-            that service and account are erased, and the namespace of a user of that name; with wipe-all, \
-            the whole vault; with lock, every key is dropped; with keep, nothing happens. Without the \
-            option, 77 is a failure like any other.
+            With --on-revocation, a command that ends with 77 reports that the token was revoked \
+            (invalid_grant), and the exit code is 11 with the code tokenRevoked. wipe erases all tokens of \
+            that service and account and the namespace of a user of that name; wipe-all erases the whole \
+            vault; lock evicts every key; keep does nothing. Without the option, 77 is an ordinary failure.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -29,30 +28,30 @@ struct TokenRefresh: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for another process, and then how long the command may take.",
+            "How long to wait for another process, and how long the command may then take.",
             valueName: "seconds"))
     var deadline = 60
 
-    @Option(help: ArgumentHelp("When the new token stops being valid, from now on.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("When the new token expires, counted from now.", valueName: "seconds"))
     var expiresIn: Int?
 
-    @Option(help: "What follows when the command ends with 77: wipe, wipe-all, lock or keep.")
+    @Option(help: "The action if the command ends with 77: wipe, wipe-all, lock or keep.")
     var onRevocation: RevocationArgument?
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
     var command: [String]
 
-    /// What a command says `invalid_grant` with: EX_NOPERM of sysexits.h.
+    /// The exit code with which a command reports `invalid_grant`: EX_NOPERM of sysexits.h.
     private static let revokedCode: Int32 = 77
 
     func run() async throws {
         try StartRoom.requireThreads()
         let id = try name.id()
-        guard !command.isEmpty else { throw CofferError(.invalidInput, "A command is needed after --.") }
+        guard !command.isEmpty else { throw CofferError(.invalidInput, "Give a command after --.") }
         guard (1...86_400).contains(deadline), expiresIn.map({ (0...3_153_600_000).contains($0) }) ?? true
         else {
             throw CofferError(
-                .invalidInput, "--deadline takes 1 to 86400 seconds, --expires-in up to a century of them.")
+                .invalidInput, "--deadline takes 1 to 86400 seconds, --expires-in up to a century.")
         }
         let session = try await VaultOpener.unlocked(global)
         let signals = TerminationSignals.install()
@@ -82,12 +81,12 @@ struct TokenRefresh: AsyncParsableCommand {
         }
     }
 
-    /// Runs the command; gives the token that it gave.
+    /// Runs the command and returns the token from its output.
     private static func exchange(
         _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocation: RevocationArgument?,
         isCancelled: () -> Bool
     ) throws(CofferError) -> Token {
-        // A signal that came while this process waited for its turn.
+        // A signal may have arrived while this process waited for its turn.
         guard TerminationSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
         let outcome = try current.exposing { (bytes) throws(CofferError) in
             try Subprocess.run(
@@ -95,8 +94,8 @@ struct TokenRefresh: AsyncParsableCommand {
                 isCancelled: isCancelled)
         }
         if outcome.code == Self.revokedCode, let revocation {
-            // Only told when what follows was done: otherwise that failure is the error.
-            throw CofferError(.tokenRevoked, "The issuer took the token back: \(revocation.outcome).")
+            // Reported only if the revocation action succeeded; otherwise its failure is the error.
+            throw CofferError(.tokenRevoked, "The issuer revoked the token: \(revocation.outcome).")
         }
         guard outcome.code == 0 else {
             throw CofferError(
@@ -104,7 +103,7 @@ struct TokenRefresh: AsyncParsableCommand {
         }
         let output = outcome.takeOutput()
         guard output.count > 0 else {
-            throw CofferError(.inputOutput, "The command gave no token; the old one is unchanged.")
+            throw CofferError(.inputOutput, "The command printed no token; the old one is unchanged.")
         }
         return try Token(SecretBytes(output))
     }

@@ -6,17 +6,19 @@ import CofferBase
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
-        abstract: "Keep the class keys in the kernel keyring for later commands of this user.",
+        abstract: "Cache the class keys in the kernel keyring for later commands of this user.",
         discussion: """
-            They stay until `coffer lock`, a reboot, or the home's inactivity time without use; with --for \
-            exactly so long. The keys of the two afterFirstUnlock classes stay until a reboot. Where there \
-            is no kernel keyring, every command asks for the passcode. A lock that any process makes \
-            meanwhile holds: then this command fails, and leaves no key.
+            The keys stay until `coffer lock`, a reboot, or the vault's inactivity time without use; with \
+            --for, exactly that long. The keys of the two afterFirstUnlock classes stay until a reboot. \
+            Without a kernel keyring, every command asks for the passcode. If any process locks the vault \
+            meanwhile, the lock wins: this command fails and leaves no key.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("Until then and no longer.", valueName: "seconds"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("Keep the keys for exactly this long.", valueName: "seconds"))
     var seconds: Int?
 
     func run() async throws {
@@ -32,14 +34,14 @@ struct UnlockCommand: AsyncParsableCommand {
             guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
             isHeld = false
             Output.message(
-                "coffer: the passcode is right, but there is no kernel keyring to keep the keys in: "
-                    + "give the passcode to each command.")
+                "coffer: the passcode is right, but there is no kernel keyring to keep the keys in. "
+                    + "Give the passcode to each command.")
         }
         await reportPendingTokens(session)
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
 
-    /// Says what came while locked and is damaged, or waits. The vault is unlocked all the same.
+    /// Reports tokens that arrived while locked and are damaged or wait. Errors do not affect the unlock.
     private func reportPendingTokens(_ session: Vault) async {
         guard let waiting = try? await session.tokens.pendingTokens() else { return }
         DamagedWaiting.report(waiting.damaged)
@@ -53,16 +55,17 @@ struct UnlockCommand: AsyncParsableCommand {
 /// `coffer lock`
 struct LockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "lock", abstract: "Take back the keys that `unlock` left in the kernel keyring.",
+        commandName: "lock", abstract: "Remove the keys that `unlock` cached in the kernel keyring.",
         discussion: """
-            All but those of the two afterFirstUnlock classes, which a reboot or a wipe takes. Needs nothing \
-            readable: where the home cannot tell which vault it has, every vault of this user is locked, and \
-            a message says so. What fails on the way is said; the command fails when a key is still there.
+            Removes all keys but those of the two afterFirstUnlock classes, which stay until a reboot or a \
+            wipe. No file has to be readable: if the vault directory does not show which vault it holds, the \
+            command locks every vault of this user and reports it. Errors on the way are reported; the \
+            command fails if a key is still there.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Flag(help: "Lock every vault of this user. Needs no home.")
+    @Flag(help: "Lock every vault of this user. Needs no vault directory.")
     var all = false
 
     func run() async throws {
@@ -78,7 +81,7 @@ struct LockCommand: AsyncParsableCommand {
                     ("failures", .list(report.failures.map { .text($0.code.name) })),
                 ]))
         } catch {
-            // The keys are gone, also where nobody hears of it.
+            // The keys are gone even if the result cannot be printed.
             Output.message("coffer: \(error.message.printable)")
         }
     }

@@ -11,37 +11,37 @@ struct VectorsVerify: ParsableCommand {
         commandName: "verify",
         abstract: "Run every JSON vector file found under the paths.",
         discussion: """
-            The files have Wycheproof's JSON schema. For each: the declared number of tests must be the \
-            number of passed, failed and skipped ones; no number may appear twice; at least one test must \
-            run; and a valid test with one bit turned in memory must fail. A manifest.json beside the files \
-            says which bytes and which counts they must have.
+            The files follow Wycheproof's JSON schema. For each file, the declared number of tests must be \
+            the sum of passed, failed and skipped ones; no test number may appear twice; at least one test \
+            must run; and a valid test with one bit flipped in memory must fail. A manifest.json beside the \
+            files lists their expected bytes and counts.
 
             Reasons for a skip: unsupported-key-size, unsupported-iv-size and unsupported-tag-size with the \
             bits, slow (see --slow), not-implemented.
 
-            Exits 1 on any failure and on a file with no test it can run.
+            Exits with 1 on any failure, and if a file has no test that can run.
             """)
 
     @OptionGroup var global: NoVaultOptions
 
     @Argument(
-        help: ArgumentHelp("Vector files, and folders that are searched for *.json.", valueName: "path"))
+        help: ArgumentHelp("Vector files, and directories to search for *.json.", valueName: "path"))
     var paths: [String]
 
-    @Flag(help: "Run tests that take long, too: PBKDF2 with more than 20 000 000 rounds, or flagged as slow.")
+    @Flag(help: "Also run slow tests: PBKDF2 with more than 20 000 000 rounds, or flagged as slow.")
     var slow = false
 
     @Flag(
         help: """
-            Run without the processor's special instructions, of OpenSSL and of this program: such code has \
-            been wrong by itself before. libsodium chooses its own.
+            Run without special processor instructions, in OpenSSL and in this program, because such code \
+            has had bugs of its own. libsodium selects its own instructions.
             """)
     var portable = false
 
     @Option(help: ArgumentHelp("Write a JUnit report to this file.", valueName: "file"))
     var junit: String?
 
-    @Option(help: ArgumentHelp("Use this manifest, too.", valueName: "file"))
+    @Option(help: ArgumentHelp("Use this manifest too.", valueName: "file"))
     var manifest: [String] = []
 
     func run() throws {
@@ -69,7 +69,7 @@ struct VectorsVerify: ParsableCommand {
             for line in summary.lines { try Output.line(line) }
         }
         if reports.isEmpty {
-            Output.message("coffer: no vector file was found: name files, or folders with *.json in them.")
+            Output.message("coffer: no vector file was found. Name files, or directories with *.json files.")
         }
         guard summary.succeeded else { throw ExitCode(1) }
     }

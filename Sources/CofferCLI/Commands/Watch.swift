@@ -8,21 +8,21 @@ import SystemPackage
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Lock with the desktop: take back the keys that `unlock` lent when the screen locks.",
+        abstract: "Lock with the desktop: remove the keys that `unlock` cached when the screen locks.",
         discussion: """
-            Listens to logind, the screen saver and the Secret Service until it is ended by a signal, and \
-            prints a line for each lock. Needs no passcode. Says on standard error what is not there.
+            Listens to logind, the screen saver and the Secret Service until a signal ends it, and prints a \
+            line for each lock. Needs no passcode. Reports on standard error which of these are missing.
 
-            With --mailbox also carries out signed orders that somebody puts into that directory as files \
-            NAME.order, looking once a minute. One that is not valid yet is taken when it is; one whose \
-            handling failed is tried again. The dead-man's switch is looked at as often. Ends with 6 when \
-            the vault is no more.
+            With --mailbox, also executes signed orders that arrive in that directory as files NAME.order, \
+            by default checking once a minute. An order that is not valid yet is executed once it is; one \
+            that could not be processed is tried again. The dead-man's switch is checked as often. Ends with \
+            6 when the vault has been wiped.
             """)
 
     @OptionGroup var global: GlobalOptions
 
     @Option(
-        help: ArgumentHelp("Where signed orders come in.", valueName: "dir"), completion: .directory)
+        help: ArgumentHelp("The directory for signed orders.", valueName: "dir"), completion: .directory)
     var mailbox: String?
 
     @Option(help: ArgumentHelp("How often to look for orders: 1 to 3600.", valueName: "seconds"))
@@ -43,7 +43,7 @@ struct WatchCommand: AsyncParsableCommand {
         let desktop = statuses.filter { ![.idleTimer, .kernelKeyring].contains($0.source) }
         let hasSwitch = try await hasSwitch(session)
         guard mailbox != nil || hasSwitch || desktop.contains(where: \.isListening) else {
-            throw CofferError(.unsupported, "Nothing on this host says when to lock.")
+            throw CofferError(.unsupported, "Nothing on this host reports when to lock.")
         }
         Output.message("coffer: listening.")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -53,7 +53,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whether the dead-man's switch is on; no where the record cannot be read, which is said.
+    /// Whether the dead-man's switch is on. Returns false with a message if the record cannot be read.
     private func hasSwitch(_ session: Vault) async throws(CofferError) -> Bool {
         do throws(CofferError) {
             return try await session.contactPolicy() != nil
@@ -64,7 +64,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Ends with an error alone.
+    /// Follows the lock triggers and orders; returns only by throwing an error.
     private func follow(_ session: Vault, _ mailbox: FilePath?) async throws(CofferError) {
         let pause = Duration.seconds(every)
         let none = PollingRevocationSource { () throws(CofferError) in [] }

@@ -10,48 +10,48 @@ struct WipeCommand: AsyncParsableCommand {
         commandName: "wipe",
         abstract: "Erase the vault: keys first, then everything. Cannot be undone.",
         discussion: """
-            Works while locked, needs no passcode, and nothing in the home has to be readable: whatever is \
-            damaged, missing or held by another process, what can be erased is erased. Prints a receipt. \
-            Where there is a vault, it fails only when something is provably still there, and then says \
-            what. After a wipe it ends with 6; where there is no vault, with 12. An interrupted wipe is \
-            finished by the next command on the home. Where nothing shows that there is a vault, nothing is \
-            touched.
+            Works while locked and needs no passcode, and no file of the vault directory has to be readable: \
+            whatever is damaged, missing or held by another process, the command erases what can be erased. \
+            Prints a receipt. If there is a vault, the command fails only if something is provably still \
+            there, and then names it. Ends with 6 if the vault was wiped before, and with 12 if there is no \
+            vault. The next command on the vault finishes an interrupted wipe. If nothing shows that there \
+            is a vault, the command touches nothing.
 
-            With --prove, canaries are planted in the vault where it can be unlocked: a token, a file, a \
-            view copy, class keys in the kernel keyring. A search must find them before the wipe and must \
-            find none of them, nor the keys of the home's files, after it: in the home, the directories in \
-            memory, the desktop keyring's files, the kernel keyring and the memory of this process. Exits 1 \
-            when something is left.
+            With --prove, the command plants canaries if the vault can be unlocked: a token, a file, a view \
+            copy, and class keys in the kernel keyring. A search must find them before the wipe. After the \
+            wipe, it must find none of them and none of the keys of the vault's files: in the vault \
+            directory, the directories in memory, the desktop keyring's files, the kernel keyring and the \
+            memory of this process. Exits with 1 if something is left.
 
-            With --order, a signed order says what to erase instead: see remote-wipe. A refused one changes \
-            nothing, and the receipt names its digest.
+            With --order, a signed order determines what to erase: see remote-wipe. A refused order changes \
+            nothing. The receipt names the order's digest.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Flag(help: "Yes, erase it.")
+    @Flag(help: "Confirm the erasure.")
     var yes = false
 
     @Flag(
-        help: "The tokens alone; files and the passcode stay, and databases unless the token file is damaged."
+        help: "Only the tokens; files and the passcode stay, and databases unless the token file is damaged."
     )
     var tokens = false
 
-    @Option(help: ArgumentHelp("The namespace of one user alone.", valueName: "name"))
+    @Option(help: ArgumentHelp("Erase only the namespace of this user.", valueName: "name"))
     var user: String?
 
-    @Flag(help: "Search for what is left.")
+    @Flag(help: "Search for traces before and after the wipe.")
     var prove = false
 
     @Option(
-        help: ArgumentHelp("Carry out this signed order; - for standard input.", valueName: "file"),
+        help: ArgumentHelp("Execute this signed order; - for standard input.", valueName: "file"),
         completion: .file())
     var order: String?
 
     func run() async throws {
         if let order { return try await printReceiptIfPossible(carryOut(order)) }
         guard yes else {
-            throw CofferError(.invalidInput, "This erases the vault for good: say --yes if you mean it.")
+            throw CofferError(.invalidInput, "This erases the vault for good. Confirm with --yes.")
         }
         let scope = try scope()
         guard prove else {
@@ -64,7 +64,7 @@ struct WipeCommand: AsyncParsableCommand {
         if session.isUnlocked {
             try await proof.plantCanaries(in: session)
         } else {
-            Output.message("coffer: the vault is locked: only the keys of its files are looked for.")
+            Output.message("coffer: the vault is locked; the search covers only the keys of its files.")
         }
         try proof.scanBeforeWipe()
         try proof.requirePositiveControl()
@@ -74,7 +74,7 @@ struct WipeCommand: AsyncParsableCommand {
         guard hits.isEmpty else { throw ExitCode(1) }
     }
 
-    /// Tells the receipt, also of a wipe that left something.
+    /// Prints the receipt, even of an incomplete wipe.
     private func end(_ wipe: WipeOperation) async throws {
         let error: CofferError
         do throws(CofferError) {
@@ -92,7 +92,7 @@ struct WipeCommand: AsyncParsableCommand {
         throw ExitCode(error.code.exitCode)
     }
 
-    /// With the passcode that was given, with keys that were lent, or without where none is set.
+    /// Unlocks with the given passcode, with cached keys, or without a passcode if none is set.
     private func unlock(_ session: Vault, _ proof: inout WipeProof) async throws(CofferError) {
         if let secret = try PasscodeInput.read(global.passcodeFd) {
             proof.add("the passcode", secret)
@@ -108,12 +108,12 @@ struct WipeCommand: AsyncParsableCommand {
 
     private func scope() throws(CofferError) -> WipeScope {
         guard let user else { return tokens ? .tokens : .all }
-        guard !tokens else { throw CofferError(.invalidInput, "Either --tokens or --user.") }
+        guard !tokens else { throw CofferError(.invalidInput, "Give either --tokens or --user.") }
         return .user(user)
     }
 
-    /// Tells the receipt where it can be told. A wipe that is complete did not fail because nobody hears of
-    /// it.
+    /// Prints the receipt if possible. A complete wipe does not fail because its receipt could not be
+    /// printed.
     private func printReceiptIfPossible(_ receipt: WipeReceipt) {
         do throws(CofferError) {
             try printReceipt(receipt, nil)
@@ -144,17 +144,17 @@ struct WipeCommand: AsyncParsableCommand {
 
     private func carryOut(_ order: String) async throws(CofferError) -> WipeReceipt {
         guard !yes, !tokens, !prove, user == nil else {
-            throw CofferError(.invalidInput, "An order says itself what to erase: give --order alone.")
+            throw CofferError(.invalidInput, "The order determines what to erase. Give --order alone.")
         }
         let read = try OrderFile.read(order)
         guard case .wipe = read.content.action else {
             throw CofferError(
-                .invalidInput, "This order erases nothing: give it to coffer remote-wipe apply.")
+                .invalidInput, "This order erases nothing. Use coffer remote-wipe apply.")
         }
         let outcome = try await Vault.execute(
             read, at: VaultOpener.location(global), interaction: global.interaction)
         guard case .wiped(let receipt) = outcome else {
-            throw CofferError(.internalFailure, "The order was carried out without a receipt.")
+            throw CofferError(.internalFailure, "The order was executed without a receipt.")
         }
         return receipt
     }
@@ -164,7 +164,7 @@ extension WipeReceipt {
     /// The first line for people.
     fileprivate var headline: String {
         guard let milliseconds = keysDestroyedAfterMilliseconds else {
-            return "Vault \(vaultID) is not wiped: what may hold its keys is still there."
+            return "Vault \(vaultID) is not wiped: something that may hold its keys is still there."
         }
         let time = "\((milliseconds * 10).rounded() / 10) ms"
         guard scope != "tokens" else {

@@ -39,13 +39,13 @@ enum OuterCipherArgument: String, CaseIterable, ExpressibleByArgument {
     var suite: ContainerCipherSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
 }
 
-/// What follows when a token was taken back, as words on the command line.
+/// The actions after a token was revoked, as words on the command line.
 enum RevocationArgument: String, CaseIterable, ExpressibleByArgument {
     case wipe
     case wipeAll = "wipe-all"
     case lock, keep
 
-    /// The end of a sentence about what was done.
+    /// The end of the sentence that reports the action.
     var outcome: String {
         switch self {
         case .wipe:

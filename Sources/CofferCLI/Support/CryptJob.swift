@@ -2,12 +2,12 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// One message on its way through `coffer crypt`: the scheme, the key and the IV if it is kept apart.
+/// One message of `coffer crypt`: the scheme, the key, and the IV if it is kept separately.
 struct CryptJob: ~Copyable {
-    /// The longest message, in bytes: all of it is held in memory.
+    /// The maximum message length, in bytes. The whole message is held in memory.
     private static let maxMessageLength = 1 << 30
 
-    /// What a message of the scheme cbc-hmac begins with; authenticated with it.
+    /// The first bytes of a message of the scheme cbc-hmac, which are authenticated with it.
     static let magic = "COFFERC1"
     private static let header = Array(magic.utf8)
 
@@ -34,7 +34,7 @@ struct CryptJob: ~Copyable {
         return CryptJob(scheme: options.scheme, key: try key(options, passcodeFd), iv: iv)
     }
 
-    /// Standard input up to its end.
+    /// Reads standard input to its end.
     static func input() throws(CofferError) -> GuardedBytes {
         try SecretInput.all(from: try Descriptor.standardInput(), limit: maxMessageLength)
     }
@@ -53,7 +53,7 @@ struct CryptJob: ~Copyable {
             return try Documented.key(secret: secret, parameters)
         }
         guard let number = options.keyHexFd else {
-            throw CofferError(.invalidInput, "A key is needed: give it with --key-hex-fd.")
+            throw CofferError(.invalidInput, "A key is needed. Give it with --key-hex-fd.")
         }
         let key = try PasscodeInput.key(fromHexOn: number)
         let sizes = options.scheme.keySizes
@@ -106,7 +106,7 @@ struct CryptJob: ~Copyable {
     private func throwIfIVGiven() throws(CofferError) {
         guard iv == nil else {
             throw CofferError(
-                .invalidInput, "\(scheme.rawValue) draws its own IV and keeps it in the message.")
+                .invalidInput, "\(scheme.rawValue) generates its own IV and stores it in the message.")
         }
     }
 

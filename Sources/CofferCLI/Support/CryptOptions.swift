@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// What `crypt encrypt` and `crypt decrypt` take.
+/// The options of `crypt encrypt` and `crypt decrypt`.
 struct CryptOptions: ParsableArguments {
-    /// The formats on offer.
+    /// The supported formats.
     enum Scheme: String, CaseIterable, ExpressibleByArgument {
         case documentedCBC = "documented-cbc"
         case pbkdf2CBC = "pbkdf2-cbc"
@@ -21,8 +21,8 @@ struct CryptOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The IV or nonce, in hexadecimal, of a message that does not begin with it. Encryption takes "
-                + "it for the bare CBC formats only: a nonce used twice breaks AES-GCM.", valueName: "hex"))
+            "The IV or nonce, in hexadecimal, of a message that does not begin with it. Encryption accepts "
+                + "it only for the bare CBC formats: reusing a nonce breaks AES-GCM.", valueName: "hex"))
     var ivHex: String?
 
     @OptionGroup(title: "For pbkdf2-cbc") var derivation: DerivationOptions

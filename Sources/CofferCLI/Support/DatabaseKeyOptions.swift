@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferDatabase
 import CofferEngine
 
-/// Where a database's key comes from.
+/// Options for the key of a database.
 struct DatabaseKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -19,12 +19,12 @@ struct DatabaseKeyOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Take a gcm1 database whose passphrase costs more than 1 GiB of memory or 16 passes, up to 4 GiB \
-            and 64.
+            Accept a gcm1 database whose passphrase costs more than 1 GiB of memory or 16 passes, up to 4 \
+            GiB and 64 passes.
             """)
     var allowExpensive = false
 
-    /// The same secret for two formats.
+    /// The same secret, prepared for two formats.
     struct Pair: ~Copyable {
         let first: DatabaseKey
         let second: DatabaseKey
@@ -53,7 +53,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         let digits = try PasscodeInput.line(of: number)
         guard digits.count > 0 else {
             throw CofferError(
-                .invalidInput, "Descriptor \(number) is empty, or its first line: the key is to be there.")
+                .invalidInput, "Descriptor \(number) is empty, or its first line is. Write the key there.")
         }
         let refusal = CofferError(.invalidInput, "The key must be 64 hexadecimal digits, nothing else.")
         guard digits.count == 64 else { throw refusal }

@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// One step of the demo: what was done, what it proved, and how long it took.
+/// One step of the demo: its title, its evidence, and how long it took.
 struct DemoStep {
     let title: String
     let proof: String
@@ -29,8 +29,7 @@ struct DemoStep {
     }
 }
 
-/// The main job from end to end. Each step throws when what it shows does not hold; the first failure ends
-/// the demo.
+/// The demonstration from end to end. Each step throws if its check fails; the first failure ends the demo.
 struct Demo {
     private let workshop: DemoDirectory
     private let file: FilePath
@@ -40,7 +39,7 @@ struct Demo {
     private let search: MemoryScanner
     private let searchNote: String
 
-    /// What did not hold, in words.
+    /// A failed check, described in words.
     private struct Broken: Error { let what: String }
 
     init(workshop: DemoDirectory, file: FilePath) throws(CofferError) {
@@ -60,7 +59,7 @@ struct Demo {
         let window = try Self.sample(of: file)
         search.add("the file's content", window.span, isWhole: true)
         self.search = search
-        searchNote = window.count < 16 ? " (the file is too short to look for its content)" : ""
+        searchNote = window.count < 16 ? " (the file is too short to search for its content)" : ""
     }
 
     func run() async -> [DemoStep] {
@@ -94,7 +93,7 @@ struct Demo {
         done("init", "vault \(session.vaultID): its keys are random, wrapped under Argon2id of the passcode")
 
         try await demonstrateToken(session)
-        done("token in and out", "\(token.count) bytes went in and came out the same; version 1, then 2")
+        done("token stored and read", "\(token.count) bytes read back unchanged; version 1, then 2")
 
         done("documented key", try documentedKey(session.vaultID))
 
@@ -110,11 +109,11 @@ struct Demo {
         session.lock()
         try await expect(.locked) { _ = try await session.tokens.list() }
         try expectNoPlaintext(below: home.path)
-        done("lock", "reading is refused, and the home holds no trace of token, name or content" + searchNote)
+        done("lock", "reading is refused; the vault has no trace of token, name or content" + searchNote)
 
         let wrong = try Passcode(copying: "1357")
         try await expect(.wrongPasscode) { try await session.unlock(with: wrong) }
-        done("wrong passcode", "refused and counted on the disk before it was tried")
+        done("wrong passcode", "refused, and counted on disk before it was tried")
 
         let receipt = try await session.wipe(reason: "demo")
         try await expect(.wiped) { _ = try await Vault.open(at: home) }
@@ -126,10 +125,10 @@ struct Demo {
         if let runtime = Environment.value("XDG_RUNTIME_DIR") {
             try expectNoPlaintext(below: FilePath(runtime))
         }
-        done("search after", "nothing in the home, the runtime directory or /dev/shm" + searchNote)
+        done("search after", "nothing in the vault directory, the runtime directory or /dev/shm" + searchNote)
     }
 
-    /// The search must find what lies open, or finding nothing later would prove nothing.
+    /// The search must find unencrypted data first; otherwise finding nothing later would prove nothing.
     private func searchBefore() throws -> String {
         let plain = workshop.path.appending("plain")
         try Descriptor.open(workshop.path, [.read, .directory]).makeDirectory("plain")
@@ -139,9 +138,9 @@ struct Demo {
         let hits = try search.matches(below: plain)
         try directory.removeTree(FilePath(root: nil, [name]))
         guard hits.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
-            throw Broken(what: "The search does not find a token that lies open.")
+            throw Broken(what: "The search does not find an unencrypted token.")
         }
-        return "the search finds \(hits.count) traces where token, name and content lie open" + searchNote
+        return "the search finds \(hits.count) traces of unencrypted token, name and content" + searchNote
     }
 
     private func demonstrateToken(_ session: Vault) async throws {
@@ -155,7 +154,7 @@ struct Demo {
         let same = try await session.tokens.withToken(for: id) { (stored, _) throws(CofferError) in
             stored.exposing { ConstantTime.equal($0, token.span) }
         }
-        guard same == true else { throw Broken(what: "The token came out changed.") }
+        guard same == true else { throw Broken(what: "The token read back differs.") }
     }
 
     private func documentedKey(_ vaultID: VaultID) throws -> String {
@@ -165,16 +164,16 @@ struct Demo {
         let sealed = try Documented.encrypt(message.span, key: key)
         let opened = try Documented.decrypt(sealed.span, key: key)
         guard opened.exposing({ ConstantTime.equal($0, message.span) }) else {
-            throw Broken(what: "The documented scheme does not open what it sealed.")
+            throw Broken(what: "The documented scheme cannot decrypt its own ciphertext.")
         }
-        return "SHA-256 of UUID and Base64(SHA-256(passcode)), then AES-256-CBC there and back"
+        return "SHA-256 of UUID and Base64(SHA-256(passcode)), then AES-256-CBC both ways"
     }
 
     private func compare(_ session: Vault, _ id: FileID) async throws -> Int64 {
         let original = try Descriptor.open(file, .read)
         let check = StreamComparator(original: original)
         try await session.files.readChunks(of: id) { (bytes) throws(CofferError) in try check.add(bytes) }
-        guard try check.isComplete else { throw Broken(what: "The file came out changed.") }
+        guard try check.isComplete else { throw Broken(what: "The file read back differs.") }
         return check.length
     }
 
@@ -182,7 +181,7 @@ struct Demo {
         let size = try Descriptor.open(file, .read).status().size
         let path = try await session.files.withViewCopy(of: id) { path in
             guard try Descriptor.open(path, .read).status().size == size, path.lastComponent == name else {
-                throw Broken(what: "The view copy is not the file.")
+                throw Broken(what: "The view copy differs from the file.")
             }
             return path
         }
@@ -199,7 +198,7 @@ struct Demo {
             guard error.code == code else { throw error }
             return
         }
-        throw Broken(what: "What had to be refused with '\(code.name)' was not.")
+        throw Broken(what: "A call that had to fail with '\(code.name)' did not.")
     }
 
     private func expectNoPlaintext(below root: FilePath) throws {
@@ -207,7 +206,7 @@ struct Demo {
         guard hits.isEmpty else { throw Broken(what: "Found: " + hits.joined(separator: "; ")) }
     }
 
-    /// The most varied 48 bytes of the file's first piece: zeros would be found everywhere.
+    /// The most varied 48 bytes at the start of the file: a run of zeros would be found everywhere.
     private static func sample(of file: FilePath) throws(CofferError) -> [UInt8] {
         let source = try Descriptor.open(file, [.read, .nonBlocking])
         guard try source.status().kind == .regular else {

@@ -2,9 +2,9 @@ import ArgumentParser
 import CofferBase
 import CofferCrypto
 
-/// The parameters of PBKDF2, for every command that derives a key by it.
+/// The PBKDF2 parameters, for every command that derives a key with it.
 struct DerivationOptions: ParsableArguments {
-    /// The hash functions on offer.
+    /// The supported hash functions.
     enum PRF: String, CaseIterable, ExpressibleByArgument {
         case sha1, sha256, sha512
     }
@@ -26,7 +26,7 @@ struct DerivationOptions: ParsableArguments {
     func requiredSalt() throws(CofferError) -> [UInt8] {
         guard let saltHex else { throw missing("--salt-hex") }
         guard let salt = HexText.decode(saltHex) else {
-            throw CofferError(.invalidInput, "--salt-hex is not an even number of hexadecimal digits.")
+            throw CofferError(.invalidInput, "--salt-hex takes an even number of hexadecimal digits.")
         }
         return salt
     }

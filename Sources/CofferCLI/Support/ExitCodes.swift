@@ -2,7 +2,7 @@ import ArgumentParser
 import CofferBase
 
 extension CofferError.Code {
-    /// The exit code of the command that ends with this error.
+    /// The exit code of a command that ends with this error.
     var exitCode: Int32 {
         switch self {
         case .absent: 3
@@ -28,9 +28,9 @@ extension CofferError.Code {
     }
 }
 
-/// How a command ends when it fails.
+/// Reports the failure of a command.
 enum Failure {
-    /// Tells the person, and with `asJSON` the program too, what went wrong; gives the exit code to end with.
+    /// Prints the error for a person and, with `asJSON`, for a program too; returns the exit code.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let error = error as? CofferError {
             report(
@@ -38,7 +38,7 @@ enum Failure {
                 asJSON)
             return ExitCode(error.code.exitCode)
         }
-        // A command that has told everything already.
+        // The command has already reported the error.
         if let code = error as? ExitCode { return code }
         let code = CofferCommand.exitCode(for: error)
         let text = CofferCommand.fullMessage(for: error)
@@ -56,7 +56,7 @@ enum Failure {
         try? Output.json(.object([("error", document(code, message))]))
     }
 
-    /// An error as a program reads it.
+    /// The error as a JSON document.
     static func document(_ error: CofferError) -> JSONDocument { document(error.code.name, error.message) }
 
     private static func document(_ code: String, _ message: String) -> JSONDocument {

@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// The credentials of git in a token vault.
+/// The credentials of git in a token store.
 struct GitCredentials {
     private static let maxByteCount = 4 << 20
     private static let authtype = "authtype"
@@ -14,8 +14,8 @@ struct GitCredentials {
 
     let tokens: TokenStore
 
-    /// The lines that answer `request`; empty when nothing is known. An expired password is not given, but
-    /// what renews it is.
+    /// The lines that answer `request`; empty if nothing is known. An expired password is not returned, but
+    /// the refresh token that renews it is.
     func answer(to request: GitRequest) async throws(CofferError) -> GuardedBytes {
         guard let target = try GitTarget(request) else { return try GuardedBytes.zeroed(count: 0) }
         let takesSchemes = try request.texts(Self.capability).contains(Self.authtype)
@@ -59,21 +59,23 @@ struct GitCredentials {
         try add(key, Token(copying: value), to: &lines)
     }
 
-    /// A newline in a value would be another line, with which a token could pretend to be for another server.
+    /// A newline in a value would start another line, with which a token could claim to be for another
+    /// server.
     private static func add(
         _ key: String, _ value: Token, to lines: inout GuardedBuffer
     ) throws(CofferError) {
         try lines.append(key + "=")
         try value.exposing { (bytes) throws(CofferError) in
             for index in bytes.indices where bytes[index] == 0 || bytes[index] == UInt8(ascii: "\n") {
-                throw CofferError(.refused, "The stored \(key) has a newline or NUL, which git cannot take.")
+                throw CofferError(.refused, "The stored \(key) has a newline or NUL, which git cannot read.")
             }
             try lines.append(bytes)
         }
         try lines.append("\n")
     }
 
-    /// Keeps what `request` brings, if it is whole, not to be forgotten at once, and not there already.
+    /// Stores the credential of `request` if it is complete, neither ephemeral nor expired, and not stored
+    /// yet.
     func store(_ request: GitRequest) async throws(CofferError) {
         guard let target = try GitTarget(request), !(try isTrue("ephemeral", request)) else { return }
         let expires = try request.text(Self.expiry).flatMap { Int64($0) }
@@ -93,7 +95,7 @@ struct GitCredentials {
         try await put(renewing, id, nil, [:])
     }
 
-    /// Git approves a credential after each use: what is there already is not written again.
+    /// Git approves a credential after each use, so an unchanged one is not written again.
     private func put(
         _ token: Token, _ id: TokenID, _ expires: Date?, _ attributes: [String: String]
     ) async throws(CofferError) {
@@ -105,12 +107,13 @@ struct GitCredentials {
             return
         }
         Output.message(
-            "coffer: the vault is locked: the credential waits, sealed, for the next unlock; see coffer "
+            "coffer: the vault is locked: the credential waits, sealed, for the next unlock. See coffer "
                 + "token list."
         )
     }
 
-    /// Removes what `request` names; where it has the secret that was refused, only what is that one.
+    /// Removes the credential that `request` names. If the request contains the rejected secret, removes only
+    /// matching ones.
     func erase(_ request: GitRequest) async throws(CofferError) {
         guard let target = try GitTarget(request) else { return }
         var refused = try request.token("password")
@@ -129,7 +132,7 @@ struct GitCredentials {
         }
     }
 
-    /// The stored tokens of a target: those that did not come in while locked first, then those for its very
+    /// The stored tokens for a target: first those that did not arrive while locked, then those for its exact
     /// path, then the newest.
     private func matches(_ target: GitTarget) async throws(CofferError) -> [TokenInfo] {
         try await tokens.readable().filter { target.matches($0.id) }.sorted { left, right in
@@ -150,7 +153,7 @@ struct GitCredentials {
         ["1", "true", "yes", "on"].contains(try request.text(key)?.foldedASCII ?? "")
     }
 
-    /// In time that depends on the lengths alone.
+    /// Compares in time that depends only on the lengths.
     private static func isSame(_ left: Token, _ right: Token) -> Bool {
         left.exposing { left in right.exposing { right in ConstantTime.equal(left, right) } }
     }

@@ -3,12 +3,12 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// What git asks a credential helper: lines of `key=value` up to an empty one. Some values are secret, so all
-/// of it stays in guarded memory.
+/// A request from git to a credential helper: lines of `key=value` up to an empty one. Some values are
+/// secret, so the whole request stays in guarded memory.
 final class GitRequest: Sendable {
     private static let maxByteCount = 4 << 20
     private let bytes: SecretBytes
-    /// Where the values of each key are, in their order.
+    /// The ranges of the values of each key, in order.
     private let values: [[UInt8]: [Range<Int>]]
 
     private init(bytes: consuming SecretBytes, values: [[UInt8]: [Range<Int>]]) {
@@ -54,20 +54,20 @@ final class GitRequest: Sendable {
         CofferError(.invalidInput, "A credential request has \(what).")
     }
 
-    /// A value that is not secret; `nil` when it is not there.
+    /// A value that is not secret; `nil` if absent.
     func text(_ key: String) throws(CofferError) -> String? {
         guard let range = values[Array(key.utf8)]?.last else { return nil }
         return try text(range)
     }
 
-    /// The values of a key that may have several; `key` with its brackets.
+    /// The values of a key that can have several; `key` includes its brackets.
     func texts(_ key: String) throws(CofferError) -> [String] {
         var texts: [String] = []
         for range in values[Array(key.utf8)] ?? [] { texts.append(try text(range)) }
         return texts
     }
 
-    /// A secret value; `nil` when it is not there.
+    /// A secret value; `nil` if absent.
     func token(_ key: String) throws(CofferError) -> Token? {
         guard let range = values[Array(key.utf8)]?.last else { return nil }
         return try bytes.exposing { (bytes) throws(CofferError) in

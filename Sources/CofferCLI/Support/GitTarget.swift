@@ -1,10 +1,11 @@
 import Coffer
 import CofferBase
 
-/// What a credential of git is for, and the names under which its parts are kept.
+/// The target of a git credential, and the names under which its parts are stored.
 ///
-/// The service is `git:` and the URL without user, the account the user's name; the password is of kind
-/// access, its OAuth refresh token of kind refresh, a credential with an authentication scheme of kind other.
+/// The service is `git:` and the URL without the user; the account is the user's name. The password has the
+/// kind access, its OAuth refresh token the kind refresh, and a credential with an authentication scheme the
+/// kind other.
 struct GitTarget {
     /// The attribute with the authentication scheme.
     static let scheme = "git-authtype"
@@ -14,11 +15,11 @@ struct GitTarget {
     private let server: String
     private let path: String?
 
-    /// `nil` for a request that names no server: it could mean all of them.
+    /// Returns `nil` for a request that names no server, because it could mean all of them.
     ///
-    /// Parts are kept and compared byte for byte, as git compares them: no case, dots or percent signs are
-    /// read. The first slash after the scheme ends the host, so a host with a slash in it would be another
-    /// server's path and is refused, as is a protocol that is no scheme.
+    /// Parts are stored and compared byte for byte, as git compares them, without interpreting case, dots or
+    /// percent signs. The first slash after the scheme ends the host. A host with a slash in it would
+    /// therefore be another server's path and is refused, as is a protocol that is not a valid scheme.
     init?(_ request: GitRequest) throws(CofferError) {
         guard let kind = try request.text("protocol"), !kind.isEmpty else { return nil }
         let host = try request.text("host")
@@ -30,12 +31,12 @@ struct GitTarget {
         }
         guard kind.utf8.allSatisfy(Self.isOfScheme), host?.utf8.contains(UInt8(ascii: "/")) != true else {
             throw CofferError(
-                .invalidInput, "A credential request has a slash in its host, or a protocol that is none.")
+                .invalidInput, "A credential request has a slash in its host, or an invalid protocol.")
         }
         server = Self.prefix + kind + "://" + (host ?? "")
     }
 
-    /// Line ends of every kind among them: a name is on one line wherever it goes.
+    /// Includes line endings of every kind: a name must stay on one line wherever it is printed.
     private static func hasControl(_ text: String) -> Bool {
         text.unicodeScalars.contains {
             $0.properties.generalCategory == .control || $0.value == 0x2028 || $0.value == 0x2029
@@ -54,8 +55,8 @@ struct GitTarget {
 
     var service: String { path.map { server + "/" + $0 } ?? server }
 
-    /// Whether a stored token is of what is asked for: as git's own helpers see it, what is not told may be
-    /// anything.
+    /// Whether a stored token matches the request. As in git's own helpers, a part that the request omits
+    /// matches anything.
     func matches(_ id: TokenID) -> Bool {
         guard username.map({ id.account.hasSameBytes(as: $0) }) ?? true else { return false }
         return id.service.hasSameBytes(as: service)

@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// What every command takes, before or after its name, whether it needs a home or not.
+/// The options of every command, before or after its name, whether it needs a vault or not.
 struct CommonOptions: ParsableArguments {
     @Flag(help: "Print one JSON document on standard output.")
     var json = false
@@ -13,7 +13,7 @@ struct CommonOptions: ParsableArguments {
     var passcodeFd: Int32?
 }
 
-/// What commands take that need no home: one that is given is passed over.
+/// The options of commands that need no vault. They accept `--home` and ignore it.
 struct NoVaultOptions: ParsableArguments {
     @Option(help: .hidden)
     var home: String?
@@ -24,11 +24,11 @@ struct NoVaultOptions: ParsableArguments {
     var passcodeFd: Int32? { common.passcodeFd }
 }
 
-/// What commands take that use a home.
+/// The options of commands that use a vault.
 struct GlobalOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The home; else $COFFER_HOME, else $XDG_DATA_HOME/coffer, else ~/.local/share/coffer.",
+            "The vault directory; else $COFFER_HOME, $XDG_DATA_HOME/coffer, ~/.local/share/coffer.",
             valueName: "dir"))
     var home: String?
 
@@ -37,30 +37,30 @@ struct GlobalOptions: ParsableArguments {
     var json: Bool { common.json }
     var passcodeFd: Int32? { common.passcodeFd }
 
-    @Flag(help: "Let the desktop's keyring ask for its password when it is locked.")
+    @Flag(help: "Allow the desktop keyring to ask for its password if it is locked.")
     var allowPrompt = false
 
-    /// Whether the keyring may ask the user.
+    /// Whether the desktop keyring may ask the user.
     var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
 
-    /// Where the home is.
+    /// The path of the vault directory.
     func homePath() throws(CofferError) -> FilePath {
         if let home {
             guard !home.isEmpty else { throw CofferError(.invalidInput, "--home takes a directory.") }
             return ProgramArguments.path(home)
         }
         if let home = Environment.path("COFFER_HOME") { return home }
-        // A relative path there is to be ignored (XDG Base Directory Specification).
+        // A relative path must be ignored here (XDG Base Directory Specification).
         if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute { return data.appending("coffer") }
         guard let user = Environment.path("HOME"), user.isAbsolute else {
-            throw CofferError(.invalidInput, "There is no HOME: say where the home is with --home.")
+            throw CofferError(.invalidInput, "HOME is not set. Name the vault directory with --home.")
         }
         return user.appending(".local/share/coffer")
     }
 }
 
 extension GlobalOptions {
-    /// The same arguments with global options that stand before the command's name moved behind it.
+    /// Returns the arguments with global options moved from before the command's name to after it.
     static func hoistGlobalOptions(_ arguments: [String]) -> [String] {
         var rest = arguments[...]
         var moved: [String] = []
@@ -80,7 +80,7 @@ extension GlobalOptions {
         return Array(rest[..<end]) + moved + Array(rest[end...])
     }
 
-    /// Whether errors are wanted as JSON, also when the arguments do not parse.
+    /// Whether errors must be printed as JSON, even if the arguments do not parse.
     static func wantsJSON(_ arguments: [String]) -> Bool {
         arguments.prefix { !$0.hasSameBytes(as: "--") }.contains { $0.hasSameBytes(as: "--json") }
     }

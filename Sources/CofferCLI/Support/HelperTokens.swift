@@ -1,9 +1,9 @@
 import Coffer
 import CofferBase
 
-/// The tokens as the helpers of other programs see them.
+/// Tokens for the credential helpers of other programs.
 extension TokenStore {
-    /// Returns the description of every token that can be read: a damaged one stops no helper for another.
+    /// Returns the description of every readable token: a damaged one does not keep a helper from another.
     func readable() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
         if !listing.damaged.isEmpty {
@@ -15,8 +15,8 @@ extension TokenStore {
         return listing.tokens
     }
 
-    /// The token of another kind under the names of `info`, which goes out with it. One that came in while
-    /// locked does not go out beside one that did not: nobody accepted it.
+    /// The token of another kind under the names of `info`, to be returned with it. A token that arrived
+    /// while locked is not returned beside one that did not, because no user accepted it.
     func companion(of info: TokenInfo, kind: TokenKind) async throws(CofferError) -> Token? {
         let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
         let found = try await withToken(for: id) { token, companion in
@@ -24,7 +24,7 @@ extension TokenStore {
         }
         guard let found else { return nil }
         guard !found.isStoredWhileLocked || info.isStoredWhileLocked else {
-            Output.message("coffer: a \(kind.name) token that came in while locked is left out.")
+            Output.message("coffer: a \(kind.name) token that arrived while locked is left out.")
             return nil
         }
         return found.token
@@ -32,8 +32,8 @@ extension TokenStore {
 }
 
 extension [TokenInfo] {
-    /// Those that were stored by somebody who had the passcode, where there are any: what came in while
-    /// locked under another account must not win against them.
+    /// The tokens stored by a caller who had the passcode, if there are any. A token that arrived while
+    /// locked under another account must not take precedence over them.
     var vouchedFor: [TokenInfo] {
         let known = filter { !$0.isStoredWhileLocked }
         return known.isEmpty ? self : known

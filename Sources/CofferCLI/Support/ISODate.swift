@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// Dates on the command line.
 enum ISODate {
-    /// The date that `text` says.
+    /// Parses a date.
     ///
     /// - Parameters:
     ///   - text: As in 2027-01-31T12:00:00Z.
@@ -20,10 +20,10 @@ enum ISODate {
         return date
     }
 
-    /// What nanoseconds since 1970 can say.
+    /// The dates that nanoseconds since 1970 can represent.
     private static let storable = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 9_214_646_400)
 
-    /// Whether the day exists: the parser takes 31 February for 3 March.
+    /// Whether the day exists: the parser reads 31 February as 3 March.
     private static func isInCalendar(_ text: String) -> Bool {
         let day = String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "T") }))
         return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.utf8.hasPrefix(day) ?? false

@@ -1,4 +1,4 @@
-/// A JSON document to print, its members in the order in which they are given.
+/// A JSON document to print; its members keep their order.
 enum JSONDocument {
     case text(String)
     case number(Int)

@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The JUnit form of vector reports, for build servers: one suite a file, one case a test.
+/// Vector reports in JUnit form, for build servers: one suite per file, one case per test.
 struct JUnitReport {
     private var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
 
@@ -12,7 +12,7 @@ struct JUnitReport {
         text += "</testsuites>\n"
     }
 
-    /// Writes the report, replacing what was there.
+    /// Writes the report, replacing an existing file.
     func write(to path: FilePath) throws(CofferError) {
         let file = try Descriptor.open(path, [.readWrite, .create])
         try file.truncate(to: 0)
@@ -51,7 +51,7 @@ struct JUnitReport {
             case "<": result += "&lt;"
             case ">": result += "&gt;"
             case "\"": result += "&quot;"
-            // XML 1.0 has no way to write most control characters.
+            // XML 1.0 cannot represent most control characters.
             case "\u{0}"..."\u{1F}": result += " "
             default: result.unicodeScalars.append(scalar)
             }

@@ -2,36 +2,36 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Looks for secrets in everything below a directory, in contents and in names, and in other places where
-/// they could be left.
+/// Searches for secrets in everything below a directory, in contents and names, and in other places that
+/// could hold them.
 struct MemoryScanner {
     private var needles = SecretPatterns()
 
     private static let pieceSize = 1 << 20
-    /// Of a longer file, only so much is searched.
+    /// Of a longer file, only this many bytes are searched.
     private static let maxFileByteCount: Int64 = 256 << 20
 
-    /// Adds a secret; what has less than 8 bytes is not looked for. With `isWhole` it is found as a whole
-    /// alone, not by any 8 bytes of it.
+    /// Adds a secret; one shorter than 8 bytes is ignored. With `isWhole`, only the whole secret matches, not
+    /// any 8 bytes of it.
     mutating func add(_ what: String, _ secret: Span<UInt8>, isWhole: Bool = false) {
         needles.add(what, secret, isWhole: isWhole)
     }
 
-    /// What is looked for.
+    /// The names of the secrets.
     var names: [String] { needles.names }
 
-    /// Where something was found below `root`; a root that is not there holds nothing.
+    /// The places of matches below `root`. A missing root has none.
     func matches(below root: FilePath) throws(CofferError) -> [String] {
         guard let directory = try? Descriptor.open(root, [.read, .directory]) else { return [] }
         return try matches(in: directory)
     }
 
-    /// Where something was found in bytes that `place` had.
+    /// The matches in bytes from `place`.
     func matches(in bytes: Span<UInt8>, of place: String) -> [String] {
         needles.found(in: bytes).sorted().map { "\($0) in \(place)" }
     }
 
-    /// What was found in this process's own memory.
+    /// The matches in this process's own memory.
     func hitsInMemory() throws(CofferError) -> [String] {
         var found: Set<String> = []
         try ProcessMemory.withSelfMemory { () throws(CofferError) in
@@ -57,14 +57,14 @@ struct MemoryScanner {
                 default: continue
                 }
             } catch {
-                // Gone meanwhile, or another user's.
+                // Removed meanwhile, or owned by another user.
                 guard error.code == .absent || error.code == .permissionDenied else { throw error }
             }
         }
         return found
     }
 
-    /// Reads piece by piece, each with the end of the one before.
+    /// Reads in chunks, each together with the end of the one before.
     private func matches(in file: borrowing Descriptor, named name: FilePath) throws(CofferError) -> [String]
     {
         var buffer = [UInt8](repeating: 0, count: Self.pieceSize + needles.maxPatternLength)

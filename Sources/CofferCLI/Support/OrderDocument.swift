@@ -13,7 +13,8 @@ extension OrderAction {
         }
     }
 
-    /// What of a vault it erases, the user whose namespace it is, and the key that it is about.
+    /// The part of a vault that the order erases, the user whose namespace it is, and the key that it
+    /// concerns.
     fileprivate var details: (scope: String?, user: String?, key: String?) {
         switch self {
         case .wipe(.user(let name)): ("user", name, nil)
@@ -25,7 +26,7 @@ extension OrderAction {
 }
 
 extension SignedCommand {
-    /// The members of a JSON document that says what the order says. The counter is text: it has 64 bits.
+    /// The contents of the order as members of a JSON document. The counter is text because it has 64 bits.
     var members: [(String, JSONDocument)] {
         let (scope, user, key) = content.action.details
         let (vault, device): (String?, String?) =
@@ -45,7 +46,7 @@ extension SignedCommand {
 
     private static func optional(_ text: String?) -> JSONDocument { text.map { .text($0) } ?? .none }
 
-    /// The same for a person, without what it does not say.
+    /// The same contents for a person, without absent fields.
     var lines: [String] {
         members.compactMap { name, value in
             guard case .text(let text) = value, !text.isEmpty else { return nil }

@@ -4,17 +4,17 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Orders, receipts and private keys as files.
+/// Reads and writes orders, receipts and private keys as files.
 enum OrderFile {
-    /// The order in a file, or with `-` on standard input.
+    /// Reads an order from a file, or with `-` from standard input.
     static func read(_ path: String) throws(CofferError) -> SignedCommand {
         try SignedCommand.read(bytes(path, limit: SignedCommand.maxByteCount + 1))
     }
 
-    /// The receipt in a file.
+    /// Reads a receipt from a file.
     static func receipt(_ path: String) throws(CofferError) -> [UInt8] { try bytes(path, limit: 1 << 20) }
 
-    /// At most `limit` bytes: nobody reads to the end of what is too long.
+    /// Reads at most `limit` bytes, so that an oversized file is not read to its end.
     private static func bytes(_ path: String, limit: Int) throws(CofferError) -> [UInt8] {
         guard !path.hasSameBytes(as: "-") else {
             return try bytes(of: Descriptor.standardInput(), limit: limit)
@@ -40,18 +40,18 @@ enum OrderFile {
         return Array(buffer.prefix(count))
     }
 
-    /// The private key in a file of this user alone: 64 hexadecimal digits.
+    /// Reads the private key from a file that only this user can access: 64 hexadecimal digits.
     static func privateKey(_ path: String) throws(CofferError) -> SymmetricKey {
         let file = try Descriptor.open(FilePathArgument.path(path), [.read, .nonBlocking])
         let status = try file.status()
         guard status.kind == .regular, status.isOwn, status.permissions & 0o077 == 0 else {
             throw CofferError(
-                .refused, "\(path.printable) is not a file that only this user can read: refused.")
+                .refused, "\(path.printable) must be a file that only this user can read.")
         }
         return try checked(SecretInput.line(from: file))
     }
 
-    /// The private key on the first line of a descriptor.
+    /// Reads the private key from the first line of a descriptor.
     static func privateKey(onDescriptor number: Int32) throws(CofferError) -> SymmetricKey {
         try checked(PasscodeInput.line(of: number))
     }
@@ -64,7 +64,7 @@ enum OrderFile {
         return key
     }
 
-    /// Makes a file with a new private key, readable by this user alone; gives the public key.
+    /// Creates a file with a new private key, readable by this user alone, and returns the public key.
     static func makePrivateKey(_ path: String) throws(CofferError) -> AdministratorKey {
         let secret = try SecretBytes.random(count: Ed25519.keySize)
         let digits = try secret.exposing { (bytes) throws(CofferError) in try Encoding.hex(bytes) }

@@ -1,5 +1,5 @@
-/// Counted things in messages.
+/// Formats counted nouns in messages.
 enum Plural {
-    /// The number and the noun, in the plural unless there is one.
+    /// Returns the number and the noun, in the plural unless the number is one.
     static func of(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 }

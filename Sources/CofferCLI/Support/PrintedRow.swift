@@ -2,7 +2,7 @@ import CofferBase
 import FoundationEssentials
 import GRDB
 
-/// The values of a row as they are printed: all of a text, or an error.
+/// Formats the values of a row for printing. Each text is printed completely, or an error is thrown.
 enum PrintedRow {
     /// One line, with tabs between the columns.
     static func line(_ row: Row) throws(CofferError) -> String {
@@ -22,8 +22,8 @@ enum PrintedRow {
         return .object(members)
     }
 
-    /// A value with all of its text. GRDB's ends at the first NUL, and has another character in the place of
-    /// what is not UTF-8.
+    /// Returns a value with its complete text. GRDB's conversion stops at the first NUL, and replaces bytes
+    /// that are not UTF-8.
     private static func whole(
         _ value: DatabaseValue, _ row: Row, _ index: Int, _ column: String
     ) throws(CofferError) -> DatabaseValue {
@@ -32,7 +32,7 @@ enum PrintedRow {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw CofferError(
                 .invalidInput,
-                "The text in the column \(column) is not UTF-8: select it as CAST(… AS BLOB), which is "
+                "The text in the column \(column) is not UTF-8. Select it as CAST(… AS BLOB), which is "
                     + "printed in hexadecimal.")
         }
         return text.databaseValue
@@ -58,7 +58,7 @@ enum PrintedRow {
         }
     }
 
-    /// A text on one line, in which nothing controls a terminal.
+    /// Returns a text on one line, without characters that control a terminal.
     private static func escaped(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -77,7 +77,7 @@ enum PrintedRow {
         return String(result)
     }
 
-    /// Whether it controls a terminal, ends a line or changes the direction of what is shown. All of these
+    /// Whether the character controls a terminal, ends a line or changes the text direction. All of these
     /// have four digits.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {

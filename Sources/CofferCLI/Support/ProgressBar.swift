@@ -2,10 +2,10 @@ import Coffer
 import CofferEngine
 import Synchronization
 
-/// A bar on standard error for work on long files; nothing where that is no terminal.
+/// A progress bar on standard error for long files; does nothing if standard error is not a terminal.
 final class ProgressBar: Sendable {
     private static let width = 40
-    /// Shorter work is done before anyone could read.
+    /// Shorter work ends before the bar could be read.
     private static let shortest: Int64 = 32 << 20
 
     private let title: String
@@ -17,7 +17,7 @@ final class ProgressBar: Sendable {
         isTerminal = (try? Descriptor.standardError().isTerminal) ?? false
     }
 
-    /// What stores call with their progress; `nil` where nobody looks.
+    /// The progress handler for stores; `nil` if there is no terminal.
     var report: (@Sendable (FileProgress) -> Void)? {
         guard isTerminal else { return nil }
         return { [self] in show($0) }

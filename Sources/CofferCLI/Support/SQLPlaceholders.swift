@@ -1,7 +1,7 @@
-/// The places of a SQL text that take a value.
+/// Counts the placeholders of a SQL text.
 enum SQLPlaceholders {
-    /// How many plain `?` there are outside of strings, quoted names and comments; `nil` when there is a
-    /// numbered or a named one, which no order of values fills.
+    /// The number of plain `?` outside of strings, quoted names and comments; `nil` if there is a numbered or
+    /// named placeholder, which values in order cannot fill.
     static func count(_ sql: String) -> Int? {
         let bytes = Array(sql.utf8)
         var (index, count) = (0, 0)
@@ -18,7 +18,7 @@ enum SQLPlaceholders {
                 guard !isDigit(next) else { return nil }
                 count += 1
             } else if isName(bytes[index]) {
-                // A word may hold a $, which begins no parameter there.
+                // A word may contain a $, which does not begin a parameter there.
                 while index + 1 < bytes.count,
                     isName(bytes[index + 1]) || isDigit(bytes[index + 1])
                         || bytes[index + 1] == UInt8(ascii: "$")
@@ -35,7 +35,7 @@ enum SQLPlaceholders {
         return count
     }
 
-    /// The byte that ends what `byte` begins: a string or a quoted name.
+    /// The byte that ends a string or quoted name which `byte` begins.
     private static func closing(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"): byte
@@ -44,7 +44,8 @@ enum SQLPlaceholders {
         }
     }
 
-    /// The place of the closing quote. A doubled one ends a part and begins the next: the same to us.
+    /// The index of the closing quote. A doubled quote ends one part and begins the next, with the same
+    /// result here.
     private static func end(of bytes: [UInt8], after start: Int, _ quote: UInt8) -> Int {
         bytes[(start + 1)...].firstIndex(of: quote) ?? bytes.count
     }

@@ -3,15 +3,15 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// JSON documents with secrets in them, read and written in guarded memory.
+/// Reads and writes JSON documents with secrets in guarded memory.
 enum SecretJSON {
     private static let maxByteCount = 8 << 20
 
     // MARK: Writing
 
-    /// One object on a line, its members in the order in which they are given.
+    /// Writes one object on a line; its members keep their order.
     ///
-    /// - Throws: `refused` for a secret that is no text.
+    /// - Throws: `refused` for a secret that is not text.
     static func line(_ members: [(name: String, value: Token)], before: String = "") throws(CofferError)
         -> GuardedBytes
     {
@@ -22,7 +22,7 @@ enum SecretJSON {
             try document.append("\"\(member.name)\":\"")
             try member.value.exposing { (bytes) throws(CofferError) in
                 guard (try? UTF8Span(validating: bytes)) != nil else {
-                    throw CofferError(.refused, "The stored \(member.name) is not UTF-8, as JSON needs it.")
+                    throw CofferError(.refused, "The stored \(member.name) is not UTF-8, as JSON requires.")
                 }
                 try escape(bytes, into: &document)
             }
@@ -49,8 +49,8 @@ enum SecretJSON {
 
     // MARK: Reading
 
-    /// The members of an object whose values are texts, numbers or words; others are refused. Only texts are
-    /// given, by the bytes of their names.
+    /// Returns the members of an object whose values are texts, numbers or words; other values are refused.
+    /// Only texts are returned, by the bytes of their names.
     static func members(of document: Span<UInt8>) throws(CofferError) -> [[UInt8]: Token] {
         var reader = Reader(document)
         return try reader.object()
@@ -145,7 +145,7 @@ enum SecretJSON {
             }
         }
 
-        /// Half of a pair without the other stands for no character.
+        /// Half a surrogate pair represents no character.
         private mutating func unicode() throws(CofferError) -> Unicode.Scalar {
             let first = try hex()
             guard (0xD800..<0xDC00).contains(first), position + 1 < bytes.count,

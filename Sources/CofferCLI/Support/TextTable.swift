@@ -1,15 +1,15 @@
 import CofferBase
 
 extension String {
-    /// The text with what would disturb a terminal or a line, or is not seen, replaced: a name on the screen
-    /// is not to look like another.
+    /// The text without characters that disturb a terminal or a line, or are invisible: one name on the
+    /// screen must not look like another.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "?" }))
     }
 }
 
 extension Unicode.Scalar {
-    /// Marks stay, as they belong to the letter before; so does what chooses between the looks of a sign.
+    /// Combining marks are kept because they belong to the letter before, as are variation selectors.
     fileprivate var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: false

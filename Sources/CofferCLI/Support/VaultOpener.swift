@@ -3,9 +3,9 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// How commands come to an open or an unlocked session.
+/// Opens and unlocks the vault for commands.
 enum VaultOpener {
-    /// The session of the home, locked.
+    /// Opens the vault, locked.
     static func session(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let session = try await Vault.open(at: location(global), interaction: global.interaction)
         session.shareEphemeralTokens()
@@ -16,17 +16,17 @@ enum VaultOpener {
         VaultLocation(path: try global.homePath())
     }
 
-    /// The session of the home, unlocked: by the passcode that was given, by keys that `unlock` left in the
-    /// kernel keyring, without one where none is set, or by asking on the terminal. Where nobody can be
-    /// asked, keys that outlast a lock still open what is of their class.
+    /// Opens and unlocks the vault: with the given passcode, with keys that `unlock` cached in the kernel
+    /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
+    /// keys that outlast a lock still open items of their class.
     static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let session = try await session(global)
         try await unlock(session, global, isHolding: false) { _ in true }
         return session
     }
 
-    /// Runs what needs an unlocked vault. Keys that outlast a lock are not enough for it: then the error
-    /// names the option for the passcode.
+    /// Runs an operation that requires an unlocked vault. Keys that outlast a lock are not enough for it; the
+    /// error then names the option for the passcode.
     static func withPasscode<Result>(
         _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
@@ -39,8 +39,8 @@ enum VaultOpener {
         }
     }
 
-    /// The same, with keys that may be held for so long: those of every class, and none that is held until
-    /// an exact time before that.
+    /// Unlocks with keys that may be cached for this long: those of every class, none of which is cached
+    /// until an exact earlier time.
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Vault {
@@ -56,15 +56,14 @@ enum VaultOpener {
     }
 
     private static let requiresPasscode =
-        "The keys that are held are not those of every class, or are held until an exact time: unlock with "
+        "The cached keys do not cover every class, or are cached until an exact time. Unlock with "
         + "the passcode, on a terminal or with --passcode-fd."
     static let noTerminal =
-        "The vault is locked, and there is no terminal to ask for its passcode: give it with --passcode-fd, "
-        + "or "
-        + "run coffer unlock first."
+        "The vault is locked, and there is no terminal to ask for its passcode. Give it with --passcode-fd, "
+        + "or run coffer unlock first."
 
-    /// Unlocks a session; keys in the kernel keyring are enough where `isEnough` says so. With `isHolding`, a
-    /// lock by another process is noticed from here on.
+    /// Unlocks a vault; cached keys in the kernel keyring suffice if `isEnough` returns true. With
+    /// `isHolding`, a lock by another process is noticed from here on.
     private static func unlock(
         _ session: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
     ) async throws(CofferError) {
@@ -80,14 +79,14 @@ enum VaultOpener {
                 guard session.hasKeys else { throw CofferError(.locked, noTerminal) }
                 return
             }
-            // A lock that came while somebody typed came before this unlock.
+            // A lock during the passcode prompt precedes this unlock.
             if isHolding { try await session.announceHolding() }
             try await unlock(session, with: typed)
         }
     }
 
-    /// The same, with the passcode that was given or typed, for a scheme that it goes into. Held keys unlock
-    /// the vault and do not tell its passcode: where `isNeeded`, that is asked for nevertheless.
+    /// Unlocks with the given or typed passcode, for a scheme that uses the passcode itself. Cached keys
+    /// unlock the vault but do not reveal its passcode; if `isNeeded`, the passcode is asked for anyway.
     static func unlockedKeepingPasscode(
         _ global: GlobalOptions, isNeeded: Bool
     ) async throws(CofferError) -> (session: Vault, passcode: Token?) {
@@ -114,23 +113,22 @@ enum VaultOpener {
 
     private static let isLocked = "The vault is locked. "
     private static let inKey =
-        "The passcode is a part of this key, and no vault knows its passcode: give it by --passcode-fd. "
-        + "Where "
-        + "the key has another passcode or none, give that one by --key-passcode-fd."
-    private static let ofVault = "Give its passcode by --passcode-fd."
+        "The passcode is a part of this key, and no vault knows its passcode. Give it with --passcode-fd. "
+        + "If the key has another passcode or none, give that one with --key-passcode-fd."
+    private static let ofVault = "Give its passcode with --passcode-fd."
 
-    /// The same for the helpers of other programs, whose users see nothing but the message.
+    /// Unlocks for the helpers of other programs, whose users see only the message.
     static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         do throws(CofferError) {
             return try await unlocked(global)
         } catch {
             guard error.code == .locked else { throw error }
-            throw CofferError(.locked, "The vault is locked: run coffer unlock first.")
+            throw CofferError(.locked, "The vault is locked. Run coffer unlock first.")
         }
     }
 
-    /// The same; where the vault is locked and nobody can be asked, the session as it is: what is stored
-    /// waits for an unlock.
+    /// Unlocks for storing. If the vault is locked and there is no way to ask for the passcode, returns it
+    /// locked; stored tokens then wait for an unlock.
     static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         do throws(CofferError) {
             return try await unlocked(global)
@@ -140,12 +138,12 @@ enum VaultOpener {
         }
     }
 
-    /// The passcode on `--passcode-fd`; `nil` when the option was not given.
+    /// The passcode on `--passcode-fd`; `nil` if the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
         try wrap(PasscodeInput.read(global.passcodeFd))
     }
 
-    /// The passcode now set: on `--passcode-fd`, or asked for on the terminal.
+    /// The current passcode: from `--passcode-fd`, or from the terminal.
     static func currentPasscode(
         _ global: GlobalOptions, of session: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -153,7 +151,7 @@ enum VaultOpener {
         return try await typedPasscode("Current passcode: ", of: session)
     }
 
-    /// A new passcode: on the given descriptor, or asked for twice on the terminal.
+    /// A new passcode: from the given descriptor, or typed twice on the terminal.
     static func newPasscode(
         onDescriptor number: Int32?, option: String = "--new-passcode-fd"
     ) throws(CofferError) -> Passcode {
@@ -161,20 +159,20 @@ enum VaultOpener {
         guard let first = try typedPasscode("New passcode: ") else {
             throw CofferError(
                 .invalidInput,
-                "A new passcode is needed, and there is no terminal to ask for it: give it with \(option).")
+                "A new passcode is needed, and there is no terminal to ask for it. Give it with \(option).")
         }
         guard let second = try typedPasscode("Confirm passcode: "), first.isEqual(to: second) else {
-            throw CofferError(.invalidInput, "The two passcodes are not the same.")
+            throw CofferError(.invalidInput, "The two passcodes do not match.")
         }
         return first
     }
 
-    /// Unlocks; where the answer is delayed after wrong passcodes, waits as long as it takes.
+    /// Unlocks. If attempts are delayed after wrong passcodes, waits for the delay.
     static func unlock(_ session: Vault, with passcode: Passcode?) async throws(CofferError) {
         try await waitingForDelay { () async throws(CofferError) in try await session.unlock(with: passcode) }
     }
 
-    /// Runs what evaluates a passcode; after a delay that it is told of, once more.
+    /// Runs an operation that evaluates a passcode; after a reported delay, runs it again.
     @discardableResult
     static func waitingForDelay<Result>(
         _ body: () async throws(CofferError) -> Result
@@ -193,10 +191,10 @@ enum VaultOpener {
         }
     }
 
-    /// More than this is an error instead of a wait.
+    /// A longer delay is an error instead of a wait.
     private static let maxWait = Duration.seconds(60)
 
-    /// The passcode of a vault; before the last attempt the person is told what it is.
+    /// Reads the passcode of a vault. Warns the user before the last attempt.
     private static func typedPasscode(
         _ prompt: String, of session: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -222,7 +220,7 @@ enum VaultOpener {
 }
 
 extension Token {
-    /// The bytes once more, in guarded memory of their own.
+    /// A copy of the bytes in separate guarded memory.
     func copied() throws(CofferError) -> SecretBytes {
         try exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
     }

@@ -3,19 +3,19 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The vector files under the paths that a person names, and the manifests beside them.
+/// Finds the vector files under given paths, and the manifests beside them.
 struct VectorSearch {
     /// The largest file that is read, in bytes.
     private static let largestFile = 256 << 20
 
-    /// In the order of the paths, and by name within a folder.
+    /// The files found, in the order of the paths, and by name within a directory.
     private(set) var files: [FilePath] = []
-    /// What the manifests know.
+    /// The contents of the manifests.
     private(set) var manifest = VectorManifest()
 
-    /// Looks through the paths.
+    /// Searches the paths.
     ///
-    /// - Throws: `corrupt` for a damaged manifest. A path that cannot be read is kept: its report says so.
+    /// - Throws: `corrupt` for a damaged manifest. An unreadable path is kept; its report contains the error.
     static func run(_ paths: [FilePath], manifests: [FilePath]) throws(CofferError) -> VectorSearch {
         var search = VectorSearch()
         var known = manifests
@@ -35,7 +35,7 @@ struct VectorSearch {
         return search
     }
 
-    /// All of one file.
+    /// Reads a whole file.
     static func contents(of path: FilePath) throws(CofferError) -> [UInt8] {
         let file = try Descriptor.open(path, [.read, .nonBlocking])
         guard try file.status().kind == .regular else {
@@ -44,7 +44,8 @@ struct VectorSearch {
         return try file.readAll(limit: largestFile)
     }
 
-    /// Adds what lies in a folder and below it. Links to files are followed, links to folders not.
+    /// Adds the files of a directory and those below it. Links to files are followed, links to directories
+    /// are not.
     private mutating func look(
         in folder: borrowing Descriptor, _ path: FilePath, _ known: inout [FilePath]
     ) throws(CofferError) {

@@ -1,7 +1,7 @@
 import CofferCrypto
 import CofferEngine
 
-/// What `vectors verify` prints about all files together.
+/// The summary that `vectors verify` prints for all files.
 struct VectorSummary {
     let reports: [VectorReport]
 
@@ -47,7 +47,7 @@ struct VectorSummary {
         ])
     }
 
-    /// The lines of the table for people and what follows it.
+    /// The lines of the table, and the lines after it.
     var lines: [String] {
         var lines = TextTable.lines(
             ["algorithm", "source", "declared", "equal", "refused", "failed", "skipped", "seconds"], rows,
@@ -66,7 +66,7 @@ struct VectorSummary {
             }
         }
         lines.append(
-            "negative control: \(controls.detected)/\(controls.total) algorithms notice one turned bit")
+            "negative control: \(controls.detected)/\(controls.total) algorithms notice one flipped bit")
         lines.append(provider)
         lines.append(
             "\(sum(\.declared)) tests in \(reports.count) files: \(sum(\.accepted)) equal, "
@@ -95,7 +95,7 @@ struct VectorSummary {
         }
     }
 
-    /// For how many algorithms the negative control ran, and for how many every control was noticed.
+    /// The number of algorithms with a negative control, and of those whose controls were all noticed.
     private var controls: (detected: Int, total: Int) {
         let run = reports.filter { $0.controlDetected != nil }
         let missed = Set(run.filter { $0.controlDetected == false }.map(\.algorithm))
@@ -103,7 +103,7 @@ struct VectorSummary {
         return (all.subtracting(missed).count, all.count)
     }
 
-    /// What computed the results.
+    /// The libraries that computed the results.
     private var provider: String {
         "OpenSSL \(OpenSSLFailure.libraryVersion), libsodium \(SodiumLibrary.version); PBKDF2-HMAC-SHA256 by "
             + "\(Self.derivation); processor features "

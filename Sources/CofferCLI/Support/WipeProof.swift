@@ -4,16 +4,15 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Shows what a wipe leaves: canaries are planted in the vault and found by a search before the wipe, and the
+/// Shows what a wipe leaves. Canaries are planted in the vault and found by a search before the wipe; the
 /// same search must find none of them after it.
 struct WipeProof {
-    /// What is looked for on disks and in keyrings, and what in memory, where names and sealed bytes may
-    /// stay.
+    /// The patterns for disks and keyrings, and those for memory, where names and sealed bytes may stay.
     private var search = MemoryScanner()
     private var memory = MemoryScanner()
     private let home: FilePath
     private let vaultID: VaultID
-    /// How many findings there were before the wipe, by place.
+    /// The number of matches before the wipe, by place.
     private(set) var control: [(place: String, hits: Int)] = []
 
     init(of vaultID: VaultID, at location: VaultLocation) {
@@ -31,8 +30,8 @@ struct WipeProof {
         }
     }
 
-    /// Puts a token and a file of random names and contents into an unlocked vault, looks at the file once,
-    /// and lends the class keys to the kernel keyring.
+    /// Puts a token and a file with random names and contents into an unlocked vault, views the file once,
+    /// and caches the class keys in the kernel keyring.
     mutating func plantCanaries(in session: Vault) async throws(CofferError) {
         let value = try SecretBytes.random(count: 48)
         value.exposing { bytes in
@@ -77,7 +76,7 @@ struct WipeProof {
         try file.write(content.span, at: 0)
         let id = try await session.files.add(contentsOf: directory.path.appending(name))
         try directory.removeTree(FilePath(name), overwriting: true)
-        // A view copy lies where view copies lie: the search must find it there.
+        // The search must find a view copy in the place where view copies are kept.
         let search = search
         var hits = 0
         do {
@@ -91,7 +90,7 @@ struct WipeProof {
         control.append(("directories in memory", hits))
     }
 
-    /// Adds what the key files hold, and says how much of everything the search finds where it lies now.
+    /// Adds the contents of the key files, and records how many matches the search finds in each place now.
     mutating func scanBeforeWipe() throws(CofferError) {
         let vault = try Descriptor.open(home.appending("vault"), [.read, .directory])
         for (name, range) in Self.keyRanges {
@@ -102,7 +101,7 @@ struct WipeProof {
             guard count > range.lowerBound else { continue }
             let bytes = record.span.extracting(range.lowerBound..<count)
             search.add("keys of the file \(name)", bytes)
-            // The device key itself, which nothing wraps.
+            // The device key itself, which is not wrapped.
             if name == "device" { memory.add("the device key", bytes.extracting(..<32)) }
         }
         control.append(("the home", try search.matches(below: home).count))
@@ -110,13 +109,13 @@ struct WipeProof {
         control.append(("the memory of this process", try memory.hitsInMemory().count))
     }
 
-    /// Where the key files hold keys, wrapped or not, and sealed tokens.
+    /// The ranges of the key files that hold keys, wrapped or not, and sealed tokens.
     private static let keyRanges: [(FilePath, Range<Int>)] = [
         ("device", 32..<64), ("keybag", 114..<600), ("filekeys", 114..<600), ("tokens", 32..<4096),
         ("attempts", 480..<512),
     ]
 
-    /// What was planted must have been found, or finding nothing later would prove nothing.
+    /// Throws unless the planted canaries were found; otherwise finding nothing later would prove nothing.
     func requirePositiveControl() throws(CofferError) {
         func looksFor(_ name: String) -> Bool { names.contains(name) }
         let isPlanted = looksFor("the value of a token")
@@ -126,13 +125,13 @@ struct WipeProof {
                 continue
             }
             throw CofferError(
-                .internalFailure, "The search finds nothing in \(place), where it must: nothing was wiped.")
+                .internalFailure, "The search finds nothing in \(place), where it must. Nothing was wiped.")
         }
     }
 
     // MARK: After
 
-    /// What the search finds now; what it was to find and did not find before is no proof.
+    /// The matches of the search now. A pattern that was not found before the wipe proves nothing.
     func scanAfterWipe() throws(CofferError) -> [String] {
         var hits = try search.matches(below: home)
         for directory in Self.memoryDirectories + Self.keyringDirectories {
@@ -146,7 +145,7 @@ struct WipeProof {
         return hits
     }
 
-    /// What is looked for.
+    /// The names of the patterns.
     var names: [String] { search.names }
 
     /// Every place that is searched.
@@ -172,7 +171,7 @@ struct WipeProof {
         return ["/dev/shm"] + (runtime.map { $0.isAbsolute ? [$0] : [] } ?? [])
     }
 
-    /// Where gnome-keyring and its like have their files.
+    /// Where desktop keyrings such as gnome-keyring keep their files.
     private static var keyringDirectories: [FilePath] {
         if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute {
             return [data.appending("keyrings")]

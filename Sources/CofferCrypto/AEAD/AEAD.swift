@@ -1,19 +1,19 @@
 public import CofferBase
 import CofferEngine
 
-/// Authenticated encryption with associated data, with the key schedule kept for many messages.
+/// Authenticated encryption with associated data, with a key schedule reused for many messages.
 ///
-/// `seal` and `open` without a nonce draw a random one for each message and put it in front: nonce ‖
-/// ciphertext ‖ tag. Tags are always 16 bytes. Every failure to open is the same `notAuthentic`, and no
-/// plaintext is released before the tag has been checked.
+/// `seal` and `open` without a nonce use a random nonce for each message and prepend it: nonce ‖ ciphertext ‖
+/// tag. Tags are always 16 bytes. Every failure to open is the same `notAuthentic`, and no plaintext is
+/// released before the tag has been checked.
 ///
 /// Limits: with the 12-byte nonces of AES-GCM and ChaCha20-Poly1305, seal at most 2^32 messages under one key
-/// (NIST SP 800-38D section 8.3); this type counts and refuses more. XChaCha20-Poly1305 and XAES-256-GCM have
-/// no such limit. For many messages whose nonces share their first half see ``XAES256GCM``.
+/// (NIST SP 800-38D section 8.3); this type counts them and refuses more. XChaCha20-Poly1305 and XAES-256-GCM
+/// have no such limit. For many messages whose nonces share their first half, see ``XAES256GCM``.
 ///
 /// Sources: NIST SP 800-38D, RFC 8439, draft-irtf-cfrg-xchacha-03, C2SP XAES-256-GCM.
 public struct AEAD: ~Copyable, Sendable {
-    /// The algorithms on offer.
+    /// The supported algorithms.
     public enum Algorithm: Sendable, CaseIterable {
         /// AES-GCM with a 16-byte key.
         case aes128GCM
@@ -23,19 +23,19 @@ public struct AEAD: ~Copyable, Sendable {
         case aes256GCM
         /// ChaCha20-Poly1305 (RFC 8439).
         case chaCha20Poly1305
-        /// XChaCha20-Poly1305: 24-byte nonces, safe to draw at random without limit.
+        /// XChaCha20-Poly1305: 24-byte nonces, which can be generated at random without limit.
         case xChaCha20Poly1305
 
-        /// XAES-256-GCM: 24-byte nonces, safe to draw at random without limit.
+        /// XAES-256-GCM: 24-byte nonces, which can be generated at random without limit.
         case xaes256GCM
 
         /// The key's size in bytes.
         public var keySize: Int { engine?.keySize ?? 32 }
 
-        /// The nonce's size in bytes: 24 for the two whose names begin with X, else 12.
+        /// The nonce's size in bytes: 24 for the two algorithms whose names begin with X, otherwise 12.
         public var nonceSize: Int { engine == nil ? 24 : AEADCipher.nonceSize }
 
-        /// `nil` where the nonce is longer than the cipher's own.
+        /// `nil` if the nonce is longer than the underlying cipher's.
         var engine: AEADCipher.Algorithm? {
             switch self {
             case .aes128GCM: .aes128GCM
@@ -50,7 +50,7 @@ public struct AEAD: ~Copyable, Sendable {
     /// The tag's size in bytes.
     public static let tagSize = 16
 
-    /// libsodium keeps no key schedule: its key is kept as it is.
+    /// libsodium has no reusable key schedule, so the key itself is kept.
     private final class ExtendedKey: Sendable {
         let key: SymmetricKey
         init(_ key: consuming SymmetricKey) { self.key = key }
@@ -89,7 +89,7 @@ public struct AEAD: ~Copyable, Sendable {
         return AEAD(algorithm, extended: ExtendedKey(try SymmetricKey.copying(key.secret.span)))
     }
 
-    /// How many bytes a sealed message with its nonce is longer than the plaintext.
+    /// The number of bytes by which a sealed message with its nonce is longer than the plaintext.
     public var overhead: Int { algorithm.nonceSize + Self.tagSize }
 
     /// Seals under a new random nonce: nonce ‖ ciphertext ‖ tag.
@@ -99,7 +99,7 @@ public struct AEAD: ~Copyable, Sendable {
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {
         guard algorithm.engine == nil || randomNonces < 1 << 32 else {
-            throw CofferError(.refused, "This key has sealed 2^32 messages; use a new one.")
+            throw CofferError(.refused, "This key has sealed 2^32 messages. Use a new one.")
         }
         randomNonces += 1
         let size = algorithm.nonceSize
@@ -112,7 +112,7 @@ public struct AEAD: ~Copyable, Sendable {
         return sealed
     }
 
-    /// Opens what ``seal(_:associatedData:)`` made into guarded memory.
+    /// Opens a message sealed by ``seal(_:associatedData:)`` into guarded memory.
     ///
     /// - Throws: `notAuthentic` for anything else.
     public mutating func open(
@@ -128,15 +128,15 @@ public struct AEAD: ~Copyable, Sendable {
         return SecretBytes(plaintext)
     }
 
-    /// Seals under a nonce that the caller chooses: ciphertext ‖ tag.
+    /// Seals under a nonce chosen by the caller: ciphertext ‖ tag.
     ///
-    /// **Dangerous**: the same nonce twice under one key gives both messages and the key's authentication
-    /// away. For protocols that prescribe the nonce and for test vectors.
+    /// **Dangerous**: reusing a nonce under one key compromises both messages and the key's authentication.
+    /// For protocols that prescribe the nonce, and for test vectors.
     ///
     /// - Parameters:
-    ///   - plaintext: What is encrypted; it may be empty.
+    ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - choosingNonce: Exactly the algorithm's nonce size.
-    ///   - associatedData: What is authenticated beside it.
+    ///   - associatedData: The bytes to authenticate with the plaintext.
     ///   - output: Exactly 16 bytes longer than the plaintext.
     /// - Throws: `invalidInput` for a nonce of the wrong size.
     public mutating func seal(
@@ -159,9 +159,9 @@ public struct AEAD: ~Copyable, Sendable {
     /// - Parameters:
     ///   - sealed: Ciphertext and tag.
     ///   - nonce: Exactly the algorithm's nonce size.
-    ///   - associatedData: What was authenticated beside it.
-    ///   - output: Exactly 16 bytes shorter than `sealed`; cleared when opening fails.
-    /// - Throws: `notAuthentic` when the tag does not hold; `invalidInput` for a nonce of the wrong size.
+    ///   - associatedData: The bytes that were authenticated with the plaintext.
+    ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
+    /// - Throws: `notAuthentic` if the tag is invalid; `invalidInput` for a nonce of the wrong size.
     public mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -177,8 +177,8 @@ public struct AEAD: ~Copyable, Sendable {
         }
     }
 
-    /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag. For bulk data;
-    /// not for XChaCha20-Poly1305. The nonce is the caller's care.
+    /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with ciphertext and tag.
+    /// For bulk data; not for XChaCha20-Poly1305. The caller is responsible for the nonce.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, choosingNonce: Span<UInt8>
     ) throws(CofferError) {
@@ -187,7 +187,7 @@ public struct AEAD: ~Copyable, Sendable {
         try cipher?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
     }
 
-    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter. For bulk data; not for
+    /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter. For bulk data; not for
     /// XChaCha20-Poly1305.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>

@@ -3,10 +3,10 @@ import CofferEngine
 
 /// AES-256-CBC with PKCS#5 padding, made safe by encrypt-then-MAC with HMAC-SHA-256.
 ///
-/// For systems that must stay with CBC; otherwise use ``AEAD``. From a 32-byte key two independent ones are
-/// derived by HKDF-SHA256. The tag covers the length of the associated data (8 bytes, big-endian), the
-/// associated data, the IV and the ciphertext, and is compared in constant time before anything is decrypted,
-/// so that there is no padding to ask about. Every failure is the same `notAuthentic`.
+/// For systems that must use CBC; otherwise use ``AEAD``. HKDF-SHA256 derives two independent keys from a
+/// 32-byte key. The tag covers the length of the associated data (8 bytes, big-endian), the associated data,
+/// the IV and the ciphertext. It is compared in constant time before anything is decrypted, so there is no
+/// padding oracle. Every failure is the same `notAuthentic`.
 ///
 /// A message is IV (16) ‖ ciphertext ‖ tag (32). Sources: NIST SP 800-38A, RFC 2104, RFC 5869.
 public struct AuthenticatedCBC: ~Copyable, Sendable {
@@ -28,7 +28,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
         self.authentication = authentication
     }
 
-    /// Derives both keys from a key of 32 bytes and prepares them for many messages.
+    /// Derives both keys from a 32-byte key and prepares them for many messages.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func make(key: borrowing SymmetricKey) throws(CofferError) -> AuthenticatedCBC {
@@ -41,14 +41,14 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
             authentication: try HMACContext.make(key: authenticationKey.secret.span, digest: .sha256))
     }
 
-    /// The size of the message for `count` bytes of plaintext.
+    /// The message size for `count` bytes of plaintext.
     public static func messageSize(_ count: Int) -> Int {
         ivSize + CBCCipher.ciphertextSize(count) + tagSize
     }
 
     /// Seals under a new random IV.
     ///
-    /// - Throws: `internalFailure` when a library below fails.
+    /// - Throws: `internalFailure` if an underlying library fails.
     public mutating func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {
@@ -56,7 +56,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
         return try seal(plaintext, choosingIV: iv.span, associatedData: associatedData)
     }
 
-    /// Seals under an IV that the caller chooses, for test vectors: IVs must be unpredictable.
+    /// Seals under an IV chosen by the caller, for test vectors. IVs must be unpredictable.
     ///
     /// - Throws: `invalidInput` for an IV that is not 16 bytes.
     public mutating func seal(
@@ -71,9 +71,9 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// Seals into the caller's memory, in one pass over the data.
     ///
     /// - Parameters:
-    ///   - plaintext: What is encrypted; it may be empty.
+    ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - iv: 16 bytes, unpredictable for each message.
-    ///   - associatedData: What is authenticated beside it.
+    ///   - associatedData: The bytes to authenticate with the plaintext.
     ///   - output: Exactly ``messageSize(_:)`` bytes.
     /// - Throws: `invalidInput` for an IV that is not 16 bytes.
     public mutating func seal(
@@ -110,10 +110,9 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - message: IV, ciphertext and tag.
-    ///   - associatedData: What was authenticated beside it.
+    ///   - associatedData: The bytes that were authenticated with the plaintext.
     ///   - output: At least as many bytes as the ciphertext has, 48 fewer than the message.
-    /// - Returns: How many bytes of `output` are the plaintext; behind them stands what is left of the
-    ///   padding.
+    /// - Returns: How many bytes of `output` are the plaintext; the rest of the padding's space follows them.
     /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike.
     public mutating func open(
         _ message: Span<UInt8>, associatedData: Span<UInt8>, into output: inout MutableSpan<UInt8>

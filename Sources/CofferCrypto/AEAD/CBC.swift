@@ -1,13 +1,14 @@
 public import CofferBase
 import CofferEngine
 
-/// AES in CBC mode with PKCS#5 padding, bare: for reading and writing documented formats.
+/// Bare AES in CBC mode with PKCS#5 padding, for reading and writing documented formats.
 ///
-/// **Not authenticated**: whoever can change the ciphertext changes the plaintext, and whoever sees whether
-/// padding was right can decrypt. Use ``AuthenticatedCBC`` or ``AEAD`` for new data. Sources: NIST SP 800-38A
-/// section 6.2, RFC 8018 section 6.1.1.
+/// **Not authenticated**: an attacker who can change the ciphertext can change the plaintext, and an attacker
+/// who can observe whether the padding was valid can decrypt. Use ``AuthenticatedCBC`` or ``AEAD`` for new
+/// data. Sources: NIST SP 800-38A section 6.2, RFC 8018 section 6.1.1.
 public enum CBC {
-    /// Encrypts `plaintext` under a key of 16, 24 or 32 bytes and an IV of 16; gives the ciphertext alone.
+    /// Encrypts `plaintext` under a key of 16, 24 or 32 bytes and an IV of 16 bytes; returns only the
+    /// ciphertext.
     ///
     /// - Throws: `invalidInput` for a wrong key or IV size.
     public static func seal(

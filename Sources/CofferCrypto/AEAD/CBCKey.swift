@@ -1,10 +1,11 @@
 public import CofferBase
 import CofferEngine
 
-/// An AES key prepared for CBC with PKCS#5 padding, for many messages and into the caller's own memory.
+/// An AES key prepared for CBC with PKCS#5 padding, for many messages and with output into the caller's
+/// memory.
 ///
-/// Where ``CBC`` expands the key for each message and gives new memory each time, this does the first once
-/// and the second never. **Not authenticated**: all that is said at ``CBC`` holds.
+/// ``CBC`` expands the key and allocates memory for each message; this type expands the key once and
+/// allocates none. **Not authenticated**: the warnings of ``CBC`` apply.
 public struct CBCKey: ~Copyable, Sendable {
     private var encryption: CBCCipher
     private var decryption: CBCCipher
@@ -29,7 +30,7 @@ public struct CBCKey: ~Copyable, Sendable {
     /// Encrypts `plaintext`.
     ///
     /// - Parameters:
-    ///   - plaintext: What is encrypted; it may be empty.
+    ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - iv: 16 bytes, unpredictable for each message.
     ///   - output: At least ``sealedSize(_:)`` bytes.
     /// - Returns: How many bytes of `output` were written.
@@ -44,10 +45,9 @@ public struct CBCKey: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - ciphertext: A multiple of 16 bytes, at least 16.
-    ///   - iv: The 16 bytes it was encrypted with.
-    ///   - output: At least as many bytes as the ciphertext has; cleared when decryption fails.
-    /// - Returns: How many bytes of `output` are the plaintext; behind them stands what is left of the
-    ///   padding.
+    ///   - iv: The 16 bytes that the message was encrypted with.
+    ///   - output: At least as many bytes as the ciphertext has; cleared if decryption fails.
+    /// - Returns: How many bytes of `output` are the plaintext; the rest of the padding's space follows them.
     /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for an IV of another
     ///   size.
     public mutating func open(

@@ -3,16 +3,16 @@ import CofferEngine
 
 /// The authenticated ciphers of JOSE: AES-CBC, then HMAC with SHA-2 (RFC 7518 section 5.2).
 ///
-/// For JSON Web Encryption and what is built on it; otherwise use ``AEAD``. The first half of the key
-/// authenticates, the second encrypts. The tag is the first half of an HMAC over the associated data, the IV,
-/// the ciphertext and the length of the associated data in bits (8 bytes, big-endian). It is compared in
-/// constant time before anything is decrypted, so that there is no padding to ask about, and every failure is
-/// the same `notAuthentic`.
+/// For JSON Web Encryption and formats built on it; otherwise use ``AEAD``. The first half of the key
+/// authenticates, the second half encrypts. The tag is the first half of an HMAC over the associated data,
+/// the IV, the ciphertext and the length of the associated data in bits (8 bytes, big-endian). The tag is
+/// compared in constant time before anything is decrypted, so there is no padding oracle, and every failure
+/// is the same `notAuthentic`.
 ///
-/// IVs are 16 bytes, unpredictable for each message. Not guaranteed: A128CBC-HS256 and A192CBC-HS384 encrypt
-/// under keys of 16 and 24 bytes.
+/// IVs are 16 bytes and must be unpredictable for each message. Not guaranteed: A128CBC-HS256 and
+/// A192CBC-HS384 encrypt under keys of only 16 and 24 bytes.
 public struct JOSECBC: ~Copyable, Sendable {
-    /// Which of the three.
+    /// The three algorithms.
     public enum Algorithm: Sendable, CaseIterable {
         /// A128CBC-HS256: a key of 32 bytes, a tag of 16.
         case a128CBCHS256
@@ -21,7 +21,7 @@ public struct JOSECBC: ~Copyable, Sendable {
         /// A256CBC-HS512: a key of 64 bytes, a tag of 32.
         case a256CBCHS512
 
-        /// The key's size in bytes: both keys.
+        /// The size of the combined key in bytes.
         public var keySize: Int { 2 * tagSize }
 
         /// The tag's size in bytes.
@@ -78,8 +78,8 @@ public struct JOSECBC: ~Copyable, Sendable {
 
     /// Seals under a new random IV.
     ///
-    /// - Returns: The IV, the ciphertext and the tag, which JOSE writes apart.
-    /// - Throws: `internalFailure` when a library below fails.
+    /// - Returns: The IV, the ciphertext and the tag, which JOSE writes separately.
+    /// - Throws: `internalFailure` if an underlying library fails.
     public mutating func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> (iv: [UInt8], ciphertext: [UInt8], tag: [UInt8]) {
@@ -88,7 +88,7 @@ public struct JOSECBC: ~Copyable, Sendable {
         return (iv, sealed.ciphertext, sealed.tag)
     }
 
-    /// Seals under an IV that the caller chooses, for test vectors: IVs must be unpredictable.
+    /// Seals under an IV chosen by the caller, for test vectors. IVs must be unpredictable.
     ///
     /// - Throws: `invalidInput` for an IV that is not 16 bytes.
     public mutating func seal(
@@ -106,7 +106,7 @@ public struct JOSECBC: ~Copyable, Sendable {
 
     /// Opens a message into guarded memory.
     ///
-    /// - Throws: `notAuthentic` for a bad tag, a bad size of anything and bad padding alike.
+    /// - Throws: `notAuthentic` for a bad tag, a wrong size of any part, and bad padding alike.
     public mutating func open(
         _ ciphertext: Span<UInt8>, tag: Span<UInt8>, iv: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> SecretBytes {
@@ -124,7 +124,7 @@ public struct JOSECBC: ~Copyable, Sendable {
         return SecretBytes(padded)
     }
 
-    /// Ends the HMAC with the length of the associated data, and cuts it.
+    /// Finishes the HMAC with the length of the associated data, and truncates it.
     private mutating func tag(_ associatedCount: Int) throws(CofferError) -> [UInt8] {
         let bits = UInt64(associatedCount) * 8
         let length = InlineArray<8, UInt8> { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) }

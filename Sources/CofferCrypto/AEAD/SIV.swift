@@ -3,16 +3,16 @@ import CofferEngine
 
 /// Deterministic authenticated encryption: AES-SIV over CMAC (RFC 5297).
 ///
-/// The same message under the same associated data is the same bytes: that is all that they tell. With a
-/// nonce as the last string of associated data equal messages differ, and a nonce that serves twice tells no
-/// more than that two messages are equal. The key has 32, 48 or 64 bytes, of which one half authenticates and
-/// the other encrypts. Sealed is the synthetic IV (16 bytes) ‖ ciphertext.
+/// The same message with the same associated data always encrypts to the same bytes; the ciphertext reveals
+/// nothing else. If the last string of associated data is a nonce, equal messages encrypt differently, and a
+/// reused nonce reveals only that two messages are equal. The key has 32, 48 or 64 bytes: one half
+/// authenticates, the other encrypts. The output is the synthetic IV (16 bytes) ‖ ciphertext.
 ///
-/// Not guaranteed: it does not commit to its key, and it needs all of a message in memory.
+/// Not guaranteed: the ciphertext does not commit to its key. The whole message must be in memory.
 public struct SIV: ~Copyable, Sendable {
     /// The size of the synthetic IV in bytes.
     public static let tagSize = SIVCipher.tagSize
-    /// The most strings of associated data.
+    /// The maximum number of strings of associated data.
     public static let maxStringCount = SIVCipher.maxStringCount
 
     private var cipher: SIVCipher
@@ -29,9 +29,9 @@ public struct SIV: ~Copyable, Sendable {
     /// Seals a message.
     ///
     /// - Parameters:
-    ///   - plaintext: What is encrypted; it may be empty.
-    ///   - associatedData: Strings that are authenticated beside it, each for itself and in their order; an
-    ///     empty one is not the same as none.
+    ///   - plaintext: The bytes to encrypt; may be empty.
+    ///   - associatedData: Strings that are authenticated with the plaintext, separately and in order. An
+    ///     empty string differs from no string.
     /// - Returns: 16 bytes more than the plaintext.
     /// - Throws: `invalidInput` for more than 126 strings.
     public mutating func seal(
@@ -46,8 +46,8 @@ public struct SIV: ~Copyable, Sendable {
 
     /// Opens a message into guarded memory.
     ///
-    /// - Throws: `notAuthentic` for what was not sealed under this key with these strings; `invalidInput` for
-    ///   more than 126 strings.
+    /// - Throws: `notAuthentic` unless the message was sealed under this key with these strings;
+    ///   `invalidInput` for more than 126 strings.
     public mutating func open(
         _ sealed: Span<UInt8>, associatedData: [[UInt8]] = []
     ) throws(CofferError) -> SecretBytes {

@@ -3,14 +3,13 @@ import CofferEngine
 
 /// XAES-256-GCM for many messages whose nonces share their first half.
 ///
-/// A nonce of 24 bytes has two halves: from the first 12 bytes a key is derived, the last 12 are the nonce of
-/// AES-256-GCM under that key. ``derived(noncePrefix:)`` derives once for as many messages as share a prefix,
-/// such as the pages that one opening of a database writes; each then costs one plain AES-256-GCM and
-/// allocates nothing. What it seals, ``AEAD`` with `xaes256GCM` opens under the whole nonce, and the other
-/// way round.
+/// The first 12 bytes of the 24-byte nonce derive a key; the last 12 are the nonce of AES-256-GCM under that
+/// key. ``derived(noncePrefix:)`` derives once for all messages that share a prefix, such as the pages
+/// written while a database is open. Each message then costs one plain AES-256-GCM operation and allocates
+/// nothing. Messages are interchangeable with those of ``AEAD`` with `xaes256GCM` under the whole nonce.
 ///
-/// Draw the prefix at random, and for each message the suffix: up to 2^32 messages under one prefix, and any
-/// number of prefixes under one key. Not guaranteed: like every GCM it does not survive a nonce used twice,
+/// Generate the prefix at random, and the suffix for each message: up to 2^32 messages under one prefix, and
+/// any number of prefixes under one key. Not guaranteed: like every GCM mode it is broken by a reused nonce,
 /// and it does not commit to its key.
 ///
 /// Sources: C2SP XAES-256-GCM, NIST SP 800-108r1, SP 800-38B, SP 800-38D.
@@ -19,7 +18,7 @@ public struct XAES256GCM: ~Copyable, Sendable {
     public static let keySize = XAESCipher.keySize
     /// The nonce's size in bytes.
     public static let nonceSize = XAESCipher.nonceSize
-    /// The size of the part of the nonce that a key is derived from.
+    /// The size of the part of the nonce from which a key is derived.
     public static let noncePrefixSize = XAESCipher.prefixSize
     /// The tag's size in bytes.
     public static let tagSize = XAESCipher.tagSize
@@ -35,14 +34,14 @@ public struct XAES256GCM: ~Copyable, Sendable {
         XAES256GCM(cipher: try XAESCipher.make(key: key.secret.span))
     }
 
-    /// Derives the key of the nonces that begin with `noncePrefix`.
+    /// Derives the key for nonces that begin with `noncePrefix`.
     ///
     /// - Throws: `invalidInput` for a prefix that is not 12 bytes.
     public mutating func derived(noncePrefix: Span<UInt8>) throws(CofferError) -> Derived {
         Derived(cipher: try cipher.derived(prefix: noncePrefix))
     }
 
-    /// The key of one nonce prefix, expanded.
+    /// The expanded key for one nonce prefix.
     public struct Derived: ~Copyable, Sendable {
         private var cipher: AEADCipher
 
@@ -51,9 +50,9 @@ public struct XAES256GCM: ~Copyable, Sendable {
         /// Seals into the caller's memory: ciphertext ‖ tag.
         ///
         /// - Parameters:
-        ///   - plaintext: What is encrypted; it may be empty.
-        ///   - nonceSuffix: The nonce's last 12 bytes, never twice under one prefix.
-        ///   - associatedData: What is authenticated beside it.
+        ///   - plaintext: The bytes to encrypt; may be empty.
+        ///   - nonceSuffix: The nonce's last 12 bytes, never reused under one prefix.
+        ///   - associatedData: The bytes to authenticate with the plaintext.
         ///   - output: Exactly 16 bytes longer than the plaintext.
         /// - Throws: `invalidInput` for a suffix or an output of another size.
         public mutating func seal(
@@ -63,7 +62,8 @@ public struct XAES256GCM: ~Copyable, Sendable {
             try cipher.seal(plaintext, nonce: nonceSuffix, associatedData: associatedData, into: &output)
         }
 
-        /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag.
+        /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with ciphertext and
+        /// tag.
         ///
         /// - Throws: `invalidInput` for a suffix that is not 12 bytes or a buffer under 16.
         public mutating func sealInPlace(
@@ -78,9 +78,9 @@ public struct XAES256GCM: ~Copyable, Sendable {
         /// - Parameters:
         ///   - sealed: Ciphertext and tag.
         ///   - nonceSuffix: The nonce's last 12 bytes.
-        ///   - associatedData: What was authenticated beside it.
-        ///   - output: Exactly 16 bytes shorter than `sealed`; cleared when opening fails.
-        /// - Throws: `notAuthentic` when the tag does not hold; `invalidInput` for sizes that cannot be.
+        ///   - associatedData: The bytes that were authenticated with the plaintext.
+        ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
+        /// - Throws: `notAuthentic` if the tag is invalid; `invalidInput` for impossible sizes.
         public mutating func open(
             _ sealed: Span<UInt8>, nonceSuffix: Span<UInt8>, associatedData: Span<UInt8>,
             into output: inout MutableSpan<UInt8>
@@ -88,11 +88,10 @@ public struct XAES256GCM: ~Copyable, Sendable {
             try cipher.open(sealed, nonce: nonceSuffix, associatedData: associatedData, into: &output)
         }
 
-        /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter; clears `buffer` when the tag does
-        /// not hold.
+        /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter; clears `buffer` if the tag is
+        /// invalid.
         ///
-        /// - Throws: `notAuthentic` when the tag does not hold; `invalidInput` for a suffix that is not 12
-        ///   bytes.
+        /// - Throws: `notAuthentic` if the tag is invalid; `invalidInput` for a suffix that is not 12 bytes.
         public mutating func openInPlace(
             _ buffer: inout MutableSpan<UInt8>, nonceSuffix: Span<UInt8>, associatedData: Span<UInt8>
         ) throws(CofferError) {

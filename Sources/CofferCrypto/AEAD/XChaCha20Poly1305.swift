@@ -1,13 +1,13 @@
 public import CofferBase
 import CofferEngine
 
-/// XChaCha20-Poly1305 for one message at a time: a random 24-byte nonce is drawn for each and put in front.
+/// XChaCha20-Poly1305 for single messages, with a random 24-byte nonce generated for each and prepended.
 ///
-/// nonce (24) ‖ ciphertext ‖ tag (16). Nonces of this size may be drawn at random without a limit on
-/// messages. Source: draft-irtf-cfrg-xchacha-03. For many messages under one key and other algorithms see
-/// ``AEAD``.
+/// Format: nonce (24) ‖ ciphertext ‖ tag (16). Nonces of this size may be generated at random without a limit
+/// on messages. Source: draft-irtf-cfrg-xchacha-03. For many messages under one key, and for other
+/// algorithms, see ``AEAD``.
 public enum XChaCha20Poly1305 {
-    /// How many bytes a sealed message is longer than the plaintext.
+    /// The number of bytes by which a sealed message is longer than the plaintext.
     public static let overhead = XChaChaBinding.nonceSize + XChaChaBinding.tagSize
 
     /// Seals `plaintext` under a 32-byte key.
@@ -28,7 +28,7 @@ public enum XChaCha20Poly1305 {
 
     /// Opens a sealed message into guarded memory.
     ///
-    /// - Throws: `notAuthentic` when it was not sealed under this key with this associated data.
+    /// - Throws: `notAuthentic` unless it was sealed under this key with this associated data.
     public static func open(
         _ sealed: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> SecretBytes {
@@ -39,9 +39,9 @@ public enum XChaCha20Poly1305 {
         return SecretBytes(plaintext)
     }
 
-    /// Opens a sealed message whose content is not secret enough for guarded memory, such as a list of names.
+    /// Opens a sealed message whose content does not require guarded memory, such as a list of names.
     ///
-    /// - Throws: `notAuthentic` when it was not sealed under this key with this associated data.
+    /// - Throws: `notAuthentic` unless it was sealed under this key with this associated data.
     public static func openToArray(
         _ sealed: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {

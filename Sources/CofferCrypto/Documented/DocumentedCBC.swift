@@ -5,7 +5,7 @@ extension Documented {
     /// The documented encryption: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding, under a key of 16 or 32
     /// bytes.
     ///
-    /// "AES-128 with a 256-bit key" in the documents is AES-256: 128 is the block size in bits. Not
+    /// "AES-128 with a 256-bit key" in the documents means AES-256: 128 is the block size in bits. Not
     /// authenticated: see ``CBC``.
     ///
     /// - Throws: `invalidInput` for a key of another size.
@@ -17,7 +17,7 @@ extension Documented {
         return iv + (try CBC.seal(plaintext, iv: iv.span, key: key))
     }
 
-    /// Opens what ``encrypt(_:key:)`` made.
+    /// Decrypts a message encrypted by ``encrypt(_:key:)``.
     ///
     /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a key of another
     ///   size.

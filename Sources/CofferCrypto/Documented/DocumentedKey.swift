@@ -4,22 +4,22 @@ import CofferEngine
 extension Documented {
     /// The documented passcode hash: Base64(SHA-256(UTF-8 of the passcode)), 44 ASCII bytes.
     ///
-    /// The passcode's bytes are hashed as they are, without Unicode normalisation.
+    /// The passcode's bytes are hashed unchanged, without Unicode normalisation.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func passcodeHash(of passcode: borrowing SecretBytes) throws(CofferError) -> SecretBytes {
         let hash = try sha256(passcode.guarded)
         return SecretBytes(try Encoding.base64(hash.span))
     }
 
-    /// The documented key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode hash), 32 bytes: an
-    /// AES-256 key.
+    /// The documented key, an AES-256 key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode hash),
+    /// 32 bytes.
     ///
     /// - Parameters:
     ///   - uuid: An RFC 4122 version 4 UUID as text, hashed as given; the documented form is upper case with
     ///     dashes, 36 bytes.
     ///   - label: Empty in the documented case.
-    ///   - passcode: `nil` when there is none; then nothing is appended.
+    ///   - passcode: `nil` if there is none; then nothing is appended.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func key(
@@ -28,7 +28,7 @@ extension Documented {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// The documented key where a passcode is set for certain.
+    /// The documented key when a passcode is known to be set.
     ///
     /// - Throws: `invalidInput` for an empty UUID.
     public static func key(
@@ -37,12 +37,12 @@ extension Documented {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// The same key as bytes that the caller can read, to hand it to another program that knows the scheme.
+    /// Returns the same key as readable bytes, to pass it to another program that implements the scheme.
     ///
     /// - Parameters:
     ///   - uuid: As for ``key(uuid:label:passcode:)``.
     ///   - label: Empty in the documented case.
-    ///   - passcode: `nil` when there is none.
+    ///   - passcode: `nil` if there is none.
     /// - Returns: The key's 32 bytes.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func exposingKey(

@@ -1,12 +1,12 @@
 public import CofferBase
 import CofferEngine
 
-/// The same schemes over a UUID or a random string that never is a `String`: their secrecy is all the
-/// strength that these schemes have.
+/// The same schemes for a UUID or a random string that is never a `String`: its secrecy is the only strength
+/// of these schemes.
 extension Documented {
     /// A new random UUID of version 4 in the documented form: upper case with dashes, 36 bytes.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func newUUID() throws(CofferError) -> SecretBytes {
         let random = try GuardedBytes.random(count: 16)
         var text = try GuardedBytes.zeroed(count: 36)
@@ -33,21 +33,22 @@ extension Documented {
 
     /// A new random string for the device scheme: 32 random bytes in Base64, 44 bytes.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func newRandomString() throws(CofferError) -> SecretBytes {
         let random = try GuardedBytes.random(count: 32)
         return SecretBytes(try Encoding.base64(random.span))
     }
 
-    /// Upper-case hexadecimal without a look-up or a branch.
+    /// Upper-case hexadecimal without a table look-up or a branch.
     private static func digit(_ value: UInt8) -> UInt8 { 48 &+ value &+ ((9 &- value) >> 7) &* 7 }
 
-    /// The documented key of a UUID in guarded memory: as ``key(uuid:label:passcode:)`` of a text.
+    /// The documented key of a UUID in guarded memory, as ``key(uuid:label:passcode:)`` computes it for a
+    /// text.
     ///
     /// - Parameters:
     ///   - uuid: UTF-8, hashed as given.
     ///   - label: Empty in the documented case.
-    ///   - passcode: `nil` when there is none; then nothing is appended.
+    ///   - passcode: `nil` if there is none; then nothing is appended.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func key(
@@ -56,12 +57,12 @@ extension Documented {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// The same key as bytes that the caller can read, to hand it to another program that knows the scheme.
+    /// Returns the same key as readable bytes, to pass it to another program that implements the scheme.
     ///
     /// - Parameters:
     ///   - uuid: UTF-8, hashed as given.
     ///   - label: Empty in the documented case.
-    ///   - passcode: `nil` when there is none.
+    ///   - passcode: `nil` if there is none.
     /// - Returns: The key's 32 bytes.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func exposingKey(
@@ -76,7 +77,7 @@ extension Documented {
         }
     }
 
-    /// The same bytes where a passcode is set for certain.
+    /// Returns the same bytes when a passcode is known to be set.
     ///
     /// - Throws: `invalidInput` for an empty UUID.
     public static func exposingKey(
@@ -95,16 +96,17 @@ extension Documented {
         return try GuardedBytes.concatenating(uuid.guarded.span, label.span)
     }
 
-    /// The passphrase of a documented SQLCipher database: from the passcode where one is set, else from the
-    /// UUID. Either is hashed as a passcode is: Base64(SHA-256(its UTF-8)), 44 ASCII bytes, which SQLCipher's
-    /// own PBKDF2 makes the key of.
+    /// The passphrase of a documented SQLCipher database, from the passcode if one is set, otherwise from the
+    /// UUID. Either is hashed like a passcode: Base64(SHA-256(its UTF-8)), 44 ASCII bytes, from which
+    /// SQLCipher's own PBKDF2 derives the key.
     ///
-    /// With a passcode the UUID has no part in it: a passcode of a few digits is guessed by anybody who has
-    /// the database. For existing databases; new ones take a random key.
+    /// If a passcode is set, the UUID plays no part: an attacker who has the database can guess a passcode of
+    /// a few digits. For existing databases; use a random key for new ones.
     ///
     /// - Parameters:
-    ///   - uuid: UTF-8, hashed as given; needed also where a passcode is set, so that none is forgotten.
-    ///   - passcode: `nil` or empty when there is none.
+    ///   - uuid: UTF-8, hashed as given; required even if a passcode is set, so that callers do not forget
+    ///     it.
+    ///   - passcode: `nil` or empty if there is none.
     /// - Returns: The passphrase as text.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func databasePassphrase(
@@ -121,7 +123,7 @@ extension Documented {
 
     /// The secret of the device scheme: device identifier ‖ random string, both UTF-8.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deviceSecret(
         deviceID: String, randomString: borrowing SecretBytes
     ) throws(CofferError) -> SecretBytes {

@@ -14,7 +14,7 @@ extension Documented {
         /// The AES key's size in bytes, 16 or 32.
         public let keySize: Int
 
-        /// Checks and keeps the parameters.
+        /// Checks and stores the parameters.
         ///
         /// - Throws: `invalidInput` for another digest, key size or number of rounds.
         public init(digest: Digest, salt: [UInt8], rounds: Int, keySize: Int) throws(CofferError) {
@@ -34,7 +34,7 @@ extension Documented {
         }
     }
 
-    /// The AES key for `secret`.
+    /// Derives the AES key from `secret`.
     ///
     /// - Throws: `invalidInput` for parameters out of bounds.
     public static func key(
@@ -48,7 +48,7 @@ extension Documented {
 
     /// The secret of the device scheme: device identifier ‖ random string, both UTF-8.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deviceSecret(deviceID: String, randomString: String) throws(CofferError) -> SecretBytes
     {
         try SecretBytes.copying(deviceID + randomString)

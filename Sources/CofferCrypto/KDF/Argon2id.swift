@@ -1,9 +1,10 @@
 public import CofferBase
 import CofferEngine
 
-/// Argon2id (RFC 9106): a key from a passcode at a cost in memory and time that slows guessing.
+/// Argon2id (RFC 9106): derives a key from a passcode at a cost in memory and time that slows guessing.
 public enum Argon2id {
-    /// What one derivation costs. Stored beside the salt; bounded when read back, as it comes from a file.
+    /// The cost of one derivation. Stored beside the salt; checked against bounds because it is read from a
+    /// file.
     public struct Cost: Sendable, Equatable {
         /// Memory in KiB.
         public let memoryKiB: Int
@@ -12,10 +13,10 @@ public enum Argon2id {
 
         /// 64 MiB and 3 passes: about a tenth of a second on one core of 2024.
         public static let standard = Cost(uncheckedMemoryKiB: 64 * 1024, passes: 3)
-        /// The least that is accepted: 8 MiB and 2 passes.
+        /// The minimum accepted cost: 8 MiB and 2 passes.
         public static let floor = Cost(uncheckedMemoryKiB: 8 * 1024, passes: 2)
-        /// The most that is accepted: 4 GiB and 64 passes. More would let a file make a process wait for
-        /// ever.
+        /// The maximum accepted cost: 4 GiB and 64 passes. With a higher limit, a file could make a process
+        /// wait indefinitely.
         public static let ceiling = Cost(uncheckedMemoryKiB: 4 * 1024 * 1024, passes: 64)
 
         private init(uncheckedMemoryKiB memoryKiB: Int, passes: Int) {
@@ -25,14 +26,14 @@ public enum Argon2id {
 
         /// A cost between ``floor`` and ``ceiling``.
         ///
-        /// - Throws: `refused` outside of them.
+        /// - Throws: `refused` for a cost outside these bounds.
         public init(memoryKiB: Int, passes: Int) throws(CofferError) {
             guard (Self.floor.memoryKiB...Self.ceiling.memoryKiB).contains(memoryKiB),
                 (Self.floor.passes...Self.ceiling.passes).contains(passes)
             else {
                 throw CofferError(
                     .refused,
-                    "An Argon2id cost of \(memoryKiB) KiB and \(passes) passes is out of bounds: use "
+                    "An Argon2id cost of \(memoryKiB) KiB and \(passes) passes is out of bounds. Use "
                         + "\(Self.floor.memoryKiB) to \(Self.ceiling.memoryKiB) KiB and "
                         + "\(Self.floor.passes) to \(Self.ceiling.passes) passes.")
             }
@@ -46,11 +47,11 @@ public enum Argon2id {
     /// Derives a 32-byte key with one lane.
     ///
     /// - Parameters:
-    ///   - secret: The passcode's bytes, as they are.
+    ///   - secret: The passcode's bytes, used unchanged.
     ///   - salt: Exactly 16 random bytes.
     ///   - cost: Memory and passes.
     /// - Returns: The derived key.
-    /// - Throws: `invalidInput` for another salt size; `outOfMemory` when the memory cannot be had.
+    /// - Throws: `invalidInput` for another salt size; `outOfMemory` if the memory cannot be allocated.
     public static func deriveKey(
         secret: borrowing SecretBytes, salt: Span<UInt8>, cost: Cost
     ) throws(CofferError) -> SymmetricKey {

@@ -1,10 +1,10 @@
 public import CofferBase
 import CofferEngine
 
-/// Message authentication by AES alone: AES-CMAC (NIST SP 800-38B, RFC 4493).
+/// AES-CMAC (NIST SP 800-38B, RFC 4493): message authentication with AES alone.
 ///
 /// For protocols that prescribe it; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the tag 16. Not
-/// guaranteed: the tag does not commit to its key. SP 800-38B asks for a new key after 2^48 messages.
+/// guaranteed: the tag does not commit to its key. SP 800-38B requires a new key after 2^48 messages.
 public enum CMAC {
     /// The tag's size in bytes.
     public static let tagSize = CMACContext.tagSize

@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// Hash functions (FIPS 180-4). SHA-1 is here for documented formats and test vectors only.
+/// Hash functions (FIPS 180-4). SHA-1 is provided only for documented formats and test vectors.
 public enum Digest: Sendable, CaseIterable {
     /// SHA-1, 20 bytes.
     case sha1
@@ -29,7 +29,7 @@ public enum Digest: Sendable, CaseIterable {
 
     /// The hash of `bytes`.
     ///
-    /// - Throws: `internalFailure` when the library fails.
+    /// - Throws: `internalFailure` if the library fails.
     public func hash(_ bytes: Span<UInt8>) throws(CofferError) -> [UInt8] {
         var context = try DigestContext.make(engine)
         try context.update(bytes)

@@ -1,14 +1,15 @@
 public import CofferBase
 import CofferEngine
 
-/// HKDF (RFC 5869): independent keys from one strong key. Not for passcodes: see ``Argon2id`` and ``PBKDF2``.
+/// HKDF (RFC 5869): derives independent keys from one strong key. Not for passcodes: see ``Argon2id`` and
+/// ``PBKDF2``.
 public enum HKDF {
-    /// Extract and expand to `count` bytes, 1 to 255 times the digest's size.
+    /// Extracts and expands to `count` bytes, 1 to 255 times the digest's size.
     ///
     /// - Parameters:
     ///   - key: The input keying material, already strong.
     ///   - salt: May be empty.
-    ///   - info: What the result is for.
+    ///   - info: The purpose of the result.
     ///   - digest: The hash function.
     ///   - count: The size of the result in bytes.
     /// - Returns: The derived bytes.
@@ -21,9 +22,10 @@ public enum HKDF {
             try run(key, salt: salt, info: info, digest: digest, mode: .extractAndExpand, count: count))
     }
 
-    /// A 32-byte key for the purpose `info`, optionally bound to `context`, by HKDF-SHA256 without salt.
+    /// Derives a 32-byte key for the purpose `info`, optionally bound to `context`, by HKDF-SHA256 without
+    /// salt.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deriveKey(
         from key: borrowing SymmetricKey, info: String, context: Span<UInt8> = Span()
     ) throws(CofferError) -> SymmetricKey {
@@ -34,10 +36,10 @@ public enum HKDF {
                 key, salt: none.span, info: info.span, digest: .sha256, mode: .extractAndExpand, count: 32))
     }
 
-    /// A 32-byte key from two secrets, both needed: `salt` goes into the extract step, `key` is the keying
-    /// material.
+    /// Derives a 32-byte key from two required secrets: `salt` is the salt of the extract step, `key` is the
+    /// keying material.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deriveKey(
         from key: borrowing SymmetricKey, and salt: borrowing SymmetricKey, info: String,
         context: Span<UInt8> = Span()
@@ -49,7 +51,7 @@ public enum HKDF {
                 count: 32))
     }
 
-    /// Expand only, from a key that is already uniform, to a block that is cut into several keys.
+    /// Expands a key that is already uniform to a block that is cut into several keys.
     ///
     /// - Throws: `invalidInput` for a size out of bounds.
     public static func expand(
@@ -65,7 +67,7 @@ public enum HKDF {
         mode: HKDFBinding.Mode, count: Int
     ) throws(CofferError) -> GuardedBytes {
         guard count >= 1, count <= 255 * digest.size else {
-            throw CofferError(.invalidInput, "HKDF gives 1 to \(255 * digest.size) bytes, not \(count).")
+            throw CofferError(.invalidInput, "HKDF derives 1 to \(255 * digest.size) bytes, not \(count).")
         }
         var output = try GuardedBytes.zeroed(count: count)
         var span = output.mutableSpan

@@ -5,7 +5,7 @@ import CofferEngine
 public enum HMAC {
     /// The full-length tag of `message`.
     ///
-    /// - Throws: `internalFailure` when the library fails.
+    /// - Throws: `internalFailure` if the library fails.
     public static func authenticate(
         _ message: Span<UInt8>, key: borrowing SymmetricKey, digest: Digest = .sha256
     ) throws(CofferError) -> [UInt8] {
@@ -17,7 +17,7 @@ public enum HMAC {
 
     /// Whether `tag` is the full-length tag of `message`, compared in constant time.
     ///
-    /// - Throws: `internalFailure` when the library fails.
+    /// - Throws: `internalFailure` if the library fails.
     public static func isValid(
         _ tag: Span<UInt8>, for message: Span<UInt8>, key: borrowing SymmetricKey, digest: Digest = .sha256
     ) throws(CofferError) -> Bool {

@@ -1,15 +1,16 @@
 public import CofferBase
 import CofferEngine
 
-/// PBKDF2-HMAC (RFC 8018 section 5.2): a key from a passcode where a standard asks for it.
+/// PBKDF2-HMAC (RFC 8018 section 5.2): derives a key from a passcode for standards that require it.
 ///
-/// For new data prefer ``Argon2id``. Policy for new data is at least 600 000 rounds of SHA-256 and a random
-/// salt of at least 16 bytes; this function itself takes what a documented format needs.
+/// For new data, prefer ``Argon2id``. If new data must use PBKDF2, use at least 600 000 rounds of SHA-256 and
+/// a random salt of at least 16 bytes; this function does not enforce that, because documented formats use
+/// other parameters.
 public enum PBKDF2 {
     /// Derives `count` bytes.
     ///
     /// - Parameters:
-    ///   - secret: The passcode's bytes, as they are.
+    ///   - secret: The passcode's bytes, used unchanged.
     ///   - salt: Any length.
     ///   - rounds: 1 to 2^31 − 1.
     ///   - digest: The hash function of the HMAC.
@@ -20,7 +21,7 @@ public enum PBKDF2 {
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: Digest = .sha256, count: Int
     ) throws(CofferError) -> SecretBytes {
         guard count >= 1, count <= Int(Int32.max) else {
-            throw CofferError(.invalidInput, "PBKDF2 gives 1 to \(Int32.max) bytes, not \(count).")
+            throw CofferError(.invalidInput, "PBKDF2 derives 1 to \(Int32.max) bytes, not \(count).")
         }
         guard rounds >= 1, rounds <= Int(Int32.max) else {
             throw CofferError(.invalidInput, "PBKDF2 takes 1 to \(Int32.max) rounds, not \(rounds).")

@@ -1,47 +1,47 @@
 public import CofferBase
 import CofferEngine
 
-/// Keys lent to the kernel's user keyring, so that the next process of the same user finds them until a
+/// A key cached in the kernel's user keyring, so that the next process of the same user finds it until a
 /// timeout.
 ///
-/// The kernel counts its timeouts by a clock that can be set back, so the end stands beside the key, too, in
-/// time since boot. It, the boot and whether use may start the time again are authenticated under the key and
-/// its name: what somebody changed, or moved to another name, is not found.
+/// The kernel measures timeouts with a clock that can be set back, so the end is also stored beside the key,
+/// in time since boot. The end, the boot and whether use may renew the timeout are authenticated under the
+/// key and its name: an entry that another process changed, or moved to another name, is not found.
 ///
-/// What it protects against is time, not the user's other programs: every process of the same user can read
-/// it. Any of them can also put a key of its own there: compare what is found with what is known of the right
-/// one. Where the kernel keyring is missing or forbidden (many containers), calls throw `unsupported` or
-/// `permissionDenied`.
+/// The timeout limits exposure over time. It does not protect against the user's other programs: every
+/// process of the same user can read the key. Any of them can also store a key of its own there, so compare
+/// what you find with what you know of the right key. If the kernel keyring is missing or forbidden (as in
+/// many containers), calls throw `unsupported` or `permissionDenied`.
 public struct KernelCachedKey: ~Copyable, Sendable {
     /// The key.
     public let key: SymmetricKey
-    /// Whether using it may start its timeout again.
+    /// Whether using the key may renew its timeout.
     public let isRenewable: Bool
-    /// When its time is over, since boot; `nil`: never.
+    /// When the key expires, in time since boot; `nil`: never.
     public let end: Duration?
 
-    /// The key alone.
+    /// Returns the key alone.
     public consuming func takeKey() -> SymmetricKey { key }
 
-    /// How ``renew(_:name:timeout:boot:now:)`` ended.
+    /// The result of ``renew(_:name:timeout:boot:now:)``.
     public enum Renewal: Sendable, Equatable {
-        /// Its time starts again.
+        /// The timeout started again.
         case renewed
-        /// It is held until this time since boot and no longer.
+        /// The key is cached until this time since boot and no longer.
         case exact(end: Duration?)
-        /// There is no such key, or it is another.
+        /// There is no such key, or another key has its name.
         case missing
     }
 
-    /// Stores `key` in the kernel. A key under that name is replaced: a process that renews that one at the
-    /// same time does not change this one.
+    /// Stores `key` in the kernel. Replaces an existing key of that name; a process that renews the replaced
+    /// key at the same time does not affect this one.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - name: What it is found by.
-    ///   - timeout: Seconds until the kernel drops it; `nil` until reboot.
-    ///   - isRenewable: Whether using it may start the timeout again.
-    ///   - boot: The identifier of this boot: in another one the key is not found.
+    ///   - name: The name to find it by.
+    ///   - timeout: Seconds until the kernel removes it; `nil`: until reboot.
+    ///   - isRenewable: Whether using it may renew the timeout.
+    ///   - boot: The identifier of this boot. The key is not found in another boot.
     ///   - now: The time since boot.
     /// - Throws: `unsupported`, `permissionDenied` or `noSpace`.
     public static func store(
@@ -52,7 +52,7 @@ public struct KernelCachedKey: ~Copyable, Sendable {
         try KernelKeyring.store(payload, description: name, timeout: timeout)
     }
 
-    /// Starts the timeout again, where `key` is held under `name`, its time is not over and it may be.
+    /// Renews the timeout if `key` is cached under `name`, has not expired and is renewable.
     ///
     /// - Throws: `unsupported` or `permissionDenied`.
     public static func renew(
@@ -67,11 +67,11 @@ public struct KernelCachedKey: ~Copyable, Sendable {
         return .renewed
     }
 
-    /// The key held under `name`; `nil` when there is none, its time is over, its marks are not authentic or
-    /// it is of another boot, as a machine that was copied while it ran may show.
+    /// Returns the key cached under `name`; `nil` if there is none, it has expired, its metadata is not
+    /// authentic, or it belongs to another boot, as can happen on a machine cloned while running.
     ///
     /// - Parameters:
-    ///   - name: What it is found by.
+    ///   - name: The name to find it by.
     ///   - boot: The identifier of this boot.
     ///   - now: The time since boot.
     /// - Returns: The key.
@@ -93,11 +93,11 @@ public struct KernelCachedKey: ~Copyable, Sendable {
 
     // MARK: What the kernel keeps
 
-    /// Whether it may be renewed (1), and when its time is over (8).
+    /// Whether the key may be renewed (1 byte), and when it expires (8 bytes).
     private static let marksSize = 9
     private static let tagSize = 32
 
-    /// The key, the marks, the boot's identifier, and the tag of these two.
+    /// The key, its metadata, the boot's identifier, and the tag of the latter two.
     private static func payload(
         _ key: borrowing SymmetricKey, _ name: String, _ end: UInt64, _ isRenewable: Bool, _ boot: String
     ) throws(CofferError) -> GuardedBytes {
@@ -131,7 +131,7 @@ public struct KernelCachedKey: ~Copyable, Sendable {
         return try HKDF.deriveKey(from: key, info: KDFLabel.heldKey, context: context.span)
     }
 
-    /// Nanoseconds since boot after `timeout` seconds; the greatest number for never.
+    /// Nanoseconds since boot after `timeout` seconds; the greatest number means never.
     private static func end(_ timeout: Int?, _ now: Duration) -> UInt64 {
         guard let timeout else { return .max }
         let (seconds, attoseconds) = (now + .seconds(timeout)).components

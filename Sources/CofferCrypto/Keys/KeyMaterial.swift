@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// A derived block that is cut into several keys and public values, as a key schedule prescribes.
+/// A derived block that a key schedule cuts into several keys and public values.
 public struct KeyMaterial: ~Copyable, Sendable {
     let secret: GuardedBytes
 
@@ -9,7 +9,7 @@ public struct KeyMaterial: ~Copyable, Sendable {
 
     /// The key in `range`.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public func subkey(in range: Range<Int>) throws(CofferError) -> SymmetricKey {
         try SymmetricKey.copying(secret.span.extracting(range))
     }

@@ -3,33 +3,33 @@ package import CofferEngine
 
 /// Secret bytes in guarded memory: a passcode, a derived value, an opened message.
 ///
-/// The bytes lie between guard pages, are locked in memory where the limit allows it, stay out of core dumps
-/// and are cleared when the value goes. The value cannot be copied, compared with `==`, printed or encoded.
-/// About 2 000 such values fit the usual lock limit of 8 MiB: keep file bodies elsewhere.
+/// The bytes lie between guard pages, are locked in memory if the limit allows it, are excluded from core
+/// dumps and are cleared when the value is destroyed. The value cannot be copied, compared with `==`, printed
+/// or encoded. About 2 000 such values fit the usual lock limit of 8 MiB, so keep file contents elsewhere.
 ///
-/// Not guaranteed: copies that you make while the bytes are exposed are yours to clear.
+/// Not guaranteed: clearing copies that you make while the bytes are exposed is your responsibility.
 public struct SecretBytes: ~Copyable, Sendable {
     package let guarded: GuardedBytes
 
     package init(_ guarded: consuming GuardedBytes) { self.guarded = guarded }
 
-    /// Copies `bytes` into guarded memory. The source is not cleared: it admits what it does.
+    /// Copies `bytes` into guarded memory. The source is not cleared.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func copying(_ bytes: Span<UInt8>) throws(CofferError) -> SecretBytes {
         SecretBytes(try GuardedBytes.copying(bytes))
     }
 
-    /// Copies the UTF-8 of `text`, unnormalised. The string itself cannot be cleared.
+    /// Copies the UTF-8 of `text` without normalisation. The string itself cannot be cleared.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func copying(_ text: String) throws(CofferError) -> SecretBytes {
         try copying(Array(text.utf8).span)
     }
 
     /// `count` random bytes from the kernel's generator.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func random(count: Int) throws(CofferError) -> SecretBytes {
         SecretBytes(try GuardedBytes.random(count: count))
     }
@@ -37,14 +37,14 @@ public struct SecretBytes: ~Copyable, Sendable {
     /// The number of bytes.
     public var count: Int { guarded.count }
 
-    /// Gives `body` the bytes to read. What it copies is no longer guarded.
+    /// Calls `body` with the bytes, read-only. Copies that `body` makes are not guarded.
     public func exposing<Result: ~Copyable, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try body(guarded.span)
     }
 
-    /// Whether both hold the same bytes, in time that depends on the lengths alone.
+    /// Whether both hold the same bytes, in time that depends only on the lengths.
     public func isEqual(to other: borrowing SecretBytes) -> Bool {
         ConstantTime.equal(guarded.span, other.guarded.span)
     }

@@ -1,9 +1,10 @@
 public import CofferBase
 import CofferEngine
 
-/// A key for a symmetric algorithm: an owner of guarded memory whose bytes nobody outside this module reads.
+/// A key for a symmetric algorithm, in guarded memory. Code outside this module cannot read its bytes.
 ///
-/// Borrow it to use it. It is cleared when its owner goes; it cannot be copied, compared, printed or encoded.
+/// Borrow it to use it. The key is cleared when its owner is destroyed; it cannot be copied, compared,
+/// printed or encoded.
 public struct SymmetricKey: ~Copyable, Sendable {
     let secret: GuardedBytes
 
@@ -12,33 +13,33 @@ public struct SymmetricKey: ~Copyable, Sendable {
     /// The key's size in bytes.
     public var count: Int { secret.count }
 
-    /// A new random key of `count` bytes, 32 unless told.
+    /// Creates a random key of `count` bytes.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func random(count: Int = 32) throws(CofferError) -> SymmetricKey {
         SymmetricKey(try GuardedBytes.random(count: count))
     }
 
-    /// A key made of the given bytes; the source is left as it is.
+    /// Copies the given bytes into a key. The source is not cleared.
     ///
-    /// - Throws: `outOfMemory` when there is no guarded memory.
+    /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func copying(_ bytes: Span<UInt8>) throws(CofferError) -> SymmetricKey {
         SymmetricKey(try GuardedBytes.copying(bytes))
     }
 
-    /// A key made of secret bytes, which it takes over.
+    /// Creates a key from secret bytes and takes ownership of them.
     public static func adopting(_ bytes: consuming SecretBytes) -> SymmetricKey {
         SymmetricKey(bytes.guarded)
     }
 
-    /// Gives `body` the key's bytes; for keys that a class holds, whose spans cannot be named directly.
+    /// Calls `body` with the key's bytes, for keys stored in a class, whose spans cannot be named directly.
     func withSpan<Result: ~Copyable>(
         _ body: (Span<UInt8>) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         try body(secret.span)
     }
 
-    /// Whether both are the same key, in time that depends on the sizes alone.
+    /// Whether both are the same key, in time that depends only on the sizes.
     public func isEqual(to other: borrowing SymmetricKey) -> Bool {
         ConstantTime.equal(secret.span, other.secret.span)
     }

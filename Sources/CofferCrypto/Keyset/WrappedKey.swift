@@ -1,11 +1,11 @@
 public import CofferBase
 import CofferEngine
 
-/// A 32-byte key at rest: sealed under another key, with what is needed to know it again.
+/// A 32-byte key at rest, sealed under another key, with its identifying header.
 ///
-/// Encoded in exactly ``encodedSize`` bytes: algorithm (1: XChaCha20-Poly1305), 3 zero bytes, generation (4
-/// bytes, big-endian), id (16), nonce ‖ ciphertext ‖ tag (72). The seal covers the algorithm, the generation,
-/// the id and the caller's context, so a wrapped key cannot be moved to another place.
+/// The encoded form has exactly ``encodedSize`` bytes: algorithm (1: XChaCha20-Poly1305), 3 zero bytes,
+/// generation (4 bytes, big-endian), id (16), nonce ‖ ciphertext ‖ tag (72). The seal covers the algorithm,
+/// the generation, the id and the caller's context, so a wrapped key cannot be moved to another context.
 public struct WrappedKey: Sendable, Equatable {
     /// The size of the encoded form in bytes.
     public static let encodedSize = 96
@@ -14,7 +14,7 @@ public struct WrappedKey: Sendable, Equatable {
 
     /// A random identifier of 16 bytes.
     public let id: [UInt8]
-    /// Counts up when the key is replaced.
+    /// Increases when the key is replaced.
     public let generation: UInt32
     private let sealed: [UInt8]
 
@@ -29,9 +29,9 @@ public struct WrappedKey: Sendable, Equatable {
     /// - Parameters:
     ///   - key: A key of 32 bytes.
     ///   - kek: The key-encryption key, 32 bytes.
-    ///   - id: The identifier; a new random one unless given.
-    ///   - generation: From 1.
-    ///   - context: What the wrapped key belongs to: vault, class, purpose.
+    ///   - id: The identifier; by default a new random one.
+    ///   - generation: The generation, at least 1.
+    ///   - context: The owner and purpose of the key: vault, class, purpose.
     /// - Returns: The wrapped key.
     /// - Throws: `invalidInput` for keys of another size.
     public static func wrap(
@@ -42,7 +42,7 @@ public struct WrappedKey: Sendable, Equatable {
         guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
         let id = if let id { id } else { try SecureRandom.bytes(16) }
         guard generation >= 1 else {
-            throw CofferError(.invalidInput, "Generations of keys count from 1.")
+            throw CofferError(.invalidInput, "A key generation must be at least 1.")
         }
         guard id.count == 16 else { throw CofferError(.invalidInput, "A key identifier has 16 bytes.") }
         var aead = try AEAD.prepare(.xChaCha20Poly1305, key: kek)
@@ -51,7 +51,7 @@ public struct WrappedKey: Sendable, Equatable {
             id: id, generation: generation, sealed: try aead.seal(key.secret.span, associatedData: data.span))
     }
 
-    /// Unwraps.
+    /// Unwraps the key.
     ///
     /// - Throws: `notAuthentic` for another key-encryption key or another context.
     public func unwrap(
@@ -74,7 +74,7 @@ public struct WrappedKey: Sendable, Equatable {
         }
         guard bytes[0] == algorithm else {
             throw CofferError(
-                .unsupportedVersion, "A key is wrapped by an algorithm that this release does not know.")
+                .unsupportedVersion, "A key is wrapped by an algorithm that this release does not support.")
         }
         guard bytes[1] | bytes[2] | bytes[3] == 0, bytes.bigEndian(UInt32.self, at: 4) >= 1 else {
             throw CofferError(.corrupt, "A wrapped key is damaged.")

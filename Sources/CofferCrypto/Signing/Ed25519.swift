@@ -24,9 +24,9 @@ public enum Ed25519 {
         try Ed25519Binding.sign(message, seed: seed.secret.span)
     }
 
-    /// Whether `signature` is valid for `message` under `publicKey`; sizes that cannot be are not valid.
+    /// Whether `signature` is valid for `message` under `publicKey`. Wrong sizes are not valid.
     ///
-    /// - Throws: `internalFailure` when the library cannot start.
+    /// - Throws: `internalFailure` if the library cannot be initialised.
     public static func isValid(
         signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>
     ) throws(CofferError) -> Bool {

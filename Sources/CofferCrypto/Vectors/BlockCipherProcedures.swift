@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// The tests of AES-CBC alone and of what is built on it without authentication.
+/// The tests of AES-CBC alone and of unauthenticated formats based on it.
 extension VectorTest {
     static let blockCipher = VectorTest(
         ["IndCpaTest"], fields: ["key", "iv", "msg", "ct"], control: "ct"
@@ -99,7 +99,7 @@ extension VectorTest {
         }
         do throws(CofferError) {
             let opened = try Documented.decrypt(message.span, key: try SymmetricKey.copying(key.span))
-            guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
+            guard equal(opened, plaintext) else { return .wrong("it opens to a different plaintext") }
         } catch {
             return notDecrypted(error)
         }
@@ -114,9 +114,9 @@ extension VectorTest {
         do throws(CofferError) {
             let key = try SymmetricKey.copying(key.span)
             let opened = try CBC.open(ciphertext.span, iv: iv.span, key: key)
-            guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
+            guard equal(opened, plaintext) else { return .wrong("it opens to a different plaintext") }
             let sealed = try CBC.seal(plaintext.span, iv: iv.span, key: key)
-            return sealed == ciphertext ? .agrees : .wrong("sealing gives other bytes")
+            return sealed == ciphertext ? .agrees : .wrong("sealing produces different bytes")
         } catch {
             return notDecrypted(error)
         }
@@ -124,7 +124,7 @@ extension VectorTest {
 }
 
 extension Digest {
-    /// The digest that `name` stands for in vector files and on the command line; `nil` for another.
+    /// The digest that `name` denotes in vector files and on the command line; `nil` if unknown.
     package static func named(_ name: String) -> Digest? {
         switch name {
         case "sha1": .sha1

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// The tests of ciphers that authenticate: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, CBC with HMAC.
+/// The tests of authenticated ciphers: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, CBC with HMAC.
 extension VectorTest {
     static let gcm = VectorTest(
         ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
@@ -38,7 +38,8 @@ extension VectorTest {
         }
         do throws(CofferError) {
             var scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
-            // The IV is the message's first 16 bytes: no other size can be told to the library when opening.
+            // The IV is the message's first 16 bytes, so no other size can be passed to the library for
+            // opening.
             guard iv.count == AuthenticatedCBC.ivSize else {
                 return unsupported(
                     "unsupported-iv-size:\(iv.count * 8)",
@@ -47,9 +48,9 @@ extension VectorTest {
                     })
             }
             let opened = try scheme.open(message.span, associatedData: aad.span)
-            guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
+            guard equal(opened, plaintext) else { return .wrong("it opens to a different plaintext") }
             let sealed = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)
-            return sealed == message ? .agrees : .wrong("sealing gives other bytes")
+            return sealed == message ? .agrees : .wrong("sealing produces different bytes")
         } catch {
             return notDecrypted(error)
         }
@@ -83,8 +84,8 @@ private struct AEADCase {
             return VectorTest.unsupported("unsupported-key-size:\(key.count * 8)", opening, sealing())
         }
         if nonce.count != algorithm.nonceSize {
-            // A test that holds no message at all is refused for that before its nonce is looked at: with a
-            // tag of zeros the nonce alone is wrong.
+            // A test without a message is refused for that before its nonce is checked: with a tag of zeros,
+            // only the nonce is wrong.
             let opening = VectorTest.refusal { () throws(CofferError) in
                 _ = try open(sealed + [UInt8](repeating: 0, count: max(0, AEAD.tagSize - sealed.count)))
             }
@@ -97,8 +98,8 @@ private struct AEADCase {
             return .unsupported("unsupported-tag-size:\(tagSize * 8)")
         }
         do throws(CofferError) {
-            guard try open(sealed) == plaintext else { return .wrong("it opens to another plaintext") }
-            return try seal() == sealed ? .agrees : .wrong("sealing gives other bytes")
+            guard try open(sealed) == plaintext else { return .wrong("it opens to a different plaintext") }
+            return try seal() == sealed ? .agrees : .wrong("sealing produces different bytes")
         } catch {
             return VectorTest.notDecrypted(error)
         }
@@ -117,7 +118,7 @@ private struct AEADCase {
         return output
     }
 
-    /// Opens into a cleared buffer, which must be clear again when opening fails.
+    /// Opens into a cleared buffer, which must be cleared again if opening fails.
     private func open(_ sealed: [UInt8]) throws(CofferError) -> [UInt8] {
         var aead = try AEAD.prepare(algorithm, key: try SymmetricKey.copying(key.span))
         var output = [UInt8](repeating: 0, count: max(0, sealed.count - AEAD.tagSize))
@@ -127,7 +128,7 @@ private struct AEADCase {
                 sealed.span, nonce: nonce.span, associatedData: associatedData.span, into: &span)
         } catch {
             guard output.allSatisfy({ $0 == 0 }) else {
-                throw CofferError(.internalFailure, "Plaintext came out of a message that did not open.")
+                throw CofferError(.internalFailure, "A message that failed to open still produced plaintext.")
             }
             throw error
         }

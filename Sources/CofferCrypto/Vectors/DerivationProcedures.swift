@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// The tests of what computes a value and compares it: key derivation, MACs and signatures.
+/// The tests of algorithms whose result is compared: key derivation, MACs and signatures.
 extension VectorTest {
     static func pbkdf2(_ digest: Digest) -> VectorTest {
         VectorTest(
@@ -86,14 +86,14 @@ extension VectorTest {
                     ? try HMAC.isValid(tag.span, for: message.span, key: key, digest: digest)
                     : ConstantTime.equal(full.span.extracting(..<(bits / 8)), tag.span)
                 guard accepted else { return .refused(.notAuthentic) }
-                return full.starts(with: tag) ? .agrees : .wrong("the tag that is made is another")
+                return full.starts(with: tag) ? .agrees : .wrong("the computed tag differs")
             } catch {
                 return .wrong("it fails with \(error.code.name)")
             }
         }
     }
 
-    /// Tags below 80 bits are no use (RFC 2104 section 5).
+    /// Tags shorter than 80 bits are not useful (RFC 2104 section 5).
     private static let shortestTag = 80
 
     static let signature = VectorTest(
@@ -115,19 +115,19 @@ extension VectorTest {
             let secret = try SymmetricKey.copying(seed.span)
             let own = try Ed25519.publicKey(seed: secret)
             let made = try Ed25519.sign(message.span, seed: secret)
-            return own == publicKey && made == signature ? .agrees : .wrong("signing gives other bytes")
+            return own == publicKey && made == signature ? .agrees : .wrong("signing gives different bytes")
         } catch {
             return .wrong("it fails with \(error.code.name)")
         }
     }
 
-    /// Derives and compares; what the standard does not define must be refused.
+    /// Derives and compares. Values that the standard does not define must be refused.
     private static func derived(
         _ expected: [UInt8], _ isDefined: Bool, _ derive: () throws(CofferError) -> SecretBytes
     ) -> VectorResult {
         do throws(CofferError) {
             let result = try derive()
-            guard isDefined else { return .wrong("it gives what is not defined") }
+            guard isDefined else { return .wrong("it derives a value that is not defined") }
             return equal(result, expected) ? .agrees : .unequal
         } catch {
             return error.code == .invalidInput
@@ -135,10 +135,10 @@ extension VectorTest {
         }
     }
 
-    /// A file must not make the library derive gigabytes that the file itself does not hold.
+    /// A file must not make the library derive gigabytes that it does not contain.
     private static func throwIfCostly(_ count: Int, holding held: Int) throws(MalformedVector) {
         if count != held, (1 << 20)...Int(Int32.max) ~= count {
-            throw MalformedVector("it asks for \(count) bytes and holds \(held)")
+            throw MalformedVector("it requests \(count) bytes but contains \(held)")
         }
     }
 }

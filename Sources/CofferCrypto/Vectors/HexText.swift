@@ -1,4 +1,4 @@
-/// Hexadecimal text for what is public: vectors, salts, digests. Secrets go through the engine's encoding.
+/// Hexadecimal text for public data: vectors, salts, digests. Secrets use the engine's encoding.
 package enum HexText {
     /// The lower-case digits of `bytes`.
     package static func encode(_ bytes: [UInt8]) -> String {
@@ -7,11 +7,12 @@ package enum HexText {
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// The bytes that `text` stands for; `nil` unless it is an even number of digits.
+    /// Decodes `text`; returns `nil` unless it is an even number of hexadecimal digits.
     ///
     /// - Parameters:
     ///   - text: Hexadecimal digits.
-    ///   - lowerCaseOnly: Vector files hold lower case: a capital there is damage.
+    ///   - lowerCaseOnly: Whether to reject capitals. Vector files use lower case, so a capital there is
+    ///     damage.
     /// - Returns: The bytes.
     package static func decode(_ text: String, lowerCaseOnly: Bool = false) -> [UInt8]? {
         let digits = Array(text.utf8)

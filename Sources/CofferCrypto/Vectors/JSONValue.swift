@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A JSON document as a tree, so that the reader decides what is missing, unknown or of the wrong kind.
+/// A JSON document as a tree, so that the reader can report missing, unknown or wrongly typed members.
 package enum JSONValue: Sendable, Equatable {
     case null
     case flag(Bool)
@@ -15,7 +15,7 @@ package enum JSONValue: Sendable, Equatable {
     var list: [JSONValue]? { if case .list(let value) = self { value } else { nil } }
     var object: [String: JSONValue]? { if case .object(let value) = self { value } else { nil } }
 
-    /// The document in `bytes`; `nil` when they are not JSON.
+    /// Parses `bytes`; returns `nil` if they are not JSON.
     package static func parse(_ bytes: [UInt8]) -> JSONValue? {
         try? JSONDecoder().decode(JSONValue.self, from: Data(bytes))
     }

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// The tests of MACs made of a block cipher, of AES-SIV and of JOSE's CBC.
+/// The tests of MACs based on a block cipher, of AES-SIV and of JOSE's CBC.
 extension VectorTest {
     static let cmac = VectorTest(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
         (test, _) throws(MalformedVector) in
@@ -56,21 +56,21 @@ extension VectorTest {
             })
     }
 
-    /// Our own files: any number of strings of associated data.
+    /// Our own files, with any number of strings of associated data.
     static let siv = VectorTest(
         ["SivTest"], fields: ["key", "strings", "msg", "ct"], control: "ct"
     ) { (test, _) throws(MalformedVector) in
         try sealedBySIV(test, try test.byteStrings("strings"), try test.bytes("ct"))
     }
 
-    /// Wycheproof's: one string, the synthetic IV in front of the ciphertext.
+    /// Wycheproof's files with one string; the synthetic IV precedes the ciphertext.
     static let sivOfOneString = VectorTest(
         ["DaeadTest"], fields: ["key", "aad", "msg", "ct"], control: "ct"
     ) { (test, _) throws(MalformedVector) in
         try sealedBySIV(test, [try test.bytes("aad")], try test.bytes("ct"))
     }
 
-    /// Wycheproof's: a nonce as the last string, the synthetic IV as the tag.
+    /// Wycheproof's files with a nonce as the last string; the synthetic IV is the tag.
     static let sivWithNonce = VectorTest(
         ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
     ) { (test, _) throws(MalformedVector) in
@@ -92,9 +92,9 @@ extension VectorTest {
         do throws(CofferError) {
             var scheme = try SIV.make(key: try SymmetricKey.copying(key.span))
             let opened = try scheme.open(sealed.span, associatedData: strings)
-            guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
+            guard equal(opened, plaintext) else { return .wrong("it opens to a different plaintext") }
             let again = try scheme.seal(plaintext.span, associatedData: strings)
-            return again == sealed ? .agrees : .wrong("sealing gives other bytes")
+            return again == sealed ? .agrees : .wrong("sealing produces different bytes")
         } catch {
             return notDecrypted(error)
         }
@@ -117,24 +117,24 @@ extension VectorTest {
                 var scheme = try JOSECBC.make(algorithm, key: try SymmetricKey.copying(key.span))
                 let opened = try scheme.open(
                     ciphertext.span, tag: tag.span, iv: iv.span, associatedData: aad.span)
-                guard equal(opened, plaintext) else { return .wrong("it opens to another plaintext") }
+                guard equal(opened, plaintext) else { return .wrong("it opens to a different plaintext") }
                 let sealed = try scheme.seal(plaintext.span, choosingIV: iv.span, associatedData: aad.span)
                 return sealed.ciphertext == ciphertext && sealed.tag == tag
-                    ? .agrees : .wrong("sealing gives other bytes")
+                    ? .agrees : .wrong("sealing produces different bytes")
             } catch {
                 return notDecrypted(error)
             }
         }
     }
 
-    /// Makes the tag and checks the one that is told; both must say the same.
+    /// Computes the tag and verifies the given one; both results must agree.
     private static func authenticated(
         _ tag: [UInt8], _ make: () throws(CofferError) -> [UInt8],
         _ check: () throws(CofferError) -> Bool
     ) -> VectorResult {
         do throws(CofferError) {
             let made = try make()
-            guard try check() == (made == tag) else { return .wrong("making and checking do not agree") }
+            guard try check() == (made == tag) else { return .wrong("computing and verifying do not agree") }
             return made == tag ? .agrees : .refused(.notAuthentic)
         } catch {
             return .wrong("it fails with \(error.code.name)")

@@ -1,21 +1,21 @@
 /// One test of a vector file, with the fields of its group.
 package struct VectorCase: Sendable {
-    /// What the file says must happen.
+    /// The result that the file requires.
     package enum Expectation: String, Sendable {
-        /// The library must accept it and agree.
+        /// The library must accept the test and agree with it.
         case valid
-        /// The library must refuse it.
+        /// The library must refuse the test.
         case invalid
-        /// Both are right.
+        /// Both results are correct.
         case acceptable
     }
 
     package let id: Int
     package let comment: String
     package let flags: [String]
-    /// `nil` when the file holds another word.
+    /// `nil` if the file contains an unknown word.
     package let expectation: Expectation?
-    /// The code of the one error that an invalid case of our own files must end in.
+    /// The code of the only error allowed for an invalid case of our own files.
     let expectedError: String?
     let group: [String: JSONValue]
     var fields: [String: JSONValue]
@@ -30,7 +30,7 @@ package struct VectorCase: Sendable {
         self.group = group
     }
 
-    /// The members that every test may have beside the fields of its algorithm.
+    /// The members that every test may have in addition to the fields of its algorithm.
     private static let describing: Set<String> = [
         "tcId", "comment", "flags", "result", "expectError", "releasedSha256", "source",
     ]
@@ -48,12 +48,12 @@ extension VectorCase {
     /// The bytes of each text in a list of hexadecimal texts.
     func byteStrings(_ name: String) throws(MalformedVector) -> [[UInt8]] {
         guard let list = fields[name]?.list else {
-            throw MalformedVector("field \(name) is missing or no list")
+            throw MalformedVector("field \(name) is missing or not a list")
         }
         var strings: [[UInt8]] = []
         for element in list {
             guard let bytes = element.text.flatMap({ HexText.decode($0, lowerCaseOnly: true) }) else {
-                throw MalformedVector("field \(name) holds what is not hexadecimal")
+                throw MalformedVector("field \(name) contains text that is not hexadecimal")
             }
             strings.append(bytes)
         }
@@ -74,7 +74,7 @@ extension VectorCase {
         return number
     }
 
-    /// The group's declared sizes in bits must be the sizes of a valid test's fields.
+    /// Requires that the group's declared sizes in bits match the fields of a valid test.
     func checkDeclaredSizes() throws(MalformedVector) {
         guard expectation == .valid else { return }
         for (size, field) in [("keySize", "key"), ("ivSize", "iv"), ("tagSize", "tag")] {
@@ -85,7 +85,7 @@ extension VectorCase {
         }
     }
 
-    /// The same test with the last bit of `name` turned; `nil` when that field holds no bytes.
+    /// The same test with the last bit of `name` flipped; `nil` if that field holds no bytes.
     func flippingLastBit(of name: String) -> VectorCase? {
         guard var bytes = try? bytes(name), let last = bytes.popLast() else { return nil }
         bytes.append(last ^ 1)
@@ -95,7 +95,7 @@ extension VectorCase {
     }
 }
 
-/// Why a test or a file cannot be read as a vector.
+/// The reason why a test or a file is not a valid vector.
 package struct MalformedVector: Error {
     package let reason: String
     package init(_ reason: String) { self.reason = reason }

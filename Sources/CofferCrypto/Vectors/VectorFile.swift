@@ -1,4 +1,4 @@
-/// A vector file in Wycheproof's JSON schema, read strictly: what is not known is an error, not ignored.
+/// A vector file in Wycheproof's JSON schema, read strictly: unknown members are errors.
 struct VectorFile: Sendable {
     let algorithm: String
     let declaredCount: Int
@@ -6,7 +6,7 @@ struct VectorFile: Sendable {
     let notes: [String: JSONValue]?
     let cases: [VectorCase]
 
-    /// Reads the head alone: enough to know whether the algorithm is implemented.
+    /// Reads only the header, which shows whether the algorithm is implemented.
     static func head(of document: JSONValue?) throws(MalformedVector) -> (algorithm: String, count: Int) {
         guard let document else { throw MalformedVector("the file is not JSON") }
         guard let top = document.object, let algorithm = top["algorithm"]?.text, !algorithm.isEmpty else {
@@ -18,7 +18,7 @@ struct VectorFile: Sendable {
         return (algorithm, count)
     }
 
-    /// Reads the whole of a file whose algorithm has `procedure`.
+    /// Reads the complete file, whose algorithm has `procedure`.
     static func read(_ document: JSONValue, _ procedure: VectorTest) throws(MalformedVector) -> VectorFile {
         let (algorithm, count) = try head(of: document)
         let top = document.object ?? [:]
@@ -65,7 +65,7 @@ struct VectorFile: Sendable {
         }
     }
 
-    /// The first source, and how many others there are.
+    /// The first source, and the number of others.
     private static func summary(_ sources: [String]) -> String {
         let others = Set(sources).count - 1
         return (sources.first ?? "") + (others > 0 ? " and \(others) more" : "")

@@ -1,19 +1,18 @@
 package import CofferBase
 
-/// What is known of vector files: the digest of each, and how many of its tests pass, are refused and are
-/// skipped.
+/// The known vector files: the digest of each, and how many of its tests pass, are refused and are skipped.
 ///
-/// A file whose digest is known must come out exactly so. A file that has a known name and another digest
-/// fails: it was changed on the way.
+/// A file with a known digest must have exactly these results. A file with a known name and another digest
+/// fails, because it was changed.
 package struct VectorManifest: Sendable {
-    /// The file name of a manifest; such a file is never run as vectors.
+    /// The file name of a manifest. Such a file is never run as vectors.
     package static let fileName = "manifest.json"
 
-    /// How a file's tests come out; `nil` in an entry that knows the digest alone.
+    /// The expected results of a file; `nil` in an entry that contains only the digest.
     private struct Expected: Sendable {
         let accepted: Int
         let refused: Int
-        /// Tests that may come out either way.
+        /// Tests for which both results are correct.
         let acceptable: Int
         let skipped: [String: Int]
     }
@@ -30,9 +29,9 @@ package struct VectorManifest: Sendable {
 
     package init() {}
 
-    /// Adds what the manifest in `contents` knows: sets of files, each with its upstream.
+    /// Adds the entries of the manifest in `contents`: sets of files, each with its upstream.
     ///
-    /// - Throws: `corrupt` when it is not a manifest.
+    /// - Throws: `corrupt` if the contents are not a manifest.
     package mutating func add(_ contents: [UInt8]) throws(CofferError) {
         guard let sets = JSONValue.parse(contents)?.object?["sets"]?.list else {
             throw CofferError(.corrupt, "The manifest is not a JSON document with a list of sets.")
@@ -71,7 +70,7 @@ package struct VectorManifest: Sendable {
             expected: expected)
     }
 
-    /// Holds the report against what is known of the file and adds what differs to its problems.
+    /// Compares the report with the known results of the file, and adds differences to its problems.
     func check(_ report: inout VectorReport, contents: [UInt8], includesSlow: Bool) {
         let name = report.path.parts(between: "/").last ?? report.path
         guard entries.contains(where: { $0.name == name }) else { return }

@@ -1,12 +1,12 @@
-/// What became of the tests of one vector file.
+/// The results of one vector file.
 package struct VectorReport: Sendable {
-    /// What became of one test.
+    /// The result of one test.
     package enum Verdict: Sendable, Equatable {
         /// Accepted, and equal in both directions.
         case accepted
-        /// Refused, as the file says.
+        /// Refused, as the file requires.
         case refused
-        /// Not what the file says, and how.
+        /// Not the result that the file requires; describes the difference.
         case failed(String)
         /// Not run; the reason is a code.
         case skipped(String)
@@ -19,39 +19,39 @@ package struct VectorReport: Sendable {
         package let verdict: Verdict
     }
 
-    /// The path as it was given.
+    /// The path as given.
     package let path: String
-    /// The algorithm that the file names; empty when it cannot be read.
+    /// The algorithm that the file names; empty if the file cannot be read.
     package var algorithm = ""
-    /// Where the tests come from.
+    /// The source of the tests.
     package var source = ""
-    /// How many tests the file says it has.
+    /// The number of tests that the file declares.
     package var declared = 0
-    /// The tests that were looked at.
+    /// The results so far.
     package var results: [Result] = []
     /// The number of tests of an algorithm that is not implemented.
     package var notImplemented = 0
-    /// What is wrong with the file as a whole.
+    /// Problems of the file as a whole.
     package var problems: [String] = []
-    /// Whether a valid test with one bit turned was noticed; `nil` when there was none to turn.
+    /// Whether a flipped bit in a valid test was detected; `nil` if there was no bit to flip.
     package var controlDetected: Bool?
-    /// How long it took.
+    /// The duration of the run.
     package var duration: Duration = .zero
 
     init(path: String) { self.path = path }
 }
 
 extension VectorReport {
-    /// Accepted and equal.
+    /// The number of tests accepted with equal results.
     package var accepted: Int { results.count { $0.verdict == .accepted } }
 
-    /// Correctly refused.
+    /// The number of tests correctly refused.
     package var refused: Int { results.count { $0.verdict == .refused } }
 
-    /// As the file says, one way or the other.
+    /// The number of tests with the result that the file requires.
     package var passed: Int { accepted + refused }
 
-    /// Failed tests; something wrong with the whole file counts as one each.
+    /// The number of failed tests; each problem of the whole file counts as one.
     package var failed: Int { failures.count }
 
     /// Every failure with the test's number; 0 stands for the whole file.
@@ -76,8 +76,8 @@ extension VectorReport {
     /// Whether every test that could run passed, and at least one could.
     package var succeeded: Bool { failed == 0 && passed > 0 }
 
-    /// The reason of tests whose algorithm this release does not have.
+    /// The reason for tests whose algorithm is not implemented in this release.
     static let notImplementedReason = "not-implemented"
-    /// The reason of tests that take long.
+    /// The reason for slow tests.
     static let slowReason = "slow"
 }

@@ -1,19 +1,19 @@
 package import CofferBase
 
-/// Runs vector files against the library and counts, so that nothing can pass by not being run.
+/// Runs vector files against the library and counts results, so that a test cannot pass by not being run.
 ///
-/// For every file: the declared number of tests is the number of passed, refused, failed and skipped ones; no
-/// number appears twice; every word is known; at least one test ran; and a valid test with one bit turned
+/// For every file: the declared number of tests is the sum of passed, refused, failed and skipped ones; no
+/// number appears twice; every word is known; at least one test ran; and a valid test with one bit flipped
 /// fails.
 package struct VectorRunner: Sendable {
-    /// What to run.
+    /// Options of a run.
     package struct Options: Sendable {
-        /// Whether to run tests that take long.
+        /// Whether to run slow tests.
         package let includesSlow: Bool
 
         package init(includesSlow: Bool = false) { self.includesSlow = includesSlow }
 
-        /// More rounds than this are left out unless asked for.
+        /// Tests with more rounds are skipped unless slow tests are requested.
         static let quickRounds = 20_000_000
 
         private static let slowFlag = "Slow"
@@ -26,7 +26,7 @@ package struct VectorRunner: Sendable {
 
     private let options: Options
     private let manifest: VectorManifest
-    /// How the tests of formats above this module are run.
+    /// The procedures for formats defined above this module.
     private let formats: [String: VectorTest]
 
     package init(
@@ -38,7 +38,7 @@ package struct VectorRunner: Sendable {
         self.formats = formats
     }
 
-    /// Runs the file with these contents.
+    /// Runs a file with the given contents.
     package func run(_ contents: [UInt8], path: String) -> VectorReport {
         var report = VectorReport(path: path)
         let clock = ContinuousClock()
@@ -53,7 +53,7 @@ package struct VectorRunner: Sendable {
         return report
     }
 
-    /// The report of a file that could not even be read.
+    /// Reports a file that could not be read.
     package func unreadable(_ path: String, _ error: CofferError) -> VectorReport {
         var report = VectorReport(path: path)
         report.problems.append(error.message)
@@ -76,17 +76,17 @@ package struct VectorRunner: Sendable {
         for test in file.cases {
             let verdict =
                 seen.insert(test.id).inserted
-                ? verdict(on: test, of: file, procedure) : .failed("its number appears twice")
+                ? verdict(on: test, of: file, procedure) : .failed("its number is not unique")
             report.results.append(.init(id: test.id, comment: test.comment, verdict: verdict))
         }
         guard file.cases.count == file.declaredCount else {
-            throw MalformedVector("declares \(file.declaredCount) tests and holds \(file.cases.count)")
+            throw MalformedVector("declares \(file.declaredCount) tests but contains \(file.cases.count)")
         }
-        guard !file.cases.isEmpty else { throw MalformedVector("holds no tests") }
+        guard !file.cases.isEmpty else { throw MalformedVector("contains no tests") }
         try runControl(file, procedure, &report)
     }
 
-    /// Turns one bit of the first valid test that was accepted, and requires that this is noticed.
+    /// Flips one bit of the first valid test that was accepted, and requires that the library detects it.
     private func runControl(
         _ file: VectorFile, _ procedure: VectorTest, _ report: inout VectorReport
     ) throws(MalformedVector) {
@@ -96,7 +96,7 @@ package struct VectorRunner: Sendable {
             guard case .failed = verdict(on: turned, of: file, procedure) else {
                 report.controlDetected = false
                 throw MalformedVector(
-                    "the negative control was not noticed: test \(test.id) with one bit turned")
+                    "the negative control was not detected: test \(test.id) with one bit flipped")
             }
             report.controlDetected = true
             return
@@ -129,9 +129,9 @@ package struct VectorRunner: Sendable {
         case (.wrong(let reason), _): .failed(reason)
         case (.slow, _): .skipped(VectorReport.slowReason)
         case (.agrees, .valid), (.agrees, .acceptable): .accepted
-        case (.agrees, .invalid): .failed("accepted, and must be refused")
+        case (.agrees, .invalid): .failed("accepted, but must be refused")
         case (.unequal, .invalid): .refused
-        case (.unequal, _): .failed("the result is another")
+        case (.unequal, _): .failed("the result differs")
         case (.unsupported, .invalid): .refused
         case (.unsupported(let reason), _): .skipped(reason)
         case (.refused(let code), .invalid):

@@ -1,29 +1,29 @@
 package import CofferBase
 import CofferEngine
 
-/// What the library did with one test.
+/// The result of one test.
 package enum VectorResult: Sendable {
-    /// It accepted the test and agreed with it in both directions.
+    /// The library accepted the test and agreed in both directions.
     case agrees
-    /// It computed a value, compared it with the file's and found another.
+    /// The library computed a value that differs from the file's.
     case unequal
-    /// It refused with this error, and nothing came out.
+    /// The library refused with this error and returned nothing.
     case refused(CofferError.Code)
-    /// It refused, as it must, because it does not offer the size; the reason says which.
+    /// The library correctly refused a size that it does not support; the reason names the size.
     case unsupported(String)
-    /// It is not worth the time unless asked for.
+    /// The test is slow and was not requested.
     case slow
-    /// It did what is wrong for any test.
+    /// The library's behaviour is wrong for any test.
     case wrong(String)
 }
 
-/// How the tests of one algorithm are run.
+/// The procedure for the tests of one algorithm.
 package struct VectorTest: Sendable {
-    /// The `type` that a group of such tests may have.
+    /// The permitted `type` values of a group of such tests.
     let groupTypes: Set<String>
-    /// The field whose every bit matters to a valid test: the negative control turns one.
+    /// A field whose every bit matters to a valid test; the negative control flips one of them.
     let controlField: String
-    /// The fields that a test has.
+    /// The fields of a test.
     let fields: Set<String>
     /// Runs one test against the library.
     let run: @Sendable (VectorCase, VectorRunner.Options) throws(MalformedVector) -> VectorResult
@@ -38,10 +38,10 @@ package struct VectorTest: Sendable {
         self.run = run
     }
 
-    /// The procedure for the algorithm that a file names; `nil` when it is not implemented.
+    /// The procedure for the algorithm that a file names; `nil` if it is not implemented.
     static func named(_ algorithm: String) -> VectorTest? { all[algorithm] }
 
-    /// The names of everything implemented, sorted.
+    /// The names of all implemented algorithms, sorted.
     static var algorithms: [String] { all.keys.sorted() }
 
     private static let all: [String: VectorTest] = {
@@ -69,7 +69,7 @@ package struct VectorTest: Sendable {
 }
 
 extension VectorTest {
-    /// Runs `body` and gives the code of its error; `nil` when it succeeds.
+    /// Runs `body` and returns the code of its error; `nil` if it succeeds.
     static func refusal(_ body: () throws(CofferError) -> Void) -> CofferError.Code? {
         do throws(CofferError) {
             try body()
@@ -79,7 +79,8 @@ extension VectorTest {
         }
     }
 
-    /// For a size that the library does not offer: every direction must refuse it as invalid input.
+    /// The result for a size that the library does not support: every direction must refuse it as invalid
+    /// input.
     static func unsupported(_ reason: String, _ refusals: CofferError.Code?...) -> VectorResult {
         guard refusals.allSatisfy({ $0 == .invalidInput }) else {
             return .wrong("\(reason) is not refused as invalid input")
@@ -87,7 +88,7 @@ extension VectorTest {
         return .unsupported(reason)
     }
 
-    /// For a message that does not open: the one error, and nothing else.
+    /// The result for a message that cannot be opened: only `notAuthentic` is allowed.
     static func notDecrypted(_ error: CofferError) -> VectorResult {
         guard error.code == .notAuthentic else {
             return .wrong("opening fails with \(error.code.name), not with notAuthentic")
@@ -95,7 +96,7 @@ extension VectorTest {
         return .refused(error.code)
     }
 
-    /// Whether the secret bytes are those of the file.
+    /// Whether the secret bytes equal those of the file.
     static func equal(_ secret: borrowing SecretBytes, _ bytes: [UInt8]) -> Bool {
         secret.exposing { span in span.copied() == bytes }
     }

@@ -30,9 +30,9 @@ extension VectorTest {
                     return .unsupported("unsupported-key-size:\(kek.count * 8)")
                 }
                 let opened = try unwrap(wrapped, wrappingKey)
-                guard opened.isEqual(to: content) else { return .wrong("it unwraps to another key") }
+                guard opened.isEqual(to: content) else { return .wrong("it unwraps to a different key") }
                 return try wrap(content, wrappingKey) == wrapped
-                    ? .agrees : .wrong("wrapping gives other bytes")
+                    ? .agrees : .wrong("wrapping produces different bytes")
             } catch {
                 return notDecrypted(error)
             }

@@ -1,23 +1,23 @@
 public import CofferBase
 import CofferEngine
 
-/// AES key wrap (RFC 3394, NIST SP 800-38F): one key stored under another, 8 bytes longer, without a nonce.
+/// AES key wrap (RFC 3394, NIST SP 800-38F): encrypts one key under another, 8 bytes longer, without a nonce.
 public enum KeyWrap {
-    /// How many bytes a wrapped key is longer than the key.
+    /// The number of bytes by which a wrapped key is longer than the key.
     public static let overhead = KeyWrapBinding.overhead
 
     /// Wraps `key` under a key of 16, 24 or 32 bytes.
     ///
-    /// - Throws: `invalidInput` when `key` is not a multiple of 8 bytes or shorter than 16.
+    /// - Throws: `invalidInput` if `key` is not a multiple of 8 bytes or is shorter than 16.
     public static func wrap(
         _ key: borrowing SymmetricKey, under kek: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
         try KeyWrapBinding.wrap(key.secret.span, under: kek.secret.span)
     }
 
-    /// Unwraps.
+    /// Unwraps a key.
     ///
-    /// - Throws: `notAuthentic` when it was not wrapped under `kek`.
+    /// - Throws: `notAuthentic` unless it was wrapped under `kek`.
     public static func unwrap(
         _ wrapped: Span<UInt8>, under kek: borrowing SymmetricKey
     ) throws(CofferError) -> SymmetricKey {

@@ -3,8 +3,8 @@ import CofferEngine
 
 /// AES key wrap with padding (RFC 5649, NIST SP 800-38F): for keys whose size is not a multiple of 8 bytes.
 ///
-/// The wrapped key is 8 bytes longer than the key rounded up to a multiple of 8. The same key under the same
-/// wrapping key always gives the same bytes.
+/// The wrapped key is 8 bytes longer than the key rounded up to a multiple of 8. Wrapping is deterministic:
+/// the same key under the same wrapping key always produces the same bytes.
 public enum KeyWrapPadded {
     /// Wraps `key`, 1 to 4096 bytes, under a key of 16, 24 or 32 bytes.
     ///
@@ -15,9 +15,9 @@ public enum KeyWrapPadded {
         try KeyWrapBinding.wrapPadded(key.secret.span, under: kek.secret.span)
     }
 
-    /// Unwraps.
+    /// Unwraps a key.
     ///
-    /// - Throws: `notAuthentic` when it was not wrapped under `kek`; `invalidInput` for a `kek` of a wrong
+    /// - Throws: `notAuthentic` unless it was wrapped under `kek`; `invalidInput` for a `kek` of another
     ///   size.
     public static func unwrap(
         _ wrapped: Span<UInt8>, under kek: borrowing SymmetricKey

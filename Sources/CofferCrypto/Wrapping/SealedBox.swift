@@ -1,12 +1,13 @@
 public import CofferBase
 import CofferEngine
 
-/// A message that anyone can seal to a public key and only the holder of the secret key opens (X25519,
-/// XSalsa20-Poly1305; libsodium's sealed box). The sender stays anonymous: nothing says who sealed it.
+/// A message that anyone can seal to a public key and only the holder of the secret key can open (X25519,
+/// XSalsa20-Poly1305; libsodium's sealed box). The sender stays anonymous: the box does not show who sealed
+/// it.
 public enum SealedBox {
     /// The size of public and secret keys in bytes.
     public static let keySize = SealedBoxBinding.keySize
-    /// How many bytes a sealed box is longer than its message.
+    /// The number of bytes by which a sealed box is longer than its message.
     public static let overhead = SealedBoxBinding.overhead
 
     /// The public key of a 32-byte secret key.
@@ -18,7 +19,7 @@ public enum SealedBox {
 
     /// Seals `message`.
     ///
-    /// - Throws: `invalidInput` for a public key that is not one.
+    /// - Throws: `invalidInput` for an invalid public key.
     public static func seal(_ message: Span<UInt8>, to publicKey: Span<UInt8>) throws(CofferError) -> [UInt8]
     {
         try SealedBoxBinding.seal(message, to: publicKey)
@@ -26,7 +27,7 @@ public enum SealedBox {
 
     /// Opens `box`.
     ///
-    /// - Throws: `notAuthentic` when it was not sealed to this key.
+    /// - Throws: `notAuthentic` unless it was sealed to this key.
     public static func open(
         _ box: Span<UInt8>, secretKey: borrowing SymmetricKey
     ) throws(CofferError) -> SecretBytes {

@@ -11,8 +11,8 @@ extension EncryptedDatabase {
     ///   - key: Its key.
     ///   - target: The new file.
     ///   - newKey: The new file's key, with its format.
-    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a format that is to read
-    ///   only; as ``queue(at:key:configuration:)``.
+    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format; the
+    ///   errors of ``queue(at:key:configuration:)``.
     public static func convert(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -21,8 +21,8 @@ extension EncryptedDatabase {
         try write(copy, to: place, newKey)
     }
 
-    /// Opens a database to copy it. What a crash interrupted is taken back in it, or in a copy beside the
-    /// target where the source cannot be written.
+    /// Opens a database to copy it. Rolls back a transaction that a crash interrupted, in the database itself
+    /// or, when the source is not writable, in a copy beside the target.
     private static func open(
         _ source: FilePath, _ key: borrowing DatabaseKey, for target: FilePath
     ) throws(CofferError) -> DatabaseCopy {
@@ -34,11 +34,10 @@ extension EncryptedDatabase {
     /// Writes a plain database to a new, encrypted file.
     ///
     /// - Parameters:
-    ///   - source: The plain database; it stays as it is.
+    /// - source: The plain database; it is not changed.
     ///   - target: The new file.
     ///   - key: The new file's key, with its format.
-    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a format that is to read
-    ///   only.
+    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format.
     public static func encrypt(
         _ source: FilePath, to target: FilePath, key: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -46,13 +45,14 @@ extension EncryptedDatabase {
         try write(copy, to: absolutePath(target), key)
     }
 
-    /// Writes a database to a new file **in clear**: whoever can read the file reads everything.
+    /// Writes a database to a new file **in plaintext**: everyone who can read the file can read all data.
     ///
     /// - Parameters:
     ///   - source: The encrypted database.
     ///   - key: Its key.
     ///   - target: The new file.
-    /// - Throws: `alreadyExists`; `absent`, also for an empty source; as ``queue(at:key:configuration:)``.
+    /// - Throws: `alreadyExists`; `absent`, also for an empty source; the errors of
+    ///   ``queue(at:key:configuration:)``.
     public static func exportPlain(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
     ) throws(CofferError) {
@@ -61,17 +61,18 @@ extension EncryptedDatabase {
         try copy.write(to: place, nil)
     }
 
-    /// Encrypts a database anew under another key, in its place.
+    /// Re-encrypts a database in place under another key.
     ///
     /// A crash leaves the old database under the old key or the new one under the new key, never a mixture.
     ///
     /// - Parameters:
-    ///   - path: The database; no program may have it open, this one included. A connection that goes on with
-    ///     the old file fails with `conflict` at its next write.
+    ///   - path: The database; no program may have it open, this one included. A connection that continues to
+    ///     use the old file fails with `conflict` at its next write.
     ///   - key: Its key.
     ///   - newKey: Its new key, which may be for another format.
-    /// - Throws: `busy` when another connection reads or writes it, or has it open with a WAL; one that is
-    ///   idle without a WAL holds no lock and is not noticed. As ``convert(_:key:to:newKey:)``.
+    /// - Throws: `busy` when another connection reads or writes the database, or has it open with a WAL. An
+    ///   idle connection without a WAL holds no lock and is not detected. Also the errors of
+    ///   ``convert(_:key:to:newKey:)``.
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -83,12 +84,13 @@ extension EncryptedDatabase {
         let unfinished = try suffixed(name)
         let copy = try DatabaseCopy.open(place, key.lease())
         try copy.acquireExclusiveLock()
-        // What a crash left is under a key that nobody kept. Anything else of that name is somebody's.
+        // A file left by a crash is under a key that was not stored. Anything else of that name belongs to
+        // the user.
         if let status = try folder.status(of: unfinished) {
             guard status.kind == .regular else {
                 throw CofferError(
                     .alreadyExists,
-                    "\(unfinished) is in the way of the new database: move it, then try again.")
+                    "\(unfinished) has the name that the new database needs: move it, then try again.")
             }
             try folder.remove(unfinished)
         }
@@ -97,13 +99,13 @@ extension EncryptedDatabase {
         try folder.sync()
     }
 
-    /// What the name of a database that is being encrypted anew ends in.
+    /// The suffix of the name of a database that is being re-encrypted.
     static let unfinishedSuffix = "-rekey"
 
-    /// The name of the file that takes the place of `name` when it is complete.
+    /// Returns the name of the file that replaces `name` once it is complete.
     private static func suffixed(_ name: FilePath.Component) throws(CofferError) -> FilePath {
         guard let path = FileNameBytes.path(FileNameBytes.of(name) + Array(unfinishedSuffix.utf8)) else {
-            throw CofferError(.invalidInput, "The name of the database cannot be extended.")
+            throw CofferError(.invalidInput, "The database's name cannot be extended: rename it.")
         }
         return path
     }
@@ -112,13 +114,13 @@ extension EncryptedDatabase {
         _ copy: borrowing DatabaseCopy, to path: FilePath, _ key: borrowing DatabaseKey
     ) throws(CofferError) {
         guard !key.format.codec.isReadOnly else {
-            throw CofferError(.refused, "The format \(key.format.rawValue) is to read only.")
+            throw CofferError(.refused, "The format \(key.format.rawValue) is read-only: choose another.")
         }
         let least = key.format.codec.reserve
         guard key.format == .gcm1 || copy.reserve <= least else {
             throw CofferError(
                 .refused,
-                "The database keeps \(copy.reserve) bytes of each page; its new format has \(least).")
+                "The database reserves \(copy.reserve) bytes a page; its new format has \(least).")
         }
         try copy.write(to: path, key.lease(reserve: max(copy.reserve, least)))
     }

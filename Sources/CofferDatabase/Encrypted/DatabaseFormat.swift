@@ -2,11 +2,11 @@ import CofferEngineSQLite
 
 /// How the pages of a database are encrypted.
 public enum DatabaseFormat: String, Sendable, CaseIterable {
-    /// AES-256-GCM with 24-byte nonces: for new databases, and the fastest.
+    /// AES-256-GCM with 24-byte nonces. The fastest format, for new databases.
     case gcm1
-    /// The pages of SQLCipher 4 with its defaults, for databases that SQLCipher reads and writes, too.
+    /// The page format of SQLCipher 4 with its defaults, for databases that SQLCipher also reads and writes.
     case sqlcipher4
-    /// The pages of SQLCipher 3 with its defaults, to read and to convert from.
+    /// The page format of SQLCipher 3 with its defaults, for reading and converting only.
     case sqlcipher3
 
     var codec: CodecFormat {

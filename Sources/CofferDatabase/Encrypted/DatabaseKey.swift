@@ -2,15 +2,15 @@ public import CofferCrypto
 import CofferEngine
 import CofferEngineSQLite
 
-/// The key of an encrypted database, with the format that it is for.
+/// The key of an encrypted database, and the format that it belongs to.
 ///
-/// A key of 32 bytes is best: opening a connection then costs no derivation. A passphrase goes through the
-/// format's own: Argon2id for `gcm1`, PBKDF2 as SQLCipher does it for the others.
+/// Prefer a key of 32 bytes: opening a connection then needs no key derivation. A passphrase goes through the
+/// format's own derivation: Argon2id for `gcm1`, SQLCipher's PBKDF2 for the others.
 public struct DatabaseKey: ~Copyable, Sendable {
     /// How the pages are encrypted.
     public let format: DatabaseFormat
     let secret: SecretBytes
-    /// What a passphrase costs; `nil` for a key.
+    /// The costs of deriving a key from a passphrase; `nil` for a raw key.
     let costs: DerivationCosts?
     let salt: [UInt8]?
     private let plaintextHeader: Int
@@ -31,9 +31,9 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// - Parameters:
     ///   - key: The bytes.
     ///   - format: How the pages are encrypted.
-    ///   - salt: The 16 random bytes in the clear part of the database's first page; 6 with `gcm1` in the
-    ///     first version of its header. With them beside the key, a database can be opened whose first page
-    ///     is torn; `nil` takes them from the file, or draws them for a new one.
+    ///   - salt: The 16 random bytes in the plaintext part of the database's first page; 6 with `gcm1` in the
+    ///     first version of its header. With a salt stored beside the key, a database with a torn first page
+    ///     can still be opened. `nil` reads the salt from the file, or draws one for a new file.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for another size.
     public static func raw(
@@ -48,17 +48,17 @@ public struct DatabaseKey: ~Copyable, Sendable {
         return DatabaseKey(key, format: format, salt: salt)
     }
 
-    /// A key of 32 bytes for a database of SQLCipher's that begins in clear (`cipher_plaintext_header_size`).
+    /// A key of 32 bytes for a SQLCipher database with a plaintext header (`cipher_plaintext_header_size`).
     ///
-    /// Nothing authenticates what is in clear, such as the mode of the journal and the number of pages: for
-    /// databases that are in this form, not for new ones.
+    /// The plaintext bytes are not authenticated; they include the journal mode and the number of pages. Use
+    /// this for databases that already have this form, not for new ones.
     ///
     /// - Parameters:
     ///   - key: The bytes.
-    ///   - salt: The 16 bytes that SQLCipher takes from outside the file (`cipher_salt`).
-    ///   - plaintextHeader: How many bytes are in clear, a multiple of 16.
+    ///   - salt: The 16 bytes that SQLCipher reads from outside the file (`cipher_salt`).
+    ///   - plaintextHeader: The number of plaintext bytes, a multiple of 16.
     /// - Returns: The key, for the format `sqlcipher4`.
-    /// - Throws: `invalidInput` for another size of any of the three.
+    /// - Throws: `invalidInput` when one of the three has another size.
     public static func sqlcipher4(
         _ key: consuming SecretBytes, salt: [UInt8], plaintextHeader: Int
     ) throws(CofferError) -> DatabaseKey {
@@ -79,20 +79,20 @@ public struct DatabaseKey: ~Copyable, Sendable {
         try raw(SecretBytes.random(count: 32), format: format)
     }
 
-    /// A passphrase, which the format's own derivation makes a key of once for all connections.
+    /// A passphrase. The format's derivation makes a key of it once, for all connections.
     ///
-    /// In SQLCipher's formats, 64 digits in hexadecimal between `x'` and `'` are no passphrase but the key
-    /// itself, and 96 digits the key and the salt, as SQLCipher means it.
+    /// In SQLCipher's formats, 64 hexadecimal digits between `x'` and `'` are not a passphrase but the key
+    /// itself, and 96 digits are the key and the salt, as in SQLCipher.
     ///
-    /// A `gcm1` database says what its passphrase costs, before anything in it can be authenticated. Opening
-    /// one that asks for more than 1 GiB of memory or 16 passes throws `refused`.
+    /// A `gcm1` database states the cost of its derivation, before anything in it can be authenticated.
+    /// Opening a database that demands more than 1 GiB of memory or 16 passes throws `refused`.
     ///
     /// - Parameters:
     ///   - passphrase: Its bytes, as they are.
     ///   - format: How the pages are encrypted.
-    ///   - cost: Memory and passes of a database that is made; `nil` for the standard.
-    ///     SQLCipher's formats have a cost of their own.
-    ///   - allowingExpensive: Whether a database may ask for more, up to 4 GiB and 64 passes.
+    ///   - cost: Memory and passes for a new database; `nil` for the standard cost. SQLCipher's formats have
+    ///     fixed costs.
+    ///   - allowingExpensive: Whether a database may demand more, up to 4 GiB and 64 passes.
     /// - Returns: The key.
     /// - Throws: `invalidInput` when it is empty, or for a cost in SQLCipher's formats.
     public static func passphrase(
@@ -101,7 +101,7 @@ public struct DatabaseKey: ~Copyable, Sendable {
     ) throws(CofferError) -> DatabaseKey {
         guard passphrase.count > 0 else { throw CofferError(.invalidInput, "The passphrase is empty.") }
         guard cost == nil || format == .gcm1 else {
-            throw CofferError(.invalidInput, "The format \(format.rawValue) has a cost of its own.")
+            throw CofferError(.invalidInput, "The format \(format.rawValue) has a fixed cost: pass none.")
         }
         if format != .gcm1, let spelled = spelledKey(passphrase.guarded.span) {
             let bytes = spelled.span
@@ -115,10 +115,10 @@ public struct DatabaseKey: ~Copyable, Sendable {
         return DatabaseKey(passphrase, format: format, costs: costs)
     }
 
-    /// The most that a file is granted without being asked about: 1 GiB and 16 passes.
+    /// The highest cost that a file may demand without `allowingExpensive`: 1 GiB and 16 passes.
     private static let usualCost = DerivationCost(memoryKiB: 1 << 20, passes: 16)
 
-    /// The bytes that a passphrase of SQLCipher's spells; `nil` for any other.
+    /// Returns the bytes that a passphrase spells in SQLCipher's notation; `nil` for any other passphrase.
     private static func spelledKey(_ text: Span<UInt8>) -> GuardedBytes? {
         let quote = UInt8(ascii: "'")
         guard text.count == 67 || text.count == 99, text[0] | 0x20 == UInt8(ascii: "x"), text[1] == quote,
@@ -127,7 +127,7 @@ public struct DatabaseKey: ~Copyable, Sendable {
         return try? Encoding.decodeHex(text.extracting(2..<text.count - 1))
     }
 
-    /// Takes the key into the registry of the VFS.
+    /// Registers the key with the VFS.
     func lease(
         reserve: Int? = nil, recovers: Bool = false, trace: AccessTrace? = nil
     ) throws(CofferError) -> DatabaseKeyHandle {

@@ -11,47 +11,48 @@ public import SystemPackage
 /// try await pool.write { db in try db.create(table: "note") { $0.primaryKey("id", .text) } }
 /// ```
 ///
-/// What comes back is GRDB's own queue or pool, and everything of GRDB works on it: migrations, full-text
-/// search, observation, `vacuum(into:)`, whose copy has the same key, backup; <doc:CopiesOfADatabase> has the
-/// details. The database, its journal or WAL and the nameless files that SQLite sorts in
-/// are encrypted; the shared memory beside a WAL holds page numbers only. Every page is authenticated for its
-/// place in its database. Not detected: an old version of a page, or of the whole file, put back in the place
-/// of a newer one.
+/// The result is GRDB's own queue or pool, and all of GRDB works on it: migrations, full-text search,
+/// observation, `vacuum(into:)`, whose copy has the same key, and backup; see <doc:CopiesOfADatabase>. The
+/// database, its journal or WAL, and the unnamed files that SQLite uses for sorting are encrypted; the shared
+/// memory beside a WAL holds page numbers only. Every page is authenticated for its place in its database.
+/// Not detected: an old version of a page, or of the whole file, put back in place of a newer one.
 ///
-/// Statements that would lead out of the encryption are denied: attaching a database that is not encrypted,
-/// and extensions. `PRAGMA auto_vacuum` works on a new database, in `prepareDatabase` or before the first
-/// table; `PRAGMA page_size` and `PRAGMA mmap_size` change nothing. <doc:WhatDiffersFromGRDB> has the rest.
+/// Statements that would leave the encryption are denied: attaching a database that is not encrypted, and
+/// loading extensions. `PRAGMA auto_vacuum` works on a new database, in `prepareDatabase` or before the first
+/// table; `PRAGMA page_size` and `PRAGMA mmap_size` change nothing. See <doc:WhatDiffersFromGRDB> for the
+/// rest.
 ///
-/// GRDB's `path` of the queue or pool is SQLite's URI, with a token that stands for the key in this process:
-/// ask ``path(of:)`` for the file.
+/// GRDB's `path` of the queue or pool is an SQLite URI with a token that stands for the key in this process.
+/// Use ``path(of:)`` to get the file.
 public enum EncryptedDatabase {
-    /// Opens a database, or makes it, for one connection.
+    /// Opens a database for one connection, creating it if necessary.
     ///
     /// - Parameters:
     ///   - path: The file.
     ///   - key: Its key.
-    ///   - configuration: GRDB's configuration; what it prepares runs before the connection is guarded.
+    ///   - configuration: GRDB's configuration; its preparation blocks run before the connection is guarded.
     /// - Returns: GRDB's queue.
     /// - Throws: ``CofferBase/CofferError``: `notAuthentic` for a wrong key; `refused` for a plain database;
-    ///   `foreign` for another format; `corrupt` when the first page is damaged, or a WAL or a journal beside
-    ///   it does not fit; `readOnly` when a crash interrupted its last transaction and it is to be read only;
-    ///   `absent`, when it is to be read only and is not there; `unsupported` for SQLCipher's plaintext
-    ///   header; `invalidInput` for an empty path and `:memory:`; what the system refuses. An error of the
-    ///   program's own, thrown in what the configuration prepares, comes back as it is.
+    ///   `foreign` for another format; `corrupt` when the first page is damaged, or when a WAL or a journal
+    ///   beside the database does not match it; `readOnly` when a crash interrupted its last transaction and
+    ///   it is opened read-only; `absent` when it is opened read-only and does not exist; `unsupported` for
+    ///   SQLCipher's plaintext header; `invalidInput` for an empty path and `:memory:`; the errors of the
+    ///   system. An error that the program itself throws while it prepares a connection is rethrown
+    ///   unchanged.
     public static func queue(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws -> DatabaseQueue {
         try queue(at: path, lease: key.lease(), configuration: configuration)
     }
 
-    /// Opens a database, or makes it, in WAL mode, for one writer and several readers.
+    /// Opens a database in WAL mode, for one writer and several readers, creating it if necessary.
     ///
     /// - Parameters:
     ///   - path: The file.
     ///   - key: Its key.
-    ///   - configuration: GRDB's configuration; what it prepares runs before the connection is guarded.
+    ///   - configuration: GRDB's configuration; its preparation blocks run before the connection is guarded.
     /// - Returns: GRDB's pool.
-    /// - Throws: As ``queue(at:key:configuration:)``.
+    /// - Throws: The errors of ``queue(at:key:configuration:)``.
     public static func pool(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws -> DatabasePool {
@@ -85,27 +86,27 @@ public enum EncryptedDatabase {
         }
     }
 
-    /// The file of an encrypted database.
+    /// Returns the file of an encrypted database.
     ///
-    /// GRDB's own `path` is the URI by which SQLite opens the file through the VFS that encrypts.
+    /// GRDB's own `path` is the URI by which SQLite opens the file through the encrypting VFS.
     ///
     /// - Parameter reader: A queue, a pool or a snapshot.
-    /// - Returns: The path from the root; for a database that is not encrypted, what GRDB says.
+    /// - Returns: The absolute path; for a database that is not encrypted, GRDB's `path`.
     public static func path(of reader: any DatabaseReader) -> FilePath {
         let text = reader.path
         guard case .uri(let uri) = DatabaseURI.read(Array(text.utf8)) else { return FilePath(text) }
         return FileNameBytes.path(uri.path) ?? FilePath(text)
     }
 
-    /// Makes sure that there is a database to open, where opening would make one.
+    /// Requires a database at `path`, for callers whose open call would otherwise create one.
     ///
     /// - Parameter path: The database.
-    /// - Throws: `absent`, also for an empty file; what the system refuses.
+    /// - Throws: `absent`, also for an empty file; the errors of the system.
     package static func requireDatabase(at path: FilePath) throws(CofferError) {
         try UnopenedFile.requireDatabase(at: absolutePath(path))
     }
 
-    /// The path from the root: SQLite's URIs take no other.
+    /// Returns the absolute path: SQLite's URIs accept no other.
     static func absolutePath(_ path: FilePath) throws(CofferError) -> FilePath {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
         guard path != ":memory:" else {
@@ -114,13 +115,14 @@ public enum EncryptedDatabase {
         }
         guard !path.isAbsolute else { return path }
         guard let folder = Environment.workingDirectory else {
-            throw CofferError(.inputOutput, "The working directory cannot be told: give an absolute path.")
+            throw CofferError(.inputOutput, "The working directory is unknown: give an absolute path.")
         }
         return folder.pushing(path)
     }
 
-    /// What every connection goes through before it is used: proof that it is encrypted, pages that are
-    /// overwritten when they are freed, the guard. It keeps the key's lease alive.
+    /// Returns a configuration that prepares every connection before it is used: it proves that the
+    /// connection is encrypted, has freed pages overwritten and installs the guard. It keeps the key's handle
+    /// alive.
     private static func guarded(_ configuration: Configuration, _ lease: DatabaseKeyHandle) -> Configuration {
         var configuration = configuration
         if lease.format.isReadOnly { configuration.readonly = true }
@@ -139,20 +141,20 @@ public enum EncryptedDatabase {
         return configuration
     }
 
-    /// Ends a database whose queue or pool others may go on holding, after what runs on it: all that they do
-    /// with it afterwards fails with `locked`.
+    /// Ends a database whose queue or pool the program may still hold, after the statements that run on it.
+    /// Everything that the program does with it afterwards fails with `locked`.
     ///
-    /// Closing it would be GRDB's way, but a closed queue or pool ends the process when it is used. What
-    /// remains is a connection without key, without codec, without pages and without temporary tables, until
-    /// they let go of it.
+    /// GRDB would close the database instead, but using a closed queue or pool ends the process. What remains
+    /// until the program releases it is a connection without key, codec, pages or temporary tables.
     static func invalidate(_ writer: any DatabaseWriter, _ lease: DatabaseKeyHandle) {
         let forget = "PRAGMA \(DatabaseKeyHandle.forgetPragma)"
         try? writer.barrierWriteWithoutTransaction { db in
             do {
-                // Throws where the program closed it itself: a checkpoint there would end the process too.
+                // Throws when the program closed the database itself: a checkpoint would then end the process
+                // too.
                 try db.execute(sql: forget)
             } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
-                // A transaction, or a cursor, that the program left open.
+                // The program left a transaction or a cursor open.
             }
             if db.isInsideTransaction { try? db.rollback() }
             if !lease.isRevoked { _ = try? db.checkpoint(.truncate) }
@@ -165,10 +167,11 @@ public enum EncryptedDatabase {
         (writer as? DatabasePool)?.invalidateReadOnlyConnections()
     }
 
-    /// A typed error for what a GRDB call threw: `corrupt` for a damaged page, `noSpace`, `busy` and so on.
+    /// Returns a typed error for an error that GRDB threw: `corrupt` for a damaged page, `noSpace`, `busy`
+    /// and so on.
     ///
-    /// - Parameter error: What was thrown.
-    /// - Returns: The error, the same when it was one of this package.
+    /// - Parameter error: The error that was thrown.
+    /// - Returns: The error; the same one if it is a `CofferError` already.
     public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
 
     static func failure(_ error: any Error, opening lease: DatabaseKeyHandle?, at path: FilePath?)

@@ -3,17 +3,17 @@ import CofferEngineSQLite
 
 /// The SQLite library that this process runs.
 package enum LinkedSQLite {
-    /// The first release that keeps what is committed to a WAL after `ROLLBACK TO` a savepoint in which the
+    /// The first release in which content committed to a WAL survives `ROLLBACK TO` a savepoint in which the
     /// cache spilled.
     private static let firstWhole: Int32 = 3_050_002
 
-    /// Its number, such as 3040001 for 3.40.1.
+    /// The library's version number, such as 3040001 for 3.40.1.
     package static var number: Int32 { SQLiteVersion.number }
 
-    /// A word about it for a host's report: none, from that release on.
+    /// Returns a warning about the library for a report on the host; none from that release on.
     ///
-    /// - Parameter number: Its number.
-    /// - Returns: One or none.
+    /// - Parameter number: The version number.
+    /// - Returns: One warning or none.
     package static func protections(number: Int32 = number) -> [SecurityCheck] {
         guard number < firstWhole else { return [] }
         let text = [number / 1_000_000, number / 1000 % 1000, number % 1000].map(String.init)
@@ -21,7 +21,7 @@ package enum LinkedSQLite {
             SecurityCheck(
                 "sqlite", .ok,
                 "SQLite \(text.joined(separator: ".")): before 3.50.2 a crash can lose what was committed to "
-                    + "a WAL after ROLLBACK TO. Coffer's databases are kept from it; plain ones are not.")
+                    + "a WAL after ROLLBACK TO. Coffer's databases are protected; plain ones are not.")
         ]
     }
 }

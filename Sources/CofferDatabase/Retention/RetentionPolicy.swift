@@ -1,18 +1,18 @@
-/// How long the entries of a soup are kept that nobody looks at: the rule of a feed's cache.
+/// How long a soup keeps entries that are not viewed, as in a feed's cache.
 public struct RetentionPolicy: Sendable, Hashable {
-    /// Entries that were last viewed longer ago than this are purged.
+    /// Entries last viewed longer ago than this are purged.
     public var maximumAge: Duration
     /// Nothing is purged when fewer entries than this would remain.
     public var minimumCount: Int
-    /// Of more entries than this, those that were viewed longest ago are trimmed.
+    /// When a soup has more entries than this, those viewed longest ago are trimmed.
     public var maximumCount: Int
 
-    /// A policy.
+    /// Creates a policy.
     ///
     /// - Parameters:
-    ///   - maximumAge: One week where nothing is given.
-    ///   - minimumCount: 25 where nothing is given.
-    ///   - maximumCount: 500 where nothing is given.
+    ///   - maximumAge: One week by default.
+    ///   - minimumCount: 25 by default.
+    ///   - maximumCount: 500 by default.
     public init(
         maximumAge: Duration = .seconds(7 * 24 * 3600), minimumCount: Int = 25, maximumCount: Int = 500
     ) {

@@ -1,9 +1,9 @@
-/// What one run of a retention policy did.
+/// The result of one run of a retention policy.
 public struct RetentionReport: Sendable, Hashable {
-    /// Entries removed because nobody had viewed them for too long.
+    /// The number of entries removed because they were not viewed for too long.
     public let purged: Int
-    /// Entries removed because there were too many.
+    /// The number of entries removed because there were too many.
     public let trimmed: Int
-    /// Entries left.
+    /// The number of entries left.
     public let remaining: Int
 }

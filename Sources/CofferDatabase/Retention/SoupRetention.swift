@@ -2,16 +2,16 @@ public import CofferBase
 import GRDB
 
 extension SoupStore {
-    /// Removes what a policy does not keep, in one transaction.
+    /// Removes the entries that a policy does not keep, in one transaction.
     ///
-    /// An entry counts as viewed when it is put in and with every ``markViewed(_:in:)``; replacing it does
-    /// not count. An entry viewed exactly as long ago as the policy's age is kept.
+    /// Inserting an entry and every ``markViewed(_:in:)`` count as a view; replacing an entry does not. An
+    /// entry viewed exactly as long ago as the policy's age is kept.
     ///
     /// - Parameters:
-    ///   - policy: What to keep.
+    ///   - policy: The policy.
     ///   - soup: The soup.
-    /// - Returns: What was removed.
-    /// - Throws: `absent` when there is no such soup; `invalidInput` for a negative age or count, and for a
+    /// - Returns: How many entries were removed.
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` for a negative age or count, and for a
     ///   minimum above the maximum.
     @discardableResult
     public func retain(
@@ -20,7 +20,7 @@ extension SoupStore {
         guard policy.maximumAge >= .zero, policy.minimumCount >= 0,
             policy.minimumCount <= policy.maximumCount
         else {
-            throw CofferError(.invalidInput, "A retention policy has an age and 0 ≤ minimum ≤ maximum.")
+            throw CofferError(.invalidInput, "A retention policy needs age ≥ 0 and 0 ≤ minimum ≤ maximum.")
         }
         let (difference, overflow) = now.subtractingReportingOverflow(policy.maximumAge.wholeMilliseconds)
         let oldest = overflow ? Int64.min : difference

@@ -35,7 +35,7 @@ struct EntryWriter {
         var lastViewed: Int64
     }
 
-    /// Puts a document in under an id that is not in use.
+    /// Inserts a document under an id that is not in use.
     func insert(_ document: JSONValue, id: Int64, _ dates: Dates) throws {
         var values = [id, dates.created, dates.lastModified, dates.lastViewed].map(\.databaseValue)
         for index in layout.columns { values.append(try index.columnValue(of: document)) }
@@ -43,7 +43,7 @@ struct EntryWriter {
         try insertion.execute(arguments: StatementArguments(values))
     }
 
-    /// Puts a document in place of the one under `id`.
+    /// Replaces the document under `id`.
     func update(_ document: JSONValue, id: Int64, lastModified: Int64) throws {
         var values = [lastModified.databaseValue]
         for index in layout.columns { values.append(try index.columnValue(of: document)) }
@@ -51,14 +51,14 @@ struct EntryWriter {
         try change.execute(arguments: StatementArguments(values))
     }
 
-    /// When the entry under `id` was put in; `nil` when there is none.
+    /// Returns when the entry under `id` was inserted; `nil` when there is none.
     func created(_ id: Int64) throws -> Int64? {
         let statement = try db.cachedStatement(
             sql: "SELECT \(SoupField.created) FROM \(layout.table) WHERE \(SoupField.entryID) = ?")
         return try Int64.fetchOne(statement, arguments: [id])
     }
 
-    /// The highest id that was ever in use.
+    /// Returns the highest id that was ever in use.
     func lastID() throws -> Int64 {
         let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = ?")
         return try Int64.fetchOne(statement, arguments: [layout.table]) ?? 0

@@ -2,27 +2,27 @@ public import CofferBase
 import FoundationEssentials
 
 extension JSONValue {
-    /// The value that a JSON text stands for.
+    /// Parses a JSON text.
     ///
-    /// - Throws: `invalidInput`, with the place, for what RFC 8259 does not allow, a key that stands twice
+    /// - Throws: `invalidInput`, with the position, for a text that RFC 8259 does not allow, a duplicate key
     ///   and more than 500 levels.
     public init(parsing text: String) throws(CofferError) {
         self = try JSONReader.value(of: Array(text.utf8))
     }
 
-    /// The value that the bytes of a JSON text stand for.
+    /// Parses the bytes of a JSON text.
     ///
-    /// - Throws: As ``init(parsing:)-(String)``; also for what is not UTF-8.
+    /// - Throws: As ``init(parsing:)-(String)``; also for bytes that are not UTF-8.
     public init(parsing bytes: [UInt8]) throws(CofferError) { self = try JSONReader.value(of: bytes) }
 
-    /// The JSON text, without spaces and with keys in order.
+    /// Returns the JSON text, without spaces and with sorted keys.
     ///
     /// - Throws: `invalidInput` for infinity, not-a-number and more than 500 levels.
     public func jsonText() throws(CofferError) -> String { try JSONWriter.text(of: self) }
 
-    /// The value that `value` encodes to. Dates become milliseconds since 1970, like those of a soup.
+    /// Encodes `value`. Dates become milliseconds since 1970, like those of a soup.
     ///
-    /// - Throws: `invalidInput` when JSON has no form for it, such as not-a-number.
+    /// - Throws: `invalidInput` when JSON cannot represent the value, such as not-a-number.
     public init(encoding value: some Encodable) throws(CofferError) {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .millisecondsSince1970
@@ -35,9 +35,9 @@ extension JSONValue {
         self = try JSONReader.value(of: [UInt8](data))
     }
 
-    /// The `type` that this value is the encoded form of.
+    /// Decodes this value as `type`.
     ///
-    /// - Throws: `invalidInput` when it is not one.
+    /// - Throws: `invalidInput` when the value does not have the form of `type`.
     public func decoded<Value: Decodable>(as type: Value.Type) throws(CofferError) -> Value {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .millisecondsSince1970
@@ -45,11 +45,11 @@ extension JSONValue {
         do {
             return try decoder.decode(type, from: data)
         } catch {
-            throw CofferError(.invalidInput, "The document is no \(type)\(Self.place(of: error)).")
+            throw CofferError(.invalidInput, "The document is not a \(type)\(Self.place(of: error)).")
         }
     }
 
-    /// Where a coder gave up: the keys on the way, never a value.
+    /// Returns where a coder failed: the keys on the path, never a value.
     private static func place(of error: any Error) -> String {
         let path: [any CodingKey] =
             switch error {

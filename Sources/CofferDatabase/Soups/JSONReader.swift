@@ -1,6 +1,6 @@
 import CofferBase
 
-/// Reads JSON strictly by RFC 8259: one value, valid UTF-8, no key twice, bounded depth.
+/// Parses JSON strictly by RFC 8259: one value, valid UTF-8, no duplicate keys, bounded depth.
 struct JSONReader {
     private let bytes: [UInt8]
     private var at = 0
@@ -15,7 +15,7 @@ struct JSONReader {
         return value
     }
 
-    /// A document that the store itself wrote.
+    /// Parses a document that the store itself wrote.
     static func stored(_ text: String) throws(CofferError) -> JSONValue {
         do throws(CofferError) {
             return try value(of: Array(text.utf8))
@@ -36,7 +36,7 @@ struct JSONReader {
 
     private mutating func value(depth: Int) throws(CofferError) -> JSONValue {
         skipSpace()
-        guard let next else { throw malformed("the text ends where a value should stand") }
+        guard let next else { throw malformed("the text ends where a value is expected") }
         switch next {
         case UInt8(ascii: "{"): return .object(try object(depth: depth + 1))
         case UInt8(ascii: "["): return .array(try array(depth: depth + 1))
@@ -45,14 +45,14 @@ struct JSONReader {
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
-        default: throw malformed("no value begins like this")
+        default: throw malformed("expected a value")
         }
     }
 
     private mutating func word(_ word: StaticString, _ value: JSONValue) throws(CofferError) -> JSONValue {
         let expected = Array(word.description.utf8)
         guard bytes.count - at >= expected.count, bytes[at..<at + expected.count].elementsEqual(expected)
-        else { throw malformed("no such word") }
+        else { throw malformed("not a JSON literal") }
         at += expected.count
         return value
     }
@@ -71,17 +71,17 @@ struct JSONReader {
         if take("}") { return fields }
         repeat {
             skipSpace()
-            guard next == UInt8(ascii: "\"") else { throw malformed("a key is a string") }
+            guard next == UInt8(ascii: "\"") else { throw malformed("a key must be a string") }
             let key = try string()
             skipSpace()
-            guard take(":") else { throw malformed("a colon should stand here") }
+            guard take(":") else { throw malformed("expected a colon") }
             let value = try value(depth: depth)
             guard fields.updateValue(value, forKey: key) == nil else {
-                throw malformed("a key stands twice")
+                throw malformed("a duplicate key")
             }
             skipSpace()
         } while take(",")
-        guard take("}") else { throw malformed("a comma or the object's end should stand here") }
+        guard take("}") else { throw malformed("expected a comma or the object's end") }
         return fields
     }
 
@@ -93,7 +93,7 @@ struct JSONReader {
             elements.append(try value(depth: depth))
             skipSpace()
         } while take(",")
-        guard take("]") else { throw malformed("a comma or the array's end should stand here") }
+        guard take("]") else { throw malformed("expected a comma or the array's end") }
         return elements
     }
 
@@ -127,11 +127,11 @@ extension JSONReader {
             default: at += 1
             }
         }
-        throw malformed("a string without an end")
+        throw malformed("an unterminated string")
     }
 
     private mutating func escape(into text: inout [UInt8]) throws(CofferError) {
-        guard let byte = next else { throw malformed("a string without an end") }
+        guard let byte = next else { throw malformed("an unterminated string") }
         at += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
@@ -141,11 +141,11 @@ extension JSONReader {
         case UInt8(ascii: "r"): text.append(0x0D)
         case UInt8(ascii: "t"): text.append(0x09)
         case UInt8(ascii: "u"): text += String(try escapedScalar()).utf8
-        default: throw malformed("no such escape")
+        default: throw malformed("not a JSON escape")
         }
     }
 
-    /// The scalar of one `\u` escape, or of the two that make a surrogate pair.
+    /// Reads one `\u` escape, or the two of a surrogate pair, and returns the scalar.
     private mutating func escapedScalar() throws(CofferError) -> Unicode.Scalar {
         let first = try hexadecimal()
         if let scalar = Unicode.Scalar(first) { return scalar }
@@ -163,7 +163,7 @@ extension JSONReader {
         var value: UInt32 = 0
         for _ in 0..<4 {
             guard let byte = next, let digit = byte.hexDigit else {
-                throw malformed("four hexadecimal digits should stand here")
+                throw malformed("expected four hexadecimal digits")
             }
             value = value << 4 | UInt32(digit)
             at += 1
@@ -194,6 +194,6 @@ extension JSONReader {
     private mutating func digits() throws(CofferError) {
         let start = at
         while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { at += 1 }
-        guard at > start else { throw malformed("a digit should stand here") }
+        guard at > start else { throw malformed("expected a digit") }
     }
 }

@@ -1,7 +1,7 @@
-/// One JSON value, as a soup keeps it.
+/// A JSON value, as a soup stores it.
 ///
-/// Whole numbers are kept exactly, whatever their size. Two keys that differ only in how Unicode composes
-/// their characters are one key, as Swift's `String` compares.
+/// Whole numbers of any size are kept exactly. Two keys that differ only in their Unicode composition are the
+/// same key, as in Swift's `String` comparison.
 ///
 /// ```swift
 /// let account: JSONValue = ["Name": "Cloud Inc", "Owner": ["Name": "Ada"], "Rating": 5]
@@ -12,9 +12,9 @@ public enum JSONValue: Sendable, Hashable {
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A whole number of 64 bits.
+    /// A 64-bit whole number.
     case integer(Int64)
-    /// The digits of a whole number that does not fit 64 bits, with a minus sign before a negative one.
+    /// The digits of a whole number that does not fit 64 bits, after a minus sign if it is negative.
     case bigInteger(String)
     /// A number with a fraction or an exponent; finite.
     case number(Double)
@@ -27,16 +27,16 @@ public enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// How deep arrays and objects may lie in each other.
+    /// The deepest allowed nesting of arrays and objects.
     static let maximumDepth = 500
 
     /// The text, if it is one.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// The whole number, if it is one of 64 bits.
+    /// The whole number, if it is one and fits 64 bits.
     public var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-    /// The number as a floating one, if it is any.
+    /// The number as a floating-point one, if it is a number.
     public var double: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -46,7 +46,7 @@ extension JSONValue {
         }
     }
 
-    /// The truth value, if it is one.
+    /// The Boolean value, if it is one.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
     /// The elements, if it is an array.
@@ -55,7 +55,7 @@ extension JSONValue {
     /// The values by key, if it is an object.
     public var object: [String: JSONValue]? { if case .object(let fields) = self { fields } else { nil } }
 
-    /// The value under `key` of an object; setting it makes an object of anything else.
+    /// The value under `key` of an object. Setting it turns any other value into an object.
     public subscript(key: String) -> JSONValue? {
         get { object?[key] }
         set {
@@ -71,13 +71,13 @@ extension JSONValue {
         return array[index]
     }
 
-    /// The id under which a soup keeps this document.
+    /// The id of this document in its soup.
     public var soupEntryID: Int64? { self[SoupField.entryID]?.integer }
 
     /// When a soup last changed this document, in milliseconds since 1970.
     public var soupLastModifiedDate: Int64? { self[SoupField.lastModified]?.integer }
 
-    /// When a soup took this document in, in milliseconds since 1970.
+    /// When this document was inserted into its soup, in milliseconds since 1970.
     public var soupCreatedDate: Int64? { self[SoupField.created]?.integer }
 }
 
@@ -97,13 +97,13 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(stringLiteral value: String) { self = .string(value) }
     /// A list.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// An object; of a key that stands twice, the later value counts.
+    /// An object; of duplicate keys, the last value counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, later in later })
     }
 }
 
-/// The names that every soup has beside its index paths.
+/// The names of the fields that every soup has in addition to its index paths.
 enum SoupField {
     static let document = "_soup"
     static let entryID = "_soupEntryId"
@@ -112,6 +112,6 @@ enum SoupField {
     static let lastViewed = "_soupLastViewedDate"
     static let fullText = "_fullText"
 
-    /// Those that are columns of every soup.
+    /// The fields that are columns of every soup.
     static let columns: Set<String> = [document, entryID, created, lastModified, lastViewed]
 }

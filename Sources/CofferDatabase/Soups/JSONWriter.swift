@@ -1,6 +1,6 @@
 import CofferBase
 
-/// Writes JSON without spaces and with its keys in order, so that equal values have equal texts.
+/// Writes JSON without spaces and with sorted keys, so that equal values have equal texts.
 struct JSONWriter {
     private var bytes: [UInt8] = []
 
@@ -57,12 +57,12 @@ struct JSONWriter {
 
     private mutating func add(_ text: String) { bytes += text.utf8 }
 
-    /// A big integer can be made by hand: what is not one would break the document.
+    /// A caller can create a big integer by hand; text other than digits would break the document.
     private mutating func write(digits: String) throws(CofferError) {
         let positive = digits.first == "-" ? digits.dropFirst() : digits[...]
         guard !positive.isEmpty, positive.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             positive.first != "0" || positive.utf8.count == 1
-        else { throw CofferError(.invalidInput, "A big integer has digits only.") }
+        else { throw CofferError(.invalidInput, "A big integer consists of digits only.") }
         add(digits)
     }
 

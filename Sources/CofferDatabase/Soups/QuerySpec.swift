@@ -1,16 +1,15 @@
 import CofferBase
 
-/// Which entries of a soup to find, by one condition on one indexed path, and in what order.
+/// A query for entries of a soup: one condition on one indexed path, and an order.
 ///
-/// Beside the soup's index paths, `_soupEntryId`, `_soupCreatedDate`, `_soupLastModifiedDate` and
-/// `_soupLastViewedDate` can be asked for and ordered by. Entries with equal values are in order of their
-/// ids.
+/// In addition to the soup's index paths, `_soupEntryId`, `_soupCreatedDate`, `_soupLastModifiedDate` and
+/// `_soupLastViewedDate` can be queried and ordered by. Entries with equal values are ordered by id.
 public struct QuerySpec: Sendable, Hashable {
     /// The direction of the order.
     public enum Order: String, Sendable, CaseIterable {
-        /// Least first; entries without a value come before all others.
+        /// Smallest first; entries without a value come before all others.
         case ascending = "ASC"
-        /// Greatest first.
+        /// Largest first.
         case descending = "DESC"
     }
 
@@ -22,16 +21,16 @@ public struct QuerySpec: Sendable, Hashable {
         case match(path: String?, expression: String)
     }
 
-    /// The page size where none is given.
+    /// The default page size.
     public static let defaultPageSize = 10
 
     let condition: Condition
 
-    /// The path to order by; `nil` for order by id, or by relevance of a match.
+    /// The path to order by; `nil` orders by id, or a match by relevance.
     public let orderPath: String?
     /// The direction.
     public let order: Order
-    /// How many entries a page of the cursor has.
+    /// The number of entries on a page of the cursor.
     public let pageSize: Int
 
     private init(_ condition: Condition, _ orderPath: String?, _ order: Order, _ pageSize: Int) {
@@ -41,10 +40,10 @@ public struct QuerySpec: Sendable, Hashable {
         self.pageSize = pageSize
     }
 
-    /// Every entry.
+    /// Finds every entry.
     ///
     /// - Parameters:
-    ///   - orderPath: An index path; `nil` for order by id.
+    ///   - orderPath: An index path; `nil` orders by id.
     ///   - order: The direction.
     ///   - pageSize: At least 1.
     /// - Returns: The query.
@@ -54,12 +53,12 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.all, orderPath, order, pageSize)
     }
 
-    /// Entries whose value at `path` is `key`.
+    /// Finds entries whose value at `path` is `key`.
     ///
     /// - Parameters:
-    ///   - key: The value; `null` finds entries that have none.
+    ///   - key: The value; `null` finds entries without a value.
     ///   - path: An index path.
-    ///   - orderPath: An index path; `nil` for order by id.
+    ///   - orderPath: An index path; `nil` orders by id.
     ///   - order: The direction.
     ///   - pageSize: At least 1.
     /// - Returns: The query.
@@ -70,12 +69,12 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.exact(path: path, key: key), orderPath, order, pageSize)
     }
 
-    /// Entries whose value at `path` lies between two keys, which are part of the range.
+    /// Finds entries whose value at `path` lies between two keys, inclusive.
     ///
     /// - Parameters:
-    ///   - begin: The least value; `nil` for no bound.
-    ///   - end: The greatest value; `nil` for no bound. With neither, every entry is found.
-    ///   - path: An index path, which is also ordered by unless `orderPath` says otherwise.
+    ///   - begin: The smallest value; `nil` for no bound.
+    ///   - end: The largest value; `nil` for no bound. With neither, the query finds every entry.
+    ///   - path: An index path; also the order, unless `orderPath` is set.
     ///   - orderPath: An index path.
     ///   - order: The direction.
     ///   - pageSize: At least 1.
@@ -87,13 +86,13 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.range(path: path, begin: begin, end: end), orderPath ?? path, order, pageSize)
     }
 
-    /// Entries whose text at `path` is like a pattern: `%` stands for any text, `_` for one character, and a
-    /// backslash takes its meaning from either. ASCII letters match in both cases. The slowest query: it
-    /// looks at every entry.
+    /// Finds entries whose text at `path` matches a pattern: `%` stands for any text, `_` for one character,
+    /// and a backslash before either makes it literal. ASCII letters match in both cases. This is the slowest
+    /// query: it examines every entry.
     ///
     /// - Parameters:
     ///   - pattern: The pattern; see ``literal(_:)``.
-    ///   - path: An index path, which is also ordered by unless `orderPath` says otherwise.
+    ///   - path: An index path; also the order, unless `orderPath` is set.
     ///   - orderPath: An index path.
     ///   - order: The direction.
     ///   - pageSize: At least 1.
@@ -105,13 +104,13 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.like(path: path, pattern: pattern), orderPath ?? path, order, pageSize)
     }
 
-    /// Entries with words that an expression of SQLite's FTS5 asks for.
+    /// Finds entries whose words match an SQLite FTS5 expression.
     ///
     /// - Parameters:
     ///   - expression: Such as `cloud AND sto*`; see ``words(_:)``.
     ///   - path: A path with a full-text index; `nil` for all of them.
     ///   - orderPath: An index path; `nil` for the best match first.
-    ///   - order: The direction; that of relevance does not change.
+    ///   - order: The direction; order by relevance ignores it.
     ///   - pageSize: At least 1.
     /// - Returns: The query.
     public static func match(
@@ -121,10 +120,11 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.match(path: path, expression: expression), orderPath, order, pageSize)
     }
 
-    /// Text for a pattern of ``like(_:path:orderPath:order:pageSize:)`` in which nothing has a meaning.
+    /// Escapes text for a pattern of ``like(_:path:orderPath:order:pageSize:)``, so that it matches
+    /// literally.
     ///
     /// - Parameter text: Any text.
-    /// - Returns: The text, its `%`, `_` and `\` escaped.
+    /// - Returns: The text, with `%`, `_` and `\` escaped.
     public static func literal(_ text: String) -> String {
         String(
             String.UnicodeScalarView(
@@ -133,11 +133,12 @@ public struct QuerySpec: Sendable, Hashable {
                 }))
     }
 
-    /// An expression for ``match(_:path:orderPath:order:pageSize:)`` that finds entries with all words of a
-    /// text that a person typed.
+    /// Returns an expression for ``match(_:path:orderPath:order:pageSize:)`` that finds entries with all
+    /// words of a text that a person typed.
     ///
     /// - Parameter text: Any text.
-    /// - Returns: The words, each in quotation marks; empty when there are none, which finds nothing.
+    /// - Returns: The words, each in quotation marks; empty when there are none, and then the query finds
+    ///   nothing.
     public static func words(_ text: String) -> String {
         text.unicodeScalars.split(whereSeparator: \.properties.isWhitespace)
             .map { "\"" + Substring($0).doubling("\"") + "\"" }.joined(separator: " ")

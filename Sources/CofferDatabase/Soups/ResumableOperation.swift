@@ -1,26 +1,27 @@
 import CofferBase
 import GRDB
 
-/// A change of a soup that takes many transactions, written down so that it goes on after an interruption.
+/// A change of a soup that takes many transactions. It is recorded in the database, so that it resumes after
+/// an interruption.
 ///
-/// Altering builds new tables beside the old ones, which stay in use, writes down what changes in the
-/// meantime, and takes the new ones into use in one transaction. Reindexing works in place.
+/// Altering creates new tables beside the old ones, which stay in use, records the changes made in the
+/// meantime, and swaps the new tables in within one transaction. Reindexing works in place.
 struct ResumableOperation: Sendable {
     enum Kind: String { case alter, reindex }
 
-    /// What one transaction did.
+    /// The result of one transaction.
     enum Step: Sendable, Equatable { case begun, moved, caughtUp, reindexed, finished }
 
-    /// So many entries are handled in one transaction.
+    /// The number of entries handled in one transaction.
     private static let batch = 200
 
     let soup: Int64
     let kind: Kind
     /// The number of the new tables.
     let storage: Int64
-    /// The new indexes, or those to make anew.
+    /// The new indexes, or those to rebuild.
     let specs: [IndexSpec]
-    /// The last entry that is done.
+    /// The last processed entry.
     let progress: Int64
 
     static func find(soup: Int64, _ db: Database) throws -> ResumableOperation? {
@@ -28,7 +29,7 @@ struct ResumableOperation: Sendable {
             sql: "SELECT kind, storage, specs, progress FROM coffer_soup_operations WHERE soup = ?")
         guard let row = try Row.fetchOne(statement, arguments: [soup]) else { return nil }
         guard let kind = Kind(rawValue: row[0]) else {
-            throw CofferError(.unsupportedVersion, "A soup is being changed in a way not known here.")
+            throw CofferError(.unsupportedVersion, "A soup is being changed in an unknown way.")
         }
         return ResumableOperation(
             soup: soup, kind: kind, storage: row[1], specs: try specs(in: row[2]), progress: row[3])
@@ -38,7 +39,7 @@ struct ResumableOperation: Sendable {
         try Int64.fetchAll(db, sql: "SELECT soup FROM coffer_soup_operations ORDER BY soup")
     }
 
-    /// Writes the operation down and makes what it needs.
+    /// Records the operation and creates what it needs.
     func begin(_ layout: SoupLayout, _ db: Database) throws {
         try db.execute(
             sql: "INSERT INTO coffer_soup_operations VALUES (?, ?, ?, ?, ?)",
@@ -64,7 +65,7 @@ struct ResumableOperation: Sendable {
         }
     }
 
-    /// Does the next piece.
+    /// Performs the next step.
     func step(_ db: Database) throws -> Step {
         guard let layout = try SoupCatalog.find(id: soup, db) else {
             throw CofferError(.corrupt, "A soup that is being changed does not exist.")
@@ -134,7 +135,7 @@ extension ResumableOperation {
         return try applyPending(layout, target, db) ? .caughtUp : try swapIn(target, insteadOf: layout, db)
     }
 
-    /// Carries over what was changed behind the copying; gives whether there was anything.
+    /// Carries over entries that changed after they were copied. Returns whether there were any.
     private func applyPending(_ layout: SoupLayout, _ target: SoupLayout, _ db: Database) throws -> Bool {
         let changed = try Int64.fetchAll(
             db, sql: "SELECT entry FROM coffer_soup_changes WHERE soup = ? ORDER BY entry LIMIT ?",
@@ -155,7 +156,7 @@ extension ResumableOperation {
     private func swapIn(
         _ target: SoupLayout, insteadOf layout: SoupLayout, _ db: Database
     ) throws -> Step {
-        // Ids that were in use stay out of use in the new tables.
+        // Ids that were in use are not reused in the new tables.
         let last = try EntryWriter(db, layout).lastID()
         try db.execute(sql: "DELETE FROM sqlite_sequence WHERE name = ?", arguments: [target.table])
         try db.execute(
@@ -173,7 +174,7 @@ extension ResumableOperation {
         let document: JSONValue
     }
 
-    /// Entries whose id passes `condition`, in order of their ids.
+    /// Returns entries whose id passes `condition`, in order of their ids.
     private func entries(
         _ condition: String, _ id: Int64, of layout: SoupLayout, limit: Int, _ db: Database
     ) throws -> [Entry] {
@@ -202,7 +203,7 @@ extension ResumableOperation {
         try (try JSONReader.stored(text).array ?? []).map { element in
             guard let path = element[0]?.string, let name = element[1]?.string,
                 let kind = IndexSpec.Kind(rawValue: name)
-            else { throw CofferError(.corrupt, "The change of a soup is not written down as it should be.") }
+            else { throw CofferError(.corrupt, "The record of a soup's change is damaged.") }
             return IndexSpec(path, kind)
         }
     }

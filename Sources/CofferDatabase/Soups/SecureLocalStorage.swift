@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// Texts by key, as the web's `localStorage` keeps them, in a soup.
+/// Texts by key in a soup, like the web's `localStorage`.
 ///
 /// ```swift
 /// let storage = try await SecureLocalStorage.open(in: store)
@@ -8,10 +8,10 @@ public import CofferBase
 /// let theme = try await storage.getItem("theme")
 /// ```
 public struct SecureLocalStorage: Sendable {
-    /// The soup that is used where none is named.
+    /// The default soup.
     public static let defaultSoup = "localStorage"
 
-    /// Keys may be empty, external ids may not: so each gets a mark before it.
+    /// Keys may be empty, external ids may not: each key gets this prefix.
     private static let mark = "="
     private static let id = "id"
     private static let value = "value"
@@ -19,13 +19,13 @@ public struct SecureLocalStorage: Sendable {
     private let store: SoupStore
     private let soup: String
 
-    /// Opens the storage, making its soup when there is none.
+    /// Opens the storage, creating its soup if necessary.
     ///
     /// - Parameters:
     ///   - store: The store.
-    ///   - soup: A soup that serves this alone.
+    ///   - soup: A soup used for this storage alone.
     /// - Returns: The storage.
-    /// - Throws: `alreadyExists` when the soup serves something else.
+    /// - Throws: `alreadyExists` when the soup has other indexes.
     public static func open(
         in store: SoupStore, soup: String = defaultSoup
     ) async throws(CofferError) -> SecureLocalStorage {
@@ -33,30 +33,30 @@ public struct SecureLocalStorage: Sendable {
         return SecureLocalStorage(store: store, soup: soup)
     }
 
-    /// The text under `key`; `nil` when there is none.
+    /// Returns the text under `key`; `nil` when there is none.
     public func getItem(_ key: String) async throws(CofferError) -> String? {
         guard let id = try await find(key) else { return nil }
         return try await store.retrieve([id], from: soup).first?[Self.value]?.string
     }
 
-    /// Keeps a text under `key`, in place of the one there was.
+    /// Stores a text under `key`, replacing the previous one.
     ///
     /// - Parameters:
-    ///   - key: Any text, also an empty one.
+    ///   - key: Any text; may be empty.
     ///   - value: Any text.
-    /// - Throws: As every call of the store.
+    /// - Throws: The errors of every call of the store.
     public func setItem(_ key: String, _ value: String) async throws(CofferError) {
         let document: JSONValue = [Self.id: .string(Self.mark + key), Self.value: .string(value)]
         try await store.upsert([document], in: soup, externalIDPath: Self.id)
     }
 
-    /// Removes the text under `key`; gives whether there was one.
+    /// Removes the text under `key`. Returns whether there was one.
     @discardableResult
     public func removeItem(_ key: String) async throws(CofferError) -> Bool {
         try await store.remove(matching: .exact(.string(Self.mark + key), path: Self.id), from: soup) > 0
     }
 
-    /// All keys, the one first set first.
+    /// Returns all keys, in the order in which they were first set.
     public func keys() async throws(CofferError) -> [String] {
         var keys: [String] = []
         var documents = store.entries(in: soup).makeAsyncIterator()
@@ -66,13 +66,13 @@ public struct SecureLocalStorage: Sendable {
         return keys
     }
 
-    /// The key at `index` of ``keys()``; `nil` when there are fewer.
+    /// Returns the key at `index` of ``keys()``; `nil` when there are fewer.
     public func key(at index: Int) async throws(CofferError) -> String? {
         let keys = try await keys()
         return keys.indices.contains(index) ? keys[index] : nil
     }
 
-    /// How many texts there are.
+    /// Returns the number of texts.
     public func length() async throws(CofferError) -> Int { try await store.count(in: soup) }
 
     /// Removes all texts.
@@ -84,6 +84,7 @@ public struct SecureLocalStorage: Sendable {
 }
 
 extension String {
-    /// Without the first scalar. By scalars: a combining mark after it would go with it otherwise.
+    /// The text without the first scalar. Counts by scalar, because a combining mark after the prefix forms
+    /// one character with it.
     fileprivate var dropMark: Substring.UnicodeScalarView { unicodeScalars.dropFirst() }
 }

@@ -1,12 +1,12 @@
 public import CofferBase
 
-/// A `SELECT` over soups, for what one condition on one path cannot say.
+/// A `SELECT` over soups, for conditions that a ``QuerySpec`` cannot express.
 ///
 /// `{soup}` stands for a soup, `{soup:path}` for an indexed path of it, `{soup:_soup}` for the document, and
 /// `{soup:_soupEntryId}`, `{soup:_soupCreatedDate}`, `{soup:_soupLastModifiedDate}` and
-/// `{soup:_soupLastViewedDate}` for what every entry has. With a name of your own for the soup, as a join of
-/// a soup with itself needs, write `name.{soup:path}`. `{soup:_fullText}` is its FTS5 table, whose `rowid` is
-/// the entry's id.
+/// `{soup:_soupLastViewedDate}` for the fields of every entry. When you give the soup a name of your own, as
+/// a join of a soup with itself requires, write `name.{soup:path}`. `{soup:_fullText}` is its FTS5 table,
+/// whose `rowid` is the entry's id.
 ///
 /// ```swift
 /// SmartQuery(
@@ -14,24 +14,24 @@ public import CofferBase
 ///     arguments: [3])
 /// ```
 ///
-/// Values come in as arguments only. The query reads: whatever would write is refused.
+/// Pass values as arguments only. The query is read-only: a statement that would write is refused.
 public struct SmartQuery: Sendable {
     let template: SmartTemplate
     let arguments: [JSONValue]
     let named: [String: JSONValue]
 
-    /// How many rows a page of the cursor has.
+    /// The number of rows on a page of the cursor.
     public let pageSize: Int
 
-    /// A query.
+    /// Creates a query.
     ///
     /// - Parameters:
     ///   - sql: One `SELECT`, which may begin with `WITH`.
-    ///   - arguments: The values of `?`, in order. Arrays and objects are given as their JSON text.
+    ///   - arguments: The values of `?`, in order. Arrays and objects are passed as their JSON text.
     ///   - named: The values of `:name`, without the colon.
     ///   - pageSize: At least 1.
-    /// - Throws: `invalidInput` for a text that does not begin with `SELECT`, `WITH` or `VALUES`, holds
-    ///   several statements, or has a quotation, comment, brace or parenthesis without its end.
+    /// - Throws: `invalidInput` for a text that does not begin with `SELECT`, `WITH` or `VALUES`, contains
+    ///   several statements, or has an unclosed quotation, comment, brace or parenthesis.
     public init(
         _ sql: String, arguments: [JSONValue] = [], named: [String: JSONValue] = [:],
         pageSize: Int = QuerySpec.defaultPageSize

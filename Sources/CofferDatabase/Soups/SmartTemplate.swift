@@ -1,14 +1,13 @@
 import CofferBase
 
-/// The SQL of a smart query, taken apart far enough to see what stands in quotations and comments and what
-/// does not.
+/// The SQL of a smart query, parsed far enough to distinguish quotations and comments from the rest.
 struct SmartTemplate: Sendable {
-    /// A piece of SQL; whitespace and comments are one space.
+    /// A piece of SQL; whitespace and comments become one space.
     enum Token: Sendable, Equatable {
         case space
         /// A keyword, a bare name or a number.
         case word(String)
-        /// A string, or a name in quotation marks, as it stands.
+        /// A string, or a name in quotation marks, verbatim.
         case quoted(String)
         case symbol(Unicode.Scalar)
         case soup(String, path: String?)
@@ -31,15 +30,15 @@ struct SmartTemplate: Sendable {
         for token in significant {
             if token == .symbol("(") { depth += 1 }
             if token == .symbol(")") { depth -= 1 }
-            guard depth >= 0 else { throw refusal("a parenthesis closes that was not opened") }
-            guard token != .symbol(";") else { throw refusal("it holds several statements") }
+            guard depth >= 0 else { throw refusal("a parenthesis is closed that was not opened") }
+            guard token != .symbol(";") else { throw refusal("it contains several statements") }
         }
         guard depth == 0 else { throw refusal("a parenthesis is not closed") }
         try checkVariables(tokens)
     }
 
-    /// SQLite takes a parenthesis that follows a variable at once for part of its name, with whatever
-    /// quotation marks stand in it.
+    /// SQLite treats a parenthesis directly after a variable as part of its name, including any quotation
+    /// marks inside it.
     private static func checkVariables(_ tokens: [Token]) throws(CofferError) {
         for (index, token) in tokens.enumerated() where token == .symbol("(") && index > 0 {
             guard case .word(let name) = tokens[index - 1] else { continue }
@@ -55,7 +54,7 @@ struct SmartTemplate: Sendable {
         CofferError(.invalidInput, "The smart query is refused: \(why).")
     }
 
-    /// The SQL over the tables of the soups.
+    /// Returns the SQL over the tables of the soups.
     func sql(_ find: (String) throws -> SoupLayout) throws -> String {
         var pieces: [String] = []
         for token in tokens {
@@ -80,7 +79,7 @@ struct SmartTemplate: Sendable {
         return pieces.joined()
     }
 
-    /// The name before `.{soup:path}`, taken away from what was written.
+    /// Removes the name before `.{soup:path}` from the output and returns it.
     private static func takeQualifier(from pieces: inout [String]) -> String? {
         guard pieces.last == ".", pieces.count > 1, pieces[pieces.count - 2] != " " else { return nil }
         pieces.removeLast()
@@ -88,7 +87,7 @@ struct SmartTemplate: Sendable {
     }
 }
 
-/// Walks through SQL by the rules of SQLite's own tokenizer.
+/// Scans SQL by the rules of SQLite's own tokenizer.
 private struct SmartScanner {
     private let scalars: [Unicode.Scalar]
     private var at = 0
@@ -101,7 +100,7 @@ private struct SmartScanner {
     mutating func tokens() throws(CofferError) -> [SmartTemplate.Token] {
         var tokens: [SmartTemplate.Token] = []
         while let scalar = next { tokens.append(try token(scalar)) }
-        // One semicolon at the end is a habit, not a second statement.
+        // One semicolon at the end is customary and does not begin a second statement.
         if let last = tokens.lastIndex(where: { $0 != .space }), tokens[last] == .symbol(";") {
             tokens.remove(at: last)
         }
@@ -115,7 +114,7 @@ private struct SmartScanner {
             return .space
         case "-" where afterNext == "-":
             while let scalar = next, scalar != "\n" {
-                guard scalar != "\0" else { throw SmartTemplate.refusal("a NUL") }
+                guard scalar != "\0" else { throw SmartTemplate.refusal("it contains a NUL") }
                 at += 1
             }
             return .space
@@ -123,8 +122,8 @@ private struct SmartScanner {
         case "'", "\"", "`": return .quoted(try quotation(scalar))
         case "[": return .quoted(try bracket("]"))
         case "{": return try soup()
-        case "}": throw SmartTemplate.refusal("a brace closes that was not opened")
-        case "\0": throw SmartTemplate.refusal("a NUL")
+        case "}": throw SmartTemplate.refusal("a brace is closed that was not opened")
+        case "\0": throw SmartTemplate.refusal("it contains a NUL")
         default: return isWordPart(scalar) ? word() : symbol(scalar)
         }
     }
@@ -159,7 +158,7 @@ private struct SmartScanner {
         throw SmartTemplate.refusal("a comment is not closed")
     }
 
-    /// A quotation, in which the mark itself stands twice.
+    /// Reads a quotation, in which a doubled mark stands for the mark itself.
     private mutating func quotation(_ mark: Unicode.Scalar) throws(CofferError) -> String {
         let start = at
         at += 1
@@ -185,7 +184,7 @@ private struct SmartScanner {
         let start = at
         let whole = try bracket("}").utf8.dropFirst().dropLast()
         guard at > start, !whole.contains(UInt8(ascii: "{")) else {
-            throw SmartTemplate.refusal("a brace stands in a brace")
+            throw SmartTemplate.refusal("a brace is inside another brace")
         }
         let colon = whole.firstIndex(of: UInt8(ascii: ":"))
         let name = String(Substring(whole[..<(colon ?? whole.endIndex)]))

@@ -3,17 +3,17 @@ import GRDB
 
 /// Changing the indexes of a soup that has entries.
 extension SoupStore {
-    /// Gives a soup other indexes and fills them from its entries.
+    /// Replaces the indexes of a soup and fills the new ones from its entries.
     ///
-    /// Works in many short transactions: others read and write the soup meanwhile, by the old indexes. When
-    /// it is interrupted, by an error, a cancelled task or the end of the process, it goes on where it was
-    /// when the store is opened next or the soup is altered again. The new indexes count from the last
-    /// transaction on, all at once.
+    /// Works in many short transactions: other connections read and write the soup meanwhile, with the old
+    /// indexes. An alteration interrupted by an error, a cancelled task or the end of the process resumes
+    /// when the store is next opened or the soup is altered again. The new indexes take effect all at once,
+    /// with the last transaction.
     ///
     /// - Parameters:
     ///   - name: The soup.
-    ///   - indexSpecs: All its indexes from now on. The same as before: nothing happens.
-    /// - Throws: `absent` when there is no such soup; `invalidInput` as ``registerSoup(_:indexSpecs:)``;
+    ///   - indexSpecs: All its indexes from now on. If they equal the present ones, nothing happens.
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` as ``registerSoup(_:indexSpecs:)``;
     ///   `busy` when another process begins to alter it at the same time.
     public func alterSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
         _ = try SoupLayout.indexes(indexSpecs)
@@ -25,14 +25,14 @@ extension SoupStore {
         }
     }
 
-    /// Fills indexes of a soup anew from its entries. Goes on after an interruption like
+    /// Rebuilds indexes of a soup from its entries. Resumes after an interruption like
     /// ``alterSoup(_:indexSpecs:)``.
     ///
     /// - Parameters:
     ///   - name: The soup.
-    ///   - paths: Which indexes; `nil` for all.
-    /// - Throws: `absent` when there is no such soup; `invalidInput` for a path that is no index of it;
-    ///   `busy` when another process begins to alter it at the same time.
+    ///   - paths: The indexes to rebuild; `nil` for all.
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` for a path that is not one of its
+    ///   indexes; `busy` when another process begins to alter it at the same time.
     public func reindexSoup(_ name: String, paths: [String]? = nil) async throws(CofferError) {
         try await change(name) { (layout, _) in
             let indexes = try paths.map { paths in try paths.map { try layout.index(on: $0) } }
@@ -51,7 +51,7 @@ extension SoupStore {
         let isBegun = try await write { db in
             let layout = try SoupCatalog.require(name, db)
             guard try ResumableOperation.find(soup: layout.id, db) == nil else {
-                throw CofferError(.busy, "The soup \(CofferError.quoted(name)) is being altered elsewhere.")
+                throw CofferError(.busy, "The soup \(CofferError.quoted(name)) is already being altered.")
             }
             guard let operation = try make(layout, db) else { return false }
             try operation.begin(layout, db)
@@ -62,7 +62,7 @@ extension SoupStore {
         try await finishOperation(on: soup)
     }
 
-    /// Goes on with what was interrupted.
+    /// Resumes interrupted operations.
     func finishOperations() async throws(CofferError) {
         for soup in try await read({ try ResumableOperation.all($0) }) { try await finishOperation(on: soup) }
     }

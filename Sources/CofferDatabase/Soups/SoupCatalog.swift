@@ -1,12 +1,12 @@
 import CofferBase
 import GRDB
 
-/// The tables in which a store keeps what soups it has. Read anew in every transaction, because other
-/// processes change them.
+/// The tables that list a store's soups. Read again in every transaction, because other processes change
+/// them.
 enum SoupCatalog {
     private static let format = 1
 
-    /// Makes the tables where there are none.
+    /// Creates the tables if they do not exist.
     ///
     /// - Throws: `unsupportedVersion` when a later release made them.
     static func prepare(_ db: Database) throws {
@@ -46,16 +46,16 @@ enum SoupCatalog {
         try String.fetchAll(db.cachedStatement(sql: "SELECT name FROM coffer_soups ORDER BY name"))
     }
 
-    /// The soup of this name; `nil` when there is none.
+    /// Returns the soup of this name; `nil` when there is none.
     static func find(_ name: String, _ db: Database) throws -> SoupLayout? {
-        // A name with a control character was never let in, and a NUL would cut it short.
+        // A name with a control character was never accepted, and a NUL would truncate it.
         guard (try? SoupLayout.check(name: name)) != nil else { return nil }
         let statement = try db.cachedStatement(
             sql: "SELECT id, storage, name, created FROM coffer_soups WHERE name = ?")
         return try Row.fetchOne(statement, arguments: [name]).map { try layout(of: $0, db) }
     }
 
-    /// The soup of this name.
+    /// Returns the soup of this name.
     ///
     /// - Throws: `absent` when there is none.
     static func require(_ name: String, _ db: Database) throws -> SoupLayout {
@@ -75,20 +75,20 @@ enum SoupCatalog {
             sql: "SELECT path, kind, number FROM coffer_soup_indexes WHERE soup = ? ORDER BY number")
         let indexes = try Row.fetchAll(statement, arguments: [id]).map { row in
             guard let kind = IndexSpec.Kind(rawValue: row[1]) else {
-                throw CofferError(.unsupportedVersion, "A soup has an index of a kind not known here.")
+                throw CofferError(.unsupportedVersion, "A soup has an index of an unknown kind.")
             }
             return try SoupIndex(IndexSpec(row[0], kind), number: row[2])
         }
         return SoupLayout(id: id, storage: row[1], name: row[2], created: row[3], indexes: indexes)
     }
 
-    /// A number that no table of a soup has had yet.
+    /// Returns a number that no table of a soup has had yet.
     static func newStorage(_ db: Database) throws -> Int64 {
         try db.execute(sql: "UPDATE coffer_soup_store SET last_storage = last_storage + 1")
         return try Int64.fetchOne(db, sql: "SELECT last_storage FROM coffer_soup_store") ?? 0
     }
 
-    /// Makes a soup and its tables.
+    /// Creates a soup and its tables.
     static func create(_ name: String, _ specs: [IndexSpec], now: Int64, _ db: Database) throws {
         let indexes = try SoupLayout.indexes(specs)
         let storage = try newStorage(db)
@@ -102,7 +102,7 @@ enum SoupCatalog {
         try layout.createReleaseTrigger(db)
     }
 
-    /// Writes down the tables and the indexes of a soup, in place of those it had.
+    /// Records the tables and the indexes of a soup, replacing the previous ones.
     static func write(_ layout: SoupLayout, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE coffer_soups SET storage = ? WHERE id = ?", arguments: [layout.storage, layout.id])
@@ -114,7 +114,7 @@ enum SoupCatalog {
         }
     }
 
-    /// Removes a soup with its entries and what was going on with it.
+    /// Removes a soup with its entries and any operation in progress on it.
     static func drop(_ layout: SoupLayout, _ db: Database) throws {
         if let operation = try ResumableOperation.find(soup: layout.id, db) {
             try operation.abandon(layout, db)

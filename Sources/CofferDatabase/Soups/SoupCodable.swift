@@ -2,16 +2,17 @@ public import CofferBase
 
 /// Entries as values of your own types.
 extension SoupStore {
-    /// Puts a value into a soup; gives the id of its entry.
+    /// Puts a value into a soup and returns the id of its entry.
     ///
-    /// A value that encodes a `_soupEntryId` replaces that entry, as ``upsert(_:in:externalIDPath:)`` says.
+    /// A value that encodes a `_soupEntryId` replaces that entry, as in ``upsert(_:in:externalIDPath:)``.
     ///
     /// - Parameters:
-    ///   - value: What encodes to a JSON object. Dates become milliseconds since 1970.
+    ///   - value: A value that encodes to a JSON object. Dates become milliseconds since 1970.
     ///   - soup: The soup.
-    ///   - externalIDPath: An indexed path with an id of your own: what has the same there is replaced.
+    ///   - externalIDPath: An indexed path with an id of your own: an entry with the same id there is
+    ///     replaced.
     /// - Returns: The id.
-    /// - Throws: `invalidInput` for not-a-number and what has no JSON form; otherwise as
+    /// - Throws: `invalidInput` for not-a-number and values without a JSON form; otherwise as
     ///   ``upsert(_:in:externalIDPath:)``.
     @discardableResult
     public func put(
@@ -21,7 +22,7 @@ extension SoupStore {
         return try await ids(of: [document], soup, externalIDPath)[0]
     }
 
-    /// Puts values into a soup, all of them or after an error none; gives the ids of their entries.
+    /// Puts values into a soup, all of them or, after an error, none. Returns the ids of their entries.
     ///
     /// - Throws: As ``put(_:in:externalIDPath:)``.
     @discardableResult
@@ -33,14 +34,14 @@ extension SoupStore {
         return try await ids(of: documents, soup, externalIDPath)
     }
 
-    /// The values that a query finds, all at once.
+    /// Returns all values that a query finds, at once.
     ///
     /// - Parameters:
-    ///   - type: What the entries are decoded as.
+    ///   - type: The type to decode the entries as.
     ///   - soup: The soup.
     ///   - spec: The query; `nil` for every entry.
     /// - Returns: The values, in the query's order.
-    /// - Throws: `invalidInput` when an entry is no `Value`; otherwise as ``query(_:in:)``.
+    /// - Throws: `invalidInput` when an entry does not decode as `Value`; otherwise as ``query(_:in:)``.
     public func all<Value: Decodable>(
         _ type: Value.Type, in soup: String, matching spec: QuerySpec = .all()
     ) async throws(CofferError) -> [Value] {
@@ -53,9 +54,10 @@ extension SoupStore {
         return values
     }
 
-    /// The value of one entry; `nil` when there is none with this id.
+    /// Returns the value of one entry; `nil` when there is none with this id.
     ///
-    /// - Throws: `absent` when there is no such soup; `invalidInput` when the entry is no `Value`.
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` when the entry does not decode as
+    ///   `Value`.
     public func entry<Value: Decodable>(
         _ type: Value.Type, id: Int64, in soup: String
     ) async throws(CofferError) -> Value? {

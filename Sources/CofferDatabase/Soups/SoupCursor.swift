@@ -1,27 +1,27 @@
 public import CofferBase
 
-/// A place in the results of a query, which shows one page of them.
+/// A position in the results of a query, which shows one page of them.
 ///
-/// A cursor holds the query and its place, not the results: every move asks anew and sees what was changed in
-/// the meantime. One task moves a cursor at a time.
+/// A cursor holds the query and its position, not the results: every move runs the query again and sees the
+/// changes made in the meantime. Only one task may move a cursor at a time.
 public actor SoupCursor {
     private let store: SoupStore
     private let query: SoupQuery
     private var isClosed = false
 
-    /// The page that is shown, counted from 0.
+    /// The current page, counted from 0.
     public private(set) var pageIndex = 0
 
-    /// How many rows there were at the last move.
+    /// The number of rows at the last move.
     public private(set) var totalEntries: Int
 
     /// The rows of the page: documents, or the arrays of a smart query.
     public private(set) var currentPage: [JSONValue]
 
-    /// How many rows a page has; the last may have fewer.
+    /// The number of rows on a page; the last page may have fewer.
     public nonisolated var pageSize: Int { query.pageSize }
 
-    /// How many pages there were at the last move.
+    /// The number of pages at the last move.
     public var totalPages: Int { SoupQuery.pages(totalEntries, pageSize) }
 
     private init(_ store: SoupStore, _ query: SoupQuery, _ totalEntries: Int, _ rows: [JSONValue]) {
@@ -43,29 +43,29 @@ public actor SoupCursor {
         return values
     }
 
-    /// Shows the next page, where there is one; gives whether there was.
+    /// Moves to the next page, if there is one. Returns whether it moved.
     ///
-    /// - Throws: `refused` when the cursor is closed; `absent` when the soup is gone.
+    /// - Throws: `refused` when the cursor is closed; `absent` when the soup no longer exists.
     @discardableResult
     public func moveToNextPage() async throws(CofferError) -> Bool { try await move(to: pageIndex + 1) }
 
-    /// Shows the page before, where there is one; gives whether there was.
+    /// Moves to the previous page, if there is one. Returns whether it moved.
     ///
-    /// - Throws: `refused` when the cursor is closed; `absent` when the soup is gone.
+    /// - Throws: `refused` when the cursor is closed; `absent` when the soup no longer exists.
     @discardableResult
     public func moveToPreviousPage() async throws(CofferError) -> Bool { try await move(to: pageIndex - 1) }
 
-    /// Shows the page at `index`. Page 0 is there even when it is empty.
+    /// Moves to the page at `index`. Page 0 always exists, even when it is empty.
     ///
     /// - Throws: `invalidInput` when there is no such page; `refused` when the cursor is closed; `absent`
-    ///   when the soup is gone.
+    ///   when the soup no longer exists.
     public func moveToPage(_ index: Int) async throws(CofferError) {
         guard try await move(to: index) else {
             throw CofferError(.invalidInput, "There are \(totalPages) pages, counted from 0; not \(index).")
         }
     }
 
-    /// Ends the cursor: it shows nothing and does not move any more.
+    /// Closes the cursor: it shows nothing and no longer moves.
     public func close() {
         isClosed = true
         currentPage = []
@@ -73,7 +73,7 @@ public actor SoupCursor {
         pageIndex = 0
     }
 
-    /// Moves if there is such a page; otherwise only `totalEntries` changes.
+    /// Moves if the page exists; otherwise only `totalEntries` changes.
     private func move(to index: Int) async throws(CofferError) -> Bool {
         guard !isClosed else { throw CofferError(.refused, "The cursor is closed.") }
         guard index >= 0 else { return false }

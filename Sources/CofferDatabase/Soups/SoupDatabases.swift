@@ -1,14 +1,14 @@
 public import CofferBase
 public import GRDB
 
-/// Where the databases of stores are, and how they come into being and go.
+/// Opens, lists and destroys the databases of stores.
 public protocol SoupDatabases: Sendable {
-    /// Opens a database, making it when there is none.
+    /// Opens a database, creating it if necessary.
     func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter
 
-    /// The databases that there are, open or not.
+    /// Returns the existing databases, open or not.
     func names() async throws(CofferError) -> [SoupStoreName]
 
-    /// Destroys a database that is closed; gives whether there was one.
+    /// Destroys a closed database. Returns whether it existed.
     func destroy(_ name: SoupStoreName) async throws(CofferError) -> Bool
 }

@@ -4,21 +4,21 @@ public import CofferBase
 public struct SoupEntries: AsyncSequence, Sendable {
     /// A document.
     public typealias Element = JSONValue
-    /// What reading throws.
+    /// The error that reading throws.
     public typealias Failure = CofferError
 
     let store: SoupStore
     let spec: QuerySpec
     let soup: String
 
-    /// Begins at the first document.
+    /// Returns an iterator that begins at the first document.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, spec: spec, soup: soup) }
 
-    /// Walks through the documents.
+    /// Iterates over the documents.
     public struct Iterator: AsyncIteratorProtocol {
         /// A document.
         public typealias Element = JSONValue
-        /// What reading throws.
+        /// The error that reading throws.
         public typealias Failure = CofferError
 
         let store: SoupStore
@@ -33,7 +33,7 @@ public struct SoupEntries: AsyncSequence, Sendable {
             self.soup = soup
         }
 
-        /// The next document; `nil` after the last.
+        /// Returns the next document; `nil` after the last.
         ///
         /// - Throws: As ``SoupStore/query(_:in:)``.
         public mutating func next() async throws(CofferError) -> JSONValue? {

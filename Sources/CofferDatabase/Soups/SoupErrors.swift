@@ -3,7 +3,7 @@ import CofferEngineSQLite
 import GRDB
 
 extension CofferError {
-    /// What a database operation failed with, in the terms of this package.
+    /// Converts the error of a database operation to an error of this package.
     init(soups error: any Error) {
         switch error {
         case let error as CofferError: self = error
@@ -17,7 +17,7 @@ extension CofferError {
         let text = error.message ?? error.resultCode.description
         switch error.resultCode.primaryResultCode {
         case _ where RevokedConnection.isRefusal(error): self.init(.locked, "The vault was locked.")
-        case .SQLITE_ERROR: self.init(.invalidInput, "SQLite refuses the statement: \(text).")
+        case .SQLITE_ERROR: self.init(.invalidInput, "SQLite rejected the statement: \(text).")
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "Another connection holds the database.")
         case .SQLITE_FULL: self.init(.noSpace, "The disk is full.")
         case .SQLITE_READONLY: self.init(.readOnly, "The database cannot be written.")
@@ -29,10 +29,10 @@ extension CofferError {
         case .SQLITE_INTERRUPT, .SQLITE_ABORT: self.init(.cancelled, "The statement was interrupted.")
         case .SQLITE_TOOBIG: self.init(.invalidInput, "A document or a statement is too large.")
         case .SQLITE_MISMATCH, .SQLITE_RANGE:
-            self.init(.invalidInput, "SQLite refuses an argument: \(text).")
+            self.init(.invalidInput, "SQLite rejected an argument: \(text).")
         case .SQLITE_MISUSE: self.init(.locked, "The database is closed.")
         case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_DATA:
-            self.init(.corrupt, "A page of the database, or of its WAL, is damaged: put a copy back.")
+            self.init(.corrupt, "A page of the database, or of its WAL, is damaged: restore a copy.")
         case .SQLITE_IOERR: self.init(.inputOutput, "Reading or writing the database failed: \(text).")
         default: self.init(.internalFailure, "SQLite failed: \(text).")
         }
@@ -42,7 +42,7 @@ extension CofferError {
         CofferError(.absent, "There is no soup \(quoted(name)).")
     }
 
-    /// A name as messages show it: short, and without anything that could break a terminal.
+    /// A name as messages show it: shortened, and without characters that could break a terminal.
     static func quoted(_ name: String) -> String {
         let shown = name.unicodeScalars.prefix(80).map { scalar in
             scalar.properties.generalCategory == .control ? "?" : String(scalar)

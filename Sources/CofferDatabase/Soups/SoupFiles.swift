@@ -3,34 +3,36 @@ public import CofferBase
 import GRDB
 public import SystemPackage
 
-/// Large data that belongs to entries of a soup, each as a sealed file of the file store.
+/// Large data that belongs to entries of a soup, each stored as a sealed file of the file store.
 ///
-/// A file is attached to an entry under a name and goes when the entry goes, however it goes: removed by id
-/// or by query, cleared, retained no longer, or with its soup. Then ``reclaim()`` destroys the file.
+/// A file is attached to an entry under a name and is released when the entry is removed in any way: by id or
+/// by query, by clearing the soup, by a retention policy, or with its soup. ``reclaim()`` then destroys the
+/// file.
 ///
-/// Not guaranteed: a process that ends between sealing a file and noting it down leaves a file that belongs
-/// to no entry.
+/// Not guaranteed: a process that ends between sealing a file and recording it leaves a file that belongs to
+/// no entry.
 public struct SoupFiles: Sendable {
     private let store: SoupStore
     private let files: FileStore
 
-    /// The files of `store`, kept in `files`.
+    /// Uses `files` to store the files of `store`.
     public init(store: SoupStore, files: FileStore) {
         self.store = store
         self.files = files
     }
 
-    /// Seals a copy of the file at `path` and attaches it to an entry, in place of what had the name.
+    /// Seals a copy of the file at `path` and attaches it to an entry, replacing an earlier file of that
+    /// name.
     ///
     /// - Parameters:
-    ///   - path: A regular file, which stays.
-    ///   - name: What the entry finds it by: 1 byte or more, no control characters.
+    ///   - path: A regular file; it is not removed.
+    ///   - name: The attachment's name in the entry: 1 byte or more, no control characters.
     ///   - entry: The entry's id.
     ///   - soup: The soup.
-    ///   - protection: When it can be read.
+    ///   - protection: The class that determines when the file can be read.
     /// - Returns: The file's id.
-    /// - Throws: `absent` when there is no such entry or soup; `invalidInput` for a bad name; otherwise as
-    ///   `FileStore.add`.
+    /// - Throws: `absent` when the entry or the soup does not exist; `invalidInput` for a bad name; otherwise
+    ///   as `FileStore.add`.
     @discardableResult
     public func attach(
         contentsOf path: FilePath, as name: String, to entry: Int64, in soup: String,
@@ -38,7 +40,7 @@ public struct SoupFiles: Sendable {
     ) async throws(CofferError) -> FileID {
         let isBad = name.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard !name.isEmpty, !isBad else {
-            throw CofferError(.invalidInput, "An attachment's name is not empty, without control characters.")
+            throw CofferError(.invalidInput, "An attachment's name is empty or has a control character.")
         }
         _ = try await store.read { try Self.require(entry, soup, $0) }
         let file = try await files.add(contentsOf: path, class: protection)
@@ -58,9 +60,9 @@ public struct SoupFiles: Sendable {
         return file
     }
 
-    /// The files of an entry by name; none when there is no such entry.
+    /// Returns the files of an entry by name; none when the entry does not exist.
     ///
-    /// - Throws: `absent` when there is no such soup.
+    /// - Throws: `absent` when the soup does not exist.
     public func attachments(of entry: Int64, in soup: String) async throws(CofferError) -> [String: FileID] {
         try await store.read { db in
             let rows = try Row.fetchAll(
@@ -72,16 +74,16 @@ public struct SoupFiles: Sendable {
         }
     }
 
-    /// Gives `body` the bytes of an attached file, in memory that is cleared afterwards; `nil` when there is
-    /// none of this name.
+    /// Passes the bytes of an attached file to `body`, in memory that is cleared afterwards. Returns `nil`
+    /// when there is no file of this name.
     ///
     /// - Parameters:
     ///   - name: The name.
     ///   - entry: The entry's id.
     ///   - soup: The soup.
-    ///   - body: What uses the bytes.
-    /// - Returns: What `body` gives.
-    /// - Throws: `absent` when there is no such soup; otherwise as `FileStore.withDecryptedBytes`.
+    ///   - body: Uses the bytes.
+    /// - Returns: The result of `body`.
+    /// - Throws: `absent` when the soup does not exist; otherwise as `FileStore.withDecryptedBytes`.
     public func withBytes<Result: Sendable>(
         of name: String, entry: Int64, in soup: String,
         _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Result
@@ -90,9 +92,9 @@ public struct SoupFiles: Sendable {
         return try await files.withDecryptedBytes(of: file, body)
     }
 
-    /// Takes a file off its entry and destroys it; gives whether there was one.
+    /// Detaches a file from its entry and destroys it. Returns whether there was one.
     ///
-    /// - Throws: `absent` when there is no such soup.
+    /// - Throws: `absent` when the soup does not exist.
     @discardableResult
     public func detach(_ name: String, from entry: Int64, in soup: String) async throws(CofferError) -> Bool {
         let isFound = try await store.write { db in
@@ -102,7 +104,8 @@ public struct SoupFiles: Sendable {
         return isFound
     }
 
-    /// Destroys the files whose entries are gone; gives how many there were. Works while the vault is locked.
+    /// Destroys the files whose entries were removed and returns their number. Works while the vault is
+    /// locked.
     @discardableResult
     public func reclaim() async throws(CofferError) -> Int {
         let released = try await store.read { db in

@@ -2,7 +2,7 @@ import CofferBase
 import FoundationEssentials
 import GRDB
 
-/// An index of a registered soup: its specification, and where its values lie.
+/// An index of a registered soup: its specification, and where its values are stored.
 struct SoupIndex: Sendable {
     let spec: IndexSpec
     let path: SoupPath
@@ -27,7 +27,8 @@ struct SoupIndex: Sendable {
         }
     }
 
-    /// The SQL expression of the values in `table`, a quoted name; `nil` where the columns are bare.
+    /// Returns the SQL expression of the values in `table`, a quoted name; `nil` leaves the columns
+    /// unqualified.
     func expression(in table: String?) throws(CofferError) -> String {
         let prefix = table.map { $0 + "." } ?? ""
         if let column { return prefix + column }
@@ -35,7 +36,7 @@ struct SoupIndex: Sendable {
         return "json_extract(\(prefix)\(SoupField.document), '\(path)')"
     }
 
-    /// What the column holds for a document.
+    /// Returns the value of the column for a document.
     func columnValue(of document: JSONValue) throws(CofferError) -> DatabaseValue {
         guard let value = path.project(document) else { return .null }
         switch spec.kind {
@@ -49,7 +50,7 @@ struct SoupIndex: Sendable {
         }
     }
 
-    /// What to compare the values with when `key` is looked for.
+    /// Returns the value to compare with when `key` is looked up.
     ///
     /// - Throws: `invalidInput` when no value of this index could equal it.
     func key(_ key: JSONValue) throws(CofferError) -> DatabaseValue {
@@ -67,13 +68,13 @@ struct SoupIndex: Sendable {
         }
         throw CofferError(
             .invalidInput,
-            "The index on \(CofferError.quoted(spec.path)) holds numbers; the key is none.")
+            "The index on \(CofferError.quoted(spec.path)) holds numbers; the key is not a number.")
     }
 
-    /// The placeholder of a key in SQL: text that was bound as bytes becomes text again.
+    /// The placeholder of a key in SQL: casts text that was bound as bytes back to text.
     var keyPlaceholder: String { spec.kind == .string || spec.kind == .fullText ? "CAST(? AS TEXT)" : "?" }
 
-    /// Text with a NUL in it would be cut there when bound as text.
+    /// Binds text with a NUL as bytes, because text would be cut off at the NUL.
     private static func bound(_ text: String) -> DatabaseValue {
         text.utf8.contains(0) ? Data(text.utf8).databaseValue : text.databaseValue
     }
@@ -86,7 +87,7 @@ struct SoupIndex: Sendable {
         }
     }
 
-    /// Every text and number below a value.
+    /// Returns every text and number below a value.
     private static func words(of value: JSONValue) -> [String] {
         switch value {
         case .null, .bool: []

@@ -18,9 +18,9 @@ struct SoupLayout: Sendable {
     /// The indexes that have a column.
     var columns: [SoupIndex] { indexes.filter { $0.column != nil } }
 
-    /// Whether these are the soup's indexes, in whatever order.
+    /// Reports whether these are the soup's indexes, in any order.
     func hasIndexes(_ specs: [IndexSpec]) -> Bool {
-        // Byte by byte: Swift takes paths that are composed differently for one.
+        // Compared byte by byte: Swift treats paths with different Unicode composition as equal.
         func keys(_ specs: [IndexSpec]) -> Set<[UInt8]> {
             Set(specs.map { Array("\($0.kind.rawValue) \($0.path)".utf8) })
         }
@@ -32,11 +32,11 @@ struct SoupLayout: Sendable {
         SoupLayout(id: id, storage: storage, name: name, created: created, indexes: indexes)
     }
 
-    /// The index on `path`.
+    /// Returns the index on `path`.
     ///
     /// - Throws: `invalidInput` when there is none.
     func index(on path: String) throws(CofferError) -> SoupIndex {
-        // Byte by byte, as SQLite compares: not as Swift's strings do.
+        // Compared byte by byte, like SQLite and unlike Swift's strings.
         guard let index = indexes.first(where: { $0.spec.path.utf8.elementsEqual(path.utf8) }) else {
             throw CofferError(
                 .invalidInput,
@@ -45,7 +45,7 @@ struct SoupLayout: Sendable {
         return index
     }
 
-    /// The SQL expression of what stands at `path`: an index path or a field that every soup has.
+    /// Returns the SQL expression of the value at `path`: an index path or a field that every soup has.
     func expression(of path: String, in table: String?) throws(CofferError) -> String {
         if SoupField.columns.contains(path) { return table.map { "\($0).\(path)" } ?? path }
         return try index(on: path).expression(in: table)
@@ -57,7 +57,7 @@ extension SoupLayout {
     private static let maximumIndexes = 128
     private static let maximumNameLength = 255
 
-    /// Refuses what cannot be the name of a soup.
+    /// Rejects a text that cannot be the name of a soup.
     static func check(name: String) throws(CofferError) {
         guard !name.isEmpty else { throw CofferError(.invalidInput, "A soup's name is empty.") }
         guard name.utf8.count <= maximumNameLength else {
@@ -72,11 +72,11 @@ extension SoupLayout {
         }
     }
 
-    /// The indexes of these specifications.
+    /// Returns the indexes of these specifications.
     ///
-    /// - Throws: `invalidInput` for none, too many, a path that stands twice, and bad paths.
+    /// - Throws: `invalidInput` for none, too many, a duplicate path, and bad paths.
     static func indexes(_ specs: [IndexSpec]) throws(CofferError) -> [SoupIndex] {
-        guard !specs.isEmpty else { throw CofferError(.invalidInput, "A soup has at least one index.") }
+        guard !specs.isEmpty else { throw CofferError(.invalidInput, "A soup needs at least one index.") }
         guard specs.count <= maximumIndexes else {
             throw CofferError(.invalidInput, "A soup has at most \(maximumIndexes) indexes.")
         }
@@ -88,7 +88,7 @@ extension SoupLayout {
                 throw CofferError(.invalidInput, "Every soup is indexed on \(spec.path) already.")
             }
             guard seen.insert(Array(spec.path.utf8)).inserted else {
-                throw CofferError(.invalidInput, "The path \(CofferError.quoted(spec.path)) stands twice.")
+                throw CofferError(.invalidInput, "The path \(CofferError.quoted(spec.path)) is given twice.")
             }
             indexes.append(try SoupIndex(spec, number: offset + 1))
         }
@@ -97,10 +97,10 @@ extension SoupLayout {
 }
 
 extension SoupLayout {
-    /// Makes the tables, their indexes and the triggers that keep the full-text index in step.
+    /// Creates the tables, their indexes and the triggers that keep the full-text index in step.
     func createTables(_ db: Database) throws {
         let columns = columns.compactMap { index in index.column.map { "\($0) \(index.columnType), " } }
-        // The document comes last: reading an index column does not walk through it.
+        // The document is the last column, so that reading an index column does not step over it.
         try db.execute(
             sql: """
                 CREATE TABLE \(table) (
@@ -139,7 +139,7 @@ extension SoupLayout {
                 """)
     }
 
-    /// Makes files that are attached to an entry free when the entry goes, however it goes.
+    /// Releases the files attached to an entry when the entry is removed in any way.
     func createReleaseTrigger(_ db: Database) throws {
         let own = "soup = \(id) AND entry = old.\(SoupField.entryID)"
         try db.execute(
@@ -152,7 +152,7 @@ extension SoupLayout {
                 """)
     }
 
-    /// Drops the tables with all that hangs on them.
+    /// Drops the tables and everything that depends on them.
     func dropTables(_ db: Database) throws {
         try db.execute(sql: "DROP TABLE IF EXISTS \(textTable)")
         try db.execute(sql: "DROP TABLE IF EXISTS \(table)")

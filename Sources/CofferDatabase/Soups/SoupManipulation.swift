@@ -1,23 +1,24 @@
 public import CofferBase
 import GRDB
 
-/// Putting entries in, getting them by id, and removing them.
+/// Inserting entries, retrieving them by id, and removing them.
 extension SoupStore {
-    /// Puts documents into a soup: all of them, or after an error none.
+    /// Puts documents into a soup: all of them or, after an error, none.
     ///
-    /// A document whose `_soupEntryId` is that of an entry replaces it. Any other becomes a new entry, and
-    /// its `_soupEntryId` is overwritten. With `externalIDPath`, the entry with the same value at that path
-    /// is replaced instead, where there is one. `_soupCreatedDate` and `_soupLastModifiedDate` are set by the
-    /// store, whatever the document says.
+    /// A document whose `_soupEntryId` is that of an entry replaces the entry. Any other document becomes a
+    /// new entry, and its `_soupEntryId` is overwritten. With `externalIDPath`, the entry with the same value
+    /// at that path is replaced instead, if there is one. The store sets `_soupCreatedDate` and
+    /// `_soupLastModifiedDate`, whatever values the document has.
     ///
     /// - Parameters:
     ///   - documents: JSON objects.
     ///   - soup: The soup.
-    ///   - externalIDPath: An indexed path, not of full text, that holds the id that another system gave.
+    ///   - externalIDPath: An indexed path, not a full-text one, that holds the id assigned by another
+    ///     system.
     /// - Returns: The documents as they are now stored, in the same order.
-    /// - Throws: `absent` when there is no such soup; `invalidInput` for what is no object, a number that is
-    ///   not finite, too deep a document, a path without an index, and a document that has nothing or an
-    ///   empty text there; `ambiguous` when several entries have the same external id.
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` for a value that is not an object, a
+    ///   number that is not finite, too deep a document, a path without an index, and a document with no
+    ///   value or an empty text at that path; `ambiguous` when several entries have the same external id.
     @discardableResult
     public func upsert(
         _ documents: [JSONValue], in soup: String, externalIDPath: String? = nil
@@ -53,9 +54,9 @@ extension SoupStore {
         }
     }
 
-    /// The documents with these ids, in the order of the ids; those that do not exist are left out.
+    /// Returns the documents with these ids, in the order of the ids; ids without an entry are left out.
     ///
-    /// - Throws: `absent` when there is no such soup.
+    /// - Throws: `absent` when the soup does not exist.
     public func retrieve(_ ids: [Int64], from soup: String) async throws(CofferError) -> [JSONValue] {
         let texts = try await read { db in
             let table = try SoupCatalog.require(soup, db).table
@@ -66,15 +67,15 @@ extension SoupStore {
         return try documents(texts)
     }
 
-    /// The id of the entry with `value` at `path`; `nil` when there is none.
+    /// Returns the id of the entry with `value` at `path`; `nil` when there is none.
     ///
     /// - Parameters:
     ///   - soup: The soup.
-    ///   - path: An indexed path, not of full text.
-    ///   - value: What stands there; `null` finds an entry where nothing does.
+    ///   - path: An indexed path, not a full-text one.
+    ///   - value: The value at that path; `null` finds an entry without one.
     /// - Returns: The id.
-    /// - Throws: `absent` when there is no such soup; `invalidInput` for a path without an index; `ambiguous`
-    ///   when several entries have it.
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` for a path without an index;
+    ///   `ambiguous` when several entries have the value.
     public func lookupEntryID(
         in soup: String, path: String, value: JSONValue
     ) async throws(CofferError) -> Int64? {
@@ -83,9 +84,9 @@ extension SoupStore {
         }
     }
 
-    /// Removes entries by id; gives how many there were.
+    /// Removes entries by id. Returns how many existed.
     ///
-    /// - Throws: `absent` when there is no such soup.
+    /// - Throws: `absent` when the soup does not exist.
     @discardableResult
     public func remove(_ ids: [Int64], from soup: String) async throws(CofferError) -> Int {
         try await write { db in
@@ -101,9 +102,9 @@ extension SoupStore {
         }
     }
 
-    /// Removes all entries that a query finds, whatever its page size; gives how many there were.
+    /// Removes all entries that a query finds, whatever its page size. Returns how many there were.
     ///
-    /// - Throws: `absent` when there is no such soup; `invalidInput` as ``query(_:in:)``.
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` as ``query(_:in:)``.
     @discardableResult
     public func remove(matching spec: QuerySpec, from soup: String) async throws(CofferError) -> Int {
         try await write { db in
@@ -116,14 +117,13 @@ extension SoupStore {
         }
     }
 
-    /// Notes that entries were seen by the user, which is what ``retain(_:in:)`` goes by. The documents stay
-    /// as they are.
+    /// Records that the user viewed entries, which ``retain(_:in:)`` relies on. The documents do not change.
     ///
     /// - Parameters:
-    ///   - ids: The entries; those that do not exist are left out.
+    ///   - ids: The entries; ids without an entry are left out.
     ///   - soup: The soup.
-    /// - Returns: How many there were.
-    /// - Throws: `absent` when there is no such soup.
+    /// - Returns: How many existed.
+    /// - Throws: `absent` when the soup does not exist.
     @discardableResult
     public func markViewed(_ ids: [Int64], in soup: String) async throws(CofferError) -> Int {
         let now = now
@@ -157,11 +157,11 @@ private struct ExternalID {
         self.layout = layout
         index = try layout.index(on: path)
         guard index.spec.kind != .fullText else {
-            throw CofferError(.invalidInput, "An index of words does not identify entries.")
+            throw CofferError(.invalidInput, "A full-text index cannot identify entries.")
         }
     }
 
-    /// The entry with the external id that the document has.
+    /// Returns the id of the entry with the document's external id.
     func find(_ document: JSONValue, _ db: Database) throws -> Int64? {
         let value = index.path.project(document, throughArrays: index.column != nil) ?? .null
         let key = try index.column == nil ? index.key(value) : index.columnValue(of: document)

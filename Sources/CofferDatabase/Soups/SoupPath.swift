@@ -1,6 +1,6 @@
 import CofferBase
 
-/// A path into documents, taken apart.
+/// A parsed path into documents.
 struct SoupPath: Sendable, Hashable {
     private static let maximumLength = 1024
     private static let maximumDepth = 64
@@ -23,7 +23,7 @@ struct SoupPath: Sendable, Hashable {
         }
     }
 
-    /// By scalars, not by characters: a dot with a combining mark after it is a dot.
+    /// Splits by scalars, not by characters: a dot followed by a combining mark is a dot.
     private static func components(of text: String) throws(CofferError) -> [String] {
         var components: [String] = []
         var key = ""
@@ -31,7 +31,7 @@ struct SoupPath: Sendable, Hashable {
         for scalar in text.unicodeScalars {
             if isEscaped {
                 guard scalar == "." || scalar == "\\" else {
-                    throw CofferError(.invalidInput, "In a path, a backslash stands before . or \\ only.")
+                    throw CofferError(.invalidInput, "In a path, a backslash is allowed before . or \\ only.")
                 }
                 key.unicodeScalars.append(scalar)
                 isEscaped = false
@@ -46,13 +46,13 @@ struct SoupPath: Sendable, Hashable {
         }
         components.append(key)
         guard !isEscaped, !components.contains(where: \.isEmpty) else {
-            throw CofferError(.invalidInput, "In a path, no key is empty.")
+            throw CofferError(.invalidInput, "A path has an empty key.")
         }
         return components
     }
 
-    /// What stands at the path; `nil` when nothing does. Arrays on the way give an array of what stands in
-    /// their elements.
+    /// Returns the value at the path; `nil` when there is none. For an array on the path, returns an array of
+    /// the values in its elements.
     func project(_ document: JSONValue, throughArrays: Bool = true) -> JSONValue? {
         project(document, components[...], throughArrays)
     }
@@ -71,7 +71,7 @@ struct SoupPath: Sendable, Hashable {
         }
     }
 
-    /// The path as SQLite's JSON functions write it, which cannot name every key.
+    /// Returns the path in the notation of SQLite's JSON functions, which cannot name every key.
     func sqlitePath() throws(CofferError) -> String {
         let marks = [UInt8(ascii: "\""), UInt8(ascii: "\\")]
         guard !components.contains(where: { $0.utf8.contains(where: marks.contains) }) else {

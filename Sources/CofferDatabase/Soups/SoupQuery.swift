@@ -1,18 +1,18 @@
 import CofferBase
 import GRDB
 
-/// What a cursor asks again and again.
+/// The query that a cursor runs again at every move.
 enum SoupQuery: Sendable {
     case spec(QuerySpec, soup: String)
     case smart(SmartQuery)
 
-    /// One page, and how many rows there are.
+    /// One page, and the total number of rows.
     struct Page: Sendable {
         var index: Int
         var totalEntries: Int
         var rows: [Row]
 
-        /// A row before its documents are read, which is not done while the database is held.
+        /// A row before its documents are parsed, which happens after the database is released.
         enum Row: Sendable {
             case document(String)
             case values([(value: JSONValue, isDocument: Bool)])
@@ -44,10 +44,10 @@ enum SoupQuery: Sendable {
     }
 
     func checkPageSize() throws(CofferError) {
-        guard pageSize > 0 else { throw CofferError(.invalidInput, "A page has at least one row.") }
+        guard pageSize > 0 else { throw CofferError(.invalidInput, "The page size must be at least 1.") }
     }
 
-    /// The SQL of all rows, in order.
+    /// Returns the SQL of all rows, in order.
     private func rows(_ db: Database) throws -> BoundSQL {
         switch self {
         case .spec(let spec, let soup):
@@ -68,7 +68,7 @@ enum SoupQuery: Sendable {
         }
     }
 
-    /// A statement that only reads, with its arguments.
+    /// Prepares a read-only statement with its arguments.
     private func statement(_ bound: BoundSQL, _ db: Database) throws -> Statement {
         let statement = try db.cachedStatement(sql: bound.sql)
         guard statement.isReadonly else { throw SmartTemplate.refusal("it writes") }
@@ -78,7 +78,7 @@ enum SoupQuery: Sendable {
             for (name, value) in query.named { arguments += [name: try Self.argument(value)] }
         }
         do { try statement.setArguments(arguments) } catch {
-            throw SmartTemplate.refusal("its arguments are not those that it asks for")
+            throw SmartTemplate.refusal("its arguments do not match its parameters")
         }
         return statement
     }
@@ -90,7 +90,7 @@ enum SoupQuery: Sendable {
         case .integer(let number): return number.databaseValue
         case .number(let number) where number.isFinite: return number.databaseValue
         case .string(let text) where text.utf8.contains(0):
-            throw SmartTemplate.refusal("an argument has a NUL")
+            throw SmartTemplate.refusal("an argument contains a NUL")
         case .string(let text): return text.databaseValue
         default: return try value.jsonText().databaseValue
         }
@@ -100,7 +100,7 @@ enum SoupQuery: Sendable {
         try Int.fetchOne(try statement(try countSQL(db), db)) ?? 0
     }
 
-    /// The ids of all entries of a query over one soup.
+    /// Returns the ids of all entries of a query over one soup.
     static func ids(_ spec: QuerySpec, _ soup: String, _ db: Database) throws -> [Int64] {
         let ids = try SoupSelection(spec, try SoupCatalog.require(soup, db)).ids
         return try Int64.fetchAll(db, sql: ids.sql, arguments: StatementArguments(ids.arguments))
@@ -110,7 +110,7 @@ enum SoupQuery: Sendable {
         try String.fetchAll(db, sql: documents.sql, arguments: StatementArguments(documents.arguments))
     }
 
-    /// The page at `index`; without rows when it lies outside.
+    /// Returns the page at `index`; without rows when the index is out of range.
     func page(_ index: Int, _ db: Database) throws -> Page {
         let total = try count(db)
         guard index < Self.pages(total, pageSize) else {
@@ -130,7 +130,7 @@ enum SoupQuery: Sendable {
         if case .spec = query { return .document(row[0]) }
         return .values(
             row.map { name, value in
-                // SQLite numbers columns of one name: _soup, _soup:1, _soup:2.
+                // SQLite numbers columns of the same name: _soup, _soup:1, _soup:2.
                 let isDocument =
                     name.hasSameBytes(as: SoupField.document)
                     || name.utf8.hasPrefix(SoupField.document + ":")
@@ -152,7 +152,7 @@ enum SoupQuery: Sendable {
         }
     }
 
-    /// What SQLite would do, one line a step.
+    /// Returns SQLite's query plan, one line per step.
     func plan(_ db: Database) throws -> [String] {
         let all = try rows(db)
         let explained = BoundSQL(sql: "EXPLAIN QUERY PLAN " + all.sql, arguments: all.arguments)

@@ -4,20 +4,20 @@ public import CofferBase
 public struct SoupRows: AsyncSequence, Sendable {
     /// A row: a value for each column.
     public typealias Element = [JSONValue]
-    /// What reading throws.
+    /// The error that reading throws.
     public typealias Failure = CofferError
 
     let store: SoupStore
     let query: SmartQuery
 
-    /// Begins at the first row.
+    /// Returns an iterator that begins at the first row.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, query: query) }
 
-    /// Walks through the rows.
+    /// Iterates over the rows.
     public struct Iterator: AsyncIteratorProtocol {
         /// A row.
         public typealias Element = [JSONValue]
-        /// What reading throws.
+        /// The error that reading throws.
         public typealias Failure = CofferError
 
         private let store: SoupStore
@@ -30,7 +30,7 @@ public struct SoupRows: AsyncSequence, Sendable {
             self.query = query
         }
 
-        /// The next row; `nil` after the last.
+        /// Returns the next row; `nil` after the last.
         ///
         /// - Throws: As ``SoupStore/query(_:)-(SmartQuery)``.
         public mutating func next() async throws(CofferError) -> [JSONValue]? {

@@ -11,7 +11,7 @@ struct BoundSQL: Sendable {
 struct SoupSelection: Sendable {
     private let spec: QuerySpec
     private let layout: SoupLayout
-    /// From `FROM` on, without the order.
+    /// The SQL from `FROM` on, without the order.
     private let source: BoundSQL
     private let order: String
 
@@ -60,7 +60,7 @@ struct SoupSelection: Sendable {
             return BoundSQL(sql: "FROM \(table)\(filter)", arguments: arguments)
         case .like(let path, let pattern):
             guard !pattern.utf8.contains(0) else {
-                throw CofferError(.invalidInput, "A pattern has no NUL.")
+                throw CofferError(.invalidInput, "A pattern cannot contain a NUL.")
             }
             let operand = try Operand(path, layout)
             return BoundSQL(
@@ -79,19 +79,19 @@ struct SoupSelection: Sendable {
                 .invalidInput, "The soup \(CofferError.quoted(layout.name)) has no full-text index.")
         }
         guard !expression.utf8.contains(0) else {
-            throw CofferError(.invalidInput, "A full-text expression has no NUL.")
+            throw CofferError(.invalidInput, "A full-text expression cannot contain a NUL.")
         }
-        // The column restricts the whole expression, whatever stands in it.
+        // The column restricts the whole expression, whatever it contains.
         var target = layout.textTable
         if let path {
             let index = try layout.index(on: path)
             guard index.spec.kind == .fullText, let column = index.column else {
                 throw CofferError(
-                    .invalidInput, "The index on \(CofferError.quoted(path)) is not one of words.")
+                    .invalidInput, "The index on \(CofferError.quoted(path)) is not a full-text index.")
             }
             target += ".\(column)"
         }
-        // To FTS5, no words are no expression.
+        // FTS5 rejects an expression without words.
         guard !expression.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
             return BoundSQL(sql: "FROM \(layout.textTable) JOIN \(layout.table) WHERE 0", arguments: [])
         }
@@ -116,7 +116,7 @@ struct SoupSelection: Sendable {
     }
 }
 
-/// What a condition compares: an index, or a field that every soup has.
+/// The operand of a condition: an index, or a field that every soup has.
 private struct Operand {
     let expression: String
     let placeholder: String
@@ -134,7 +134,7 @@ private struct Operand {
         case .null: return .null
         case .integer(let number): return number.databaseValue
         case .number(let number) where number.isFinite: return number.databaseValue
-        default: throw CofferError(.invalidInput, "Ids and dates are numbers; the key is none.")
+        default: throw CofferError(.invalidInput, "Ids and dates are numbers; the key is not a number.")
         }
     }
 }

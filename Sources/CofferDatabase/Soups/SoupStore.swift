@@ -3,7 +3,7 @@ public import CofferBase
 public import GRDB
 import Synchronization
 
-/// JSON documents in named sets, the soups, found by indexed paths.
+/// JSON documents in named sets, called soups, which are searched by indexed paths.
 ///
 /// ```swift
 /// let store = try await SoupStore.open(on: database)
@@ -12,21 +12,21 @@ import Synchronization
 /// let cursor = try await store.query(.like("Cloud%", path: "Name"), in: "accounts")
 /// ```
 ///
-/// A store lies in a database that GRDB has open, next to tables of your own if you like; its own begin with
-/// `coffer_`. The store is as safe as that database: give it an encrypted one. Several stores, also in
-/// several processes, may use one database at once. Every call runs in one transaction on a thread of GRDB
+/// A store is in a database that GRDB has open, optionally beside tables of your own; the store's tables
+/// begin with `coffer_`. The store is as secure as that database: use an encrypted one. Several stores, also
+/// in several processes, may use one database at once. Every call runs in one transaction on a thread of GRDB
 /// and never blocks the cooperative pool.
 ///
 /// Every call throws `locked` when the database was closed, `busy` when another connection keeps it locked
-/// for longer than GRDB's `busyMode` waits, `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the file
-/// below fails, `cancelled` when its task is. After any error, nothing of the call has happened; of
-/// ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take many transactions, the rest then
-/// happens later.
+/// for longer than GRDB's `busyMode` waits, `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the
+/// underlying file fails, and `cancelled` when its task is cancelled. After an error, nothing of the call has
+/// taken effect. The exceptions are ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take
+/// many transactions: the rest of their work is done later.
 public final class SoupStore: Sendable {
     /// `nil` once the store has ended.
     private let database: Mutex<(any DatabaseWriter)?>
     let time: VaultClock
-    /// Called between the transactions of a long operation; tests stop it there.
+    /// Called between the transactions of a resumable operation, so that tests can stop it there.
     let checkpoint: @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
 
     private init(
@@ -38,12 +38,11 @@ public final class SoupStore: Sendable {
         self.checkpoint = checkpoint
     }
 
-    /// Opens the store in a database, making it when there is none, and finishes the changes of soups that
-    /// were interrupted.
+    /// Opens the store in a database, creating it if necessary, and finishes interrupted changes of soups.
     ///
     /// - Parameters:
-    ///   - writer: An open database, from `EncryptedDatabase` where the documents are to be protected.
-    ///   - time: The clock that dates come from.
+    ///   - writer: An open database; from `EncryptedDatabase` if the documents are to be protected.
+    ///   - time: The clock that supplies dates.
     /// - Returns: The store.
     /// - Throws: `unsupportedVersion` when a later release wrote it.
     public static func open(
@@ -52,9 +51,9 @@ public final class SoupStore: Sendable {
         try await open(on: writer, time: time) { _ throws(CofferError) in }
     }
 
-    /// A store in memory, for tests. It is not encrypted and gone with its last user.
+    /// Opens a store in memory, for tests. It is not encrypted and is lost when its last user releases it.
     ///
-    /// - Parameter time: The clock that dates come from.
+    /// - Parameter time: The clock that supplies dates.
     /// - Returns: The store.
     /// - Throws: `outOfMemory`.
     public static func insecureInMemory(time: VaultClock = .system) async throws(CofferError) -> SoupStore {
@@ -106,8 +105,8 @@ public final class SoupStore: Sendable {
         return writer
     }
 
-    /// Lets no further call begin, waits for those that run and lets the database go, which GRDB closes with
-    /// its last user. GRDB has no lock for a thread that begins to read while another closes.
+    /// Stops new calls, waits for running ones and releases the database, which GRDB closes when its last
+    /// user releases it. GRDB has no lock for a thread that begins to read while another closes.
     func end() async {
         guard let writer = database.withLock({ $0.take() }) else { return }
         _ = try? await BlockingExecutor.run { _ throws(CofferError) in
@@ -136,14 +135,13 @@ public final class SoupStore: Sendable {
 }
 
 extension SoupStore {
-    /// Makes a soup. One that exists with the same indexes, in whatever order, is left as it is.
+    /// Creates a soup. An existing one with the same indexes, in any order, is left unchanged.
     ///
     /// - Parameters:
-    ///   - name: 1 to 255 bytes without braces, colons and control characters. Case matters.
+    ///   - name: 1 to 255 bytes without braces, colons and control characters; case-sensitive.
     ///   - indexSpecs: At least one.
-    /// - Throws: `invalidInput` for a bad name, bad paths, a path that stands twice and no index at all;
-    ///   `alreadyExists` when there is a soup of this name with other indexes: see
-    ///   ``alterSoup(_:indexSpecs:)``.
+    /// - Throws: `invalidInput` for a bad name, bad paths, a duplicate path and no index at all;
+    ///   `alreadyExists` when a soup of this name has other indexes: see ``alterSoup(_:indexSpecs:)``.
     public func registerSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
         try SoupLayout.check(name: name)
         _ = try SoupLayout.indexes(indexSpecs)
@@ -160,26 +158,26 @@ extension SoupStore {
         }
     }
 
-    /// Whether there is a soup of this name.
+    /// Returns whether a soup of this name exists.
     public func soupExists(_ name: String) async throws(CofferError) -> Bool {
         try await read { try SoupCatalog.find(name, $0) != nil }
     }
 
-    /// The names of all soups, in order of their bytes.
+    /// Returns the names of all soups, in byte order.
     public func soupNames() async throws(CofferError) -> [String] {
         try await read { try SoupCatalog.names($0) }
     }
 
-    /// The indexes of a soup, in the order of registration.
+    /// Returns the indexes of a soup, in the order of registration.
     ///
-    /// - Throws: `absent` when there is no such soup.
+    /// - Throws: `absent` when the soup does not exist.
     public func indexSpecs(of soup: String) async throws(CofferError) -> [IndexSpec] {
         try await read { try SoupCatalog.require(soup, $0).specs }
     }
 
-    /// What is known of a soup.
+    /// Returns the attributes of a soup.
     ///
-    /// - Throws: `absent` when there is no such soup.
+    /// - Throws: `absent` when the soup does not exist.
     public func attributes(of soup: String) async throws(CofferError) -> SoupAttributes {
         try await read { db in
             let layout = try SoupCatalog.require(soup, db)
@@ -192,7 +190,7 @@ extension SoupStore {
         }
     }
 
-    /// Removes a soup with all its entries; gives whether there was one.
+    /// Removes a soup with all its entries. Returns whether it existed.
     @discardableResult
     public func removeSoup(_ name: String) async throws(CofferError) -> Bool {
         try await write { db in
@@ -202,7 +200,7 @@ extension SoupStore {
         }
     }
 
-    /// Removes every soup; gives how many there were.
+    /// Removes every soup. Returns how many there were.
     @discardableResult
     public func removeAllSoups() async throws(CofferError) -> Int {
         try await write { db in
@@ -212,9 +210,9 @@ extension SoupStore {
         }
     }
 
-    /// Removes all entries of a soup and keeps the soup; gives how many there were. Ids are not used again.
+    /// Removes all entries of a soup and keeps the soup. Returns how many there were. Ids are not reused.
     ///
-    /// - Throws: `absent` when there is no such soup.
+    /// - Throws: `absent` when the soup does not exist.
     @discardableResult
     public func clearSoup(_ name: String) async throws(CofferError) -> Int {
         try await write { db in
@@ -223,7 +221,7 @@ extension SoupStore {
         }
     }
 
-    /// How many bytes the database's pages take, those of other tables in it included.
+    /// Returns the size of the database's pages in bytes, including other tables in it.
     public func size() async throws(CofferError) -> Int64 {
         try await read { db in
             let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -231,9 +229,9 @@ extension SoupStore {
         }
     }
 
-    /// How many bytes the documents of a soup have as JSON.
+    /// Returns the size of a soup's documents as JSON, in bytes.
     ///
-    /// - Throws: `absent` when there is no such soup.
+    /// - Throws: `absent` when the soup does not exist.
     public func size(of soup: String) async throws(CofferError) -> Int64 {
         try await read { db in
             let table = try SoupCatalog.require(soup, db).table
@@ -244,7 +242,7 @@ extension SoupStore {
 }
 
 extension Duration {
-    /// Cut to whole ones, and to what 64 bits hold.
+    /// Truncated to whole milliseconds and clamped to 64 bits.
     var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds.magnitude < UInt64(Int64.max / 1000) else { return seconds < 0 ? .min : .max }

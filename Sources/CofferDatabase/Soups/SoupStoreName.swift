@@ -2,27 +2,27 @@ public import CofferBase
 
 /// The name of one store among several.
 public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
-    /// Whose store it is.
+    /// The owner of a store.
     public enum Scope: String, Sendable, CaseIterable {
-        /// The user's who is logged in: by default it goes with the login.
+        /// Belongs to the logged-in user: by default it is wiped at logout.
         case user
-        /// Everybody's who uses the vault: by default it outlasts a login.
+        /// Shared by everyone who uses the vault: by default it outlasts a login.
         case global
     }
 
     private static let maximumLength = 64
 
-    /// Whose store it is.
+    /// The owner of the store.
     public let scope: Scope
-    /// The name in its scope.
+    /// The name, unique in its scope.
     public let name: String
 
-    /// A name.
+    /// Creates a name.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 letters and digits of ASCII, dashes, dots and underlines; no dot at the start. It
+    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores; no dot at the start. It
     ///     becomes part of a file's name.
-    ///   - scope: Whose store it is.
+    ///   - scope: The owner of the store.
     /// - Throws: `invalidInput` for any other name.
     public init(_ name: String, _ scope: Scope) throws(CofferError) {
         let isFit = name.utf8.allSatisfy { byte in
@@ -43,6 +43,6 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
         self.scope = scope
     }
 
-    /// The scope and the name.
+    /// The scope and the name, separated by a slash.
     public var description: String { "\(scope.rawValue)/\(name)" }
 }

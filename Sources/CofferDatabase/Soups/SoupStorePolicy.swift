@@ -1,16 +1,16 @@
-/// What becomes of stores when something happens to the login.
+/// How events such as a logout affect stores.
 public struct SoupStorePolicy: Sendable, Hashable {
-    /// What is done with a store.
+    /// An action on a store.
     public enum Action: String, Sendable, CaseIterable {
-        /// It is destroyed.
+        /// The store is destroyed.
         case wipe
-        /// It is closed; who can unlock the vault opens it again.
+        /// The store is closed; a user who can unlock the vault can open it again.
         case lock
-        /// Nothing.
+        /// The store is not changed.
         case keep
     }
 
-    /// What happens.
+    /// An event that affects stores.
     public enum Event: String, Sendable, CaseIterable {
         /// The vault was locked.
         case lock
@@ -24,13 +24,13 @@ public struct SoupStorePolicy: Sendable, Hashable {
 
     private var actions: [SoupStoreName.Scope: [Event: Action]]
 
-    /// A policy. A lock closes every store and a wipe destroys it, whatever the policy.
+    /// Creates a policy. A lock closes every store and a wipe destroys it, whatever the policy.
     ///
     /// - Parameters:
-    ///   - userLogout: What a logout does to user stores.
-    ///   - userRevocation: What a revocation does to user stores.
-    ///   - globalLogout: What a logout does to global stores.
-    ///   - globalRevocation: What a revocation does to global stores.
+    ///   - userLogout: The action of a logout on user stores.
+    ///   - userRevocation: The action of a revocation on user stores.
+    ///   - globalLogout: The action of a logout on global stores.
+    ///   - globalRevocation: The action of a revocation on global stores.
     public init(
         userLogout: Action = .wipe, userRevocation: Action = .wipe, globalLogout: Action = .lock,
         globalRevocation: Action = .lock
@@ -41,7 +41,7 @@ public struct SoupStorePolicy: Sendable, Hashable {
         ]
     }
 
-    /// What an event does to the stores of a scope.
+    /// Returns the action of an event on the stores of a scope.
     public func action(on event: Event, for scope: SoupStoreName.Scope) -> Action {
         switch event {
         case .lock: .lock

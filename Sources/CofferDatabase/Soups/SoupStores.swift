@@ -1,7 +1,7 @@
 public import Coffer
 public import CofferBase
 
-/// The stores of a vault by name: some that go with the user's login, some that outlast it.
+/// The stores of a vault by name: user stores end with the user's login, global stores outlast it.
 ///
 /// ```swift
 /// let stores = SoupStores(databases, policy: SoupStorePolicy(globalLogout: .keep))
@@ -10,25 +10,25 @@ public import CofferBase
 /// try await stores.apply(.logout)
 /// ```
 ///
-/// Each store is a database of its own. A store that was closed or destroyed throws `locked` from every call:
-/// ask for it again.
+/// Each store is a database of its own. Every call of a store that was closed or destroyed throws `locked`:
+/// get the store again.
 public actor SoupStores {
     private let databases: any SoupDatabases
     private let time: VaultClock
     private var stores: [SoupStoreName: SoupStore] = [:]
     private var pendingOpens: [SoupStoreName: Task<Result<SoupStore, CofferError>, Never>] = [:]
-    /// What was closed while it was being opened.
+    /// The stores that were closed while they were being opened.
     private var closedEarly: Set<SoupStoreName> = []
 
-    /// What happens to stores by themselves.
+    /// How events affect the stores.
     public let policy: SoupStorePolicy
 
-    /// The stores in `databases`.
+    /// Manages the stores in `databases`.
     ///
     /// - Parameters:
-    ///   - databases: Where they are.
-    ///   - policy: What becomes of them when the user logs out.
-    ///   - time: The clock that dates come from.
+    ///   - databases: The databases of the stores.
+    ///   - policy: How events such as a logout affect the stores.
+    ///   - time: The clock that supplies dates.
     public init(
         _ databases: any SoupDatabases, policy: SoupStorePolicy = SoupStorePolicy(),
         time: VaultClock = .system
@@ -38,19 +38,20 @@ public actor SoupStores {
         self.time = time
     }
 
-    /// A store, made when there is none. The same one each time while it is open.
+    /// Opens a store, creating it if necessary. Returns the same store while it is open.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 letters and digits of ASCII, dashes, dots and underlines.
-    ///   - scope: Whose store it is.
+    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores.
+    ///   - scope: The owner of the store.
     /// - Returns: The store.
-    /// - Throws: `invalidInput` for a bad name; `locked` when the keys are not there, or go meanwhile.
+    /// - Throws: `invalidInput` for a bad name; `locked` when the keys are not available, or are evicted
+    ///   meanwhile.
     public func store(
         _ name: String = "default", _ scope: SoupStoreName.Scope = .user
     ) async throws(CofferError) -> SoupStore {
         let name = try SoupStoreName(name, scope)
         if let store = stores[name] { return store }
-        // Whoever asks meanwhile gets the same one.
+        // Callers that ask in the meantime get the same store.
         let opening = pendingOpens[name] ?? Task { await make(name) }
         pendingOpens[name] = opening
         return try await opening.value.get()
@@ -74,12 +75,12 @@ public actor SoupStores {
         }
     }
 
-    /// The names of the stores that there are, in order.
+    /// Returns the names of the existing stores, in order.
     public func names(_ scope: SoupStoreName.Scope = .user) async throws(CofferError) -> [String] {
         try await databases.names().filter { $0.scope == scope }.map(\.name).sorted()
     }
 
-    /// Destroys a store; gives whether there was one.
+    /// Destroys a store. Returns whether it existed.
     @discardableResult
     public func remove(
         _ name: String = "default", _ scope: SoupStoreName.Scope = .user
@@ -87,8 +88,8 @@ public actor SoupStores {
         try await destroy(try SoupStoreName(name, scope))
     }
 
-    /// Destroys all stores of a scope; gives how many there were. Goes on with the others when one cannot be
-    /// destroyed, and then throws why.
+    /// Destroys all stores of a scope and returns how many there were. When a store cannot be destroyed,
+    /// continues with the others and then throws the error.
     @discardableResult
     public func removeAll(_ scope: SoupStoreName.Scope = .user) async throws(CofferError) -> Int {
         var count = 0
@@ -104,7 +105,7 @@ public actor SoupStores {
         return count
     }
 
-    /// Does what the policy says about an event. Like ``removeAll(_:)``, goes on after an error.
+    /// Applies the policy to an event. Like ``removeAll(_:)``, continues after an error.
     public func apply(_ event: SoupStorePolicy.Event) async throws(CofferError) {
         var failure: CofferError?
         for scope in SoupStoreName.Scope.allCases {

@@ -4,10 +4,10 @@ public import GRDB
 
 /// Encrypted databases in the directory of a vault, each with a random key that the vault keeps as a token.
 ///
-/// So the lock and the class of the key hold for the database, destroying the key destroys it, and wiping the
-/// vault destroys all of them.
+/// Therefore the lock and the class of the key also apply to the database, destroying the key destroys the
+/// database, and wiping the vault destroys all of them.
 public struct VaultSoupDatabases: SoupDatabases {
-    /// The service under which the keys stand among the vault's tokens.
+    /// The service of the keys among the vault's tokens.
     public static let keyService = DatabaseKeyNaming.service
 
     /// How long one connection waits for another process's transaction.
@@ -16,11 +16,11 @@ public struct VaultSoupDatabases: SoupDatabases {
     private let files: VaultDatabaseFiles
     private let protection: ProtectionClass
 
-    /// The databases of a vault.
+    /// Manages the databases of a vault.
     ///
     /// - Parameters:
     ///   - session: The vault, which must be unlocked when a database is opened.
-    ///   - protection: When the databases can be opened.
+    ///   - protection: The class that determines when the databases can be opened.
     public init(
         _ session: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) {
@@ -28,9 +28,9 @@ public struct VaultSoupDatabases: SoupDatabases {
         self.protection = protection
     }
 
-    /// Opens a database, making it and its key when there is neither.
+    /// Opens a database. Creates it and its key when neither exists.
     ///
-    /// - Throws: `locked`, `wiped`; `corrupt` when the database is there and its key is not.
+    /// - Throws: `locked`, `wiped`; `corrupt` when the database exists and its key is missing.
     public func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter {
         let access = try await files.access(name.scope.rawValue, name.name, class: protection)
         var configuration = files.keepingSession(Configuration())
@@ -48,7 +48,7 @@ public struct VaultSoupDatabases: SoupDatabases {
         return pool
     }
 
-    /// The databases that there are; known also while the vault is locked.
+    /// Returns the existing databases; works while the vault is locked.
     public func names() async throws(CofferError) -> [SoupStoreName] {
         try await files.names().compactMap { found in
             SoupStoreName.Scope(rawValue: found.scope).flatMap { try? SoupStoreName(found.name, $0) }
@@ -62,15 +62,15 @@ public struct VaultSoupDatabases: SoupDatabases {
 }
 
 extension SoupStores {
-    /// The stores of a vault. They close when it locks, where their class does, and when it is closed or
-    /// wiped.
+    /// Returns the stores of a vault. A lock closes them if it evicts their class; closing or wiping the
+    /// vault closes them too.
     ///
     /// - Parameters:
     ///   - session: The vault.
-    ///   - protection: When the stores can be opened.
-    ///   - policy: What becomes of them when the user logs out, or a grant is taken back: say so with
-    ///     ``apply(_:)``. Stores in the user's namespace go with its revoked grant by themselves.
-    ///   - time: The clock that dates come from.
+    ///   - protection: The class that determines when the stores can be opened.
+    ///   - policy: How a logout, or the revocation of a grant, affects the stores: report it with
+    ///     ``apply(_:)``. Stores in the user's namespace are removed with its revoked grant automatically.
+    ///   - time: The clock that supplies dates.
     /// - Returns: The stores.
     public static func of(
         _ session: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,

@@ -8,14 +8,14 @@ import SystemPackage
 
 /// The databases in the directory of a vault, each with a random key that the vault keeps among its tokens.
 ///
-/// So the lock and the class of the key hold for the database, destroying the key destroys it, and wiping the
-/// vault destroys all of them. A lock that drops the class takes the key back from the databases that are
-/// open, on its own thread: whatever is open fails from then on.
+/// Therefore the lock and the class of the key also apply to the database, destroying the key destroys the
+/// database, and wiping the vault destroys all of them. A lock that evicts the class key revokes the key of
+/// every open database, on the locking thread: every open queue, pool or statement fails from then on.
 final class VaultDatabaseFiles: Sendable {
-    /// What tells the databases of one use from another's: the first part of the file's name.
+    /// Distinguishes the databases of one use from those of another: the first part of the file's name.
     typealias Scope = String
 
-    /// The key of a database, and the class that it goes with.
+    /// The key of a database, and its class.
     struct Access: Sendable {
         let lease: DatabaseKeyHandle
         let protection: ProtectionClass
@@ -24,22 +24,23 @@ final class VaultDatabaseFiles: Sendable {
         fileprivate let key: Key
     }
 
-    /// Where the clear bytes of the first page are kept beside the key, once there is one: a file that was
-    /// cut to nothing would pass for a new database.
+    /// The attribute that keeps a copy of the plaintext bytes of the first page beside the key, once a first
+    /// page exists. Without it, a file that was truncated to zero bytes would be taken for a new database.
     private static let identityAttribute = "identity"
 
     let session: Vault
 
     init(_ session: Vault) { self.session = session }
 
-    /// Has the session take the key back when it loses it, whatever the program keeps besides the database.
+    /// Has the vault revoke the key when the vault loses it, even if the program keeps other references to
+    /// the database.
     private func takeBack(_ lease: DatabaseKeyHandle, with protection: ProtectionClass) {
         session.onKeyEviction(while: lease) { [weak lease] lost in
             if lost.contains(protection) { lease?.revoke() }
         }
     }
 
-    /// Has the session end a database that lost its key, when nobody else does.
+    /// Has the vault end a database that lost its key, unless `owner` does.
     func invalidate(
         _ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?
     ) {
@@ -54,17 +55,17 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// The configuration of a database that keeps its vault's session, which ends it with its locks.
+    /// Returns a configuration that keeps the vault alive, so that the vault's locks end the database.
     func keepingSession(_ configuration: Configuration) -> Configuration {
         var configuration = configuration
         configuration.prepareDatabase { [session] _ in withExtendedLifetime(session) {} }
         return configuration
     }
 
-    /// Returns the key of a database, made where there is neither key nor database.
+    /// Returns the key of a database. Creates it when neither key nor database exists.
     ///
-    /// Throws `locked`, `wiped`; `refused` for a class that needs a passcode where none is set; `corrupt`
-    /// when the database is there and its key is not.
+    /// Throws `locked`, `wiped`; `refused` for a class that needs a passcode when none is set; `corrupt` when
+    /// the database exists and its key is missing.
     func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
         -> Access
     {
@@ -75,7 +76,7 @@ final class VaultDatabaseFiles: Sendable {
         guard found.salt == nil || isThere else {
             throw CofferError(
                 .corrupt,
-                "The database \(id.account) was there and is empty now: put a copy back, or remove it.")
+                "The database \(id.account) existed and is empty now: restore a copy, or remove it.")
         }
         let secret = try found.token.exposing { (bytes) throws(CofferError) in
             try SecretBytes.copying(bytes)
@@ -90,13 +91,13 @@ final class VaultDatabaseFiles: Sendable {
         return Access(lease: lease, protection: found.protection, path: path, id: id, key: found)
     }
 
-    /// Keeps beside the key that there is a database, once it has a page. When that fails, the next opening
-    /// does it.
+    /// Records beside the key that the database exists, once it has a page. If that fails, the next opening
+    /// records it.
     func noteCreation(of access: Access, by writer: any DatabaseWriter) async {
         guard access.key.salt == nil, !access.lease.isRevoked, (try? await Self.hasPages(access.path)) == true
         else { return }
-        // Reads the first page if another connection has made it since. GRDB ends the process where a queue
-        // that the program closed is read in another way.
+        // Reads the first page if another connection has written it meanwhile. Other ways to read would end
+        // the process when the program has closed the queue.
         let isRead = try? await BlockingExecutor.run { _ throws(CofferError) in
             (try? writer.barrierWriteWithoutTransaction {
                 try Int.fetchOne($0, sql: "PRAGMA schema_version")
@@ -109,7 +110,8 @@ final class VaultDatabaseFiles: Sendable {
             attributes: [Self.identityAttribute: hex], ifVersion: access.key.version)
     }
 
-    /// Whether the file is there and not empty; it is not opened, which would drop SQLite's locks on it.
+    /// Reports whether the file exists and is not empty. Does not open it, because closing it would drop
+    /// SQLite's locks.
     private static func hasPages(_ path: FilePath) async throws(CofferError) -> Bool {
         try await BlockingExecutor.run { _ throws(CofferError) in
             guard let name = path.lastComponent, let folder = try opened(path.removingLastComponent()) else {
@@ -119,7 +121,7 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// The scopes and names of the databases that there are; known also while the vault is locked.
+    /// Returns the scopes and names of the existing databases; works while the vault is locked.
     func names() async throws(CofferError) -> [(scope: Scope, name: String)] {
         let directory = directory
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -128,7 +130,7 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// Whether a database is there.
+    /// Reports whether a database exists.
     func contains(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let directory = directory
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -137,7 +139,7 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// Destroys the key, then removes the files; gives whether there was any. Works while the vault is
+    /// Destroys the key, then removes the files. Returns whether either existed. Works while the vault is
     /// locked.
     func destroy(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let hadKey = try await session.tokens.remove(DatabaseKeyNaming.id(scope, name))
@@ -165,7 +167,7 @@ final class VaultDatabaseFiles: Sendable {
         let token: Token
         let protection: ProtectionClass
         let version: UInt64
-        /// The salt of a database that was there before.
+        /// The salt of an existing database.
         let salt: [UInt8]?
 
         init(_ token: Token, _ info: TokenInfo) {
@@ -178,7 +180,8 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// The key, made when there is no database yet. None is made because an old one cannot be read.
+    /// Returns the key; creates one when no database exists yet. An unreadable old key is never replaced by a
+    /// new one.
     private func key(
         _ id: TokenID, _ scope: Scope, _ name: String, class protection: ProtectionClass
     ) async throws(CofferError) -> Key {
@@ -194,7 +197,7 @@ final class VaultDatabaseFiles: Sendable {
             // Another process was faster.
             guard error.code == .conflict else { throw error }
         }
-        // Read again: a locked vault takes a token in but does not give it out.
+        // Read the key again: a locked vault accepts a token but does not return it.
         guard let key = try await stored(id) else {
             throw CofferError(.conflict, "The database \(id.account) was destroyed while it was opened.")
         }

@@ -1,13 +1,14 @@
 public import Coffer
 
-/// What is known of a database of a vault, also while it cannot be opened.
+/// The status of a database of a vault; available even while the database cannot be opened.
 public struct VaultDatabaseInfo: Sendable, Hashable {
-    /// Its name.
+    /// The database's name.
     public let name: String
-    /// When it can be opened; it is what the database was made with. `nil` when its key is missing.
+    /// The protection class that the database was created with, which determines when it can be opened; `nil`
+    /// when its key is missing.
     public let protection: ProtectionClass?
-    /// Whether it could be opened now.
+    /// Whether the database could be opened now.
     public let isAvailable: Bool
-    /// Whether it is open here.
+    /// Whether the database is open here.
     public let isOpen: Bool
 }

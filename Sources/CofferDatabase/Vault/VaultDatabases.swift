@@ -3,76 +3,77 @@ public import CofferBase
 import CofferEngineSQLite
 public import GRDB
 
-/// A program's own databases in a vault, through GRDB: encrypted, each with a random key that the vault
+/// A program's own databases in a vault, through GRDB. Each is encrypted with a random key that the vault
 /// keeps.
 ///
 /// ```swift
-/// let databases = VaultDatabases.of(session)
+/// let databases = VaultDatabases.of(vault)
 /// let notes = try await databases.pool("notes")
 /// try migrator.migrate(notes)
 /// ```
 ///
-/// The class says when a database can be opened. A lock that drops the class takes the key back at once and
-/// closes the database, whether the program keeps this actor or the queue or pool alone: what runs on it is
-/// interrupted, a cursor returns no further row, and so does a snapshot. All that is done with the queue or
-/// pool afterwards fails, also with temporary tables, which are dropped; what was committed stays. GRDB's own
-/// error then says “authorization denied”, “authorizer malfunction” or “interrupted”, and
-/// ``EncryptedDatabase/failure(_:)`` makes `locked` of them. Ask for the database again after the next
-/// unlock. A queue or pool keeps its session.
+/// The protection class determines when a database can be opened. A lock that evicts the class key revokes
+/// the database's key at once and closes the database, even if the program keeps only the queue or pool.
+/// Running statements are interrupted; cursors and snapshots return no further rows. Everything done with the
+/// queue or pool afterwards fails, including the use of temporary tables, which are dropped; committed data
+/// stays. GRDB's own error is then “authorization denied”, “authorizer malfunction” or “interrupted”;
+/// ``EncryptedDatabase/failure(_:)`` turns each of them into `locked`. Get the database again after the next
+/// unlock. A queue or pool keeps its vault alive.
 ///
-/// SQLite asks Coffer by its progress handler (`sqlite3_progress_handler`) whether a statement may go on. A
-/// program that sets one of its own replaces it: a statement that runs then goes on after the lock, with
-/// the pages that SQLite has in memory.
+/// SQLite asks Coffer through its progress handler (`sqlite3_progress_handler`) whether a statement may
+/// continue. A program that sets its own progress handler replaces Coffer's: a statement that is running then
+/// continues after the lock, with the pages that SQLite has in memory.
 ///
-/// To close one yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed queue or
-/// pool ends the process; ask for the database again, which opens it. Wiping the vault destroys every
+/// To close a database yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed
+/// queue or pool ends the process; getting the database again opens it. Wiping the vault destroys every
 /// database; removing the passcode destroys those of the class
 /// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A wipe of the tokens alone leaves them.
 public actor VaultDatabases {
-    /// What the files of these databases begin with.
+    /// The prefix of the files of these databases.
     private static let scope = "database"
 
     private struct Open {
         let writer: any DatabaseWriter
         let access: VaultDatabaseFiles.Access
         var lease: DatabaseKeyHandle { access.lease }
-        /// Neither ended by a lock nor closed by the program through GRDB.
+        /// Whether the database was neither ended by a lock nor closed by the program through GRDB.
         var isUsable: Bool { !lease.isRevoked && lease.isInUse }
     }
 
     private let files: VaultDatabaseFiles
     private var open: [String: Open] = [:]
-    /// The openings that go on.
+    /// The openings in progress.
     private var pendingOpens: [String: Task<Result<Open, any Error>, Never>] = [:]
 
     private init(_ session: Vault) { files = VaultDatabaseFiles(session) }
 
-    /// The databases of a vault. They close with its lock, where their class does, and when it is closed or
-    /// wiped.
+    /// Returns the databases of a vault. A lock closes those whose class it evicts; closing or wiping the
+    /// vault closes all.
     ///
     /// - Parameter session: The vault.
-    /// - Returns: The databases. Two of them on one vault know nothing of what the other has open.
+    /// - Returns: The databases. Two instances for one vault do not know what the other has open.
     public static func of(_ session: Vault) -> VaultDatabases {
         let databases = VaultDatabases(session)
         session.onKeyEviction(while: databases) { [weak databases] _ in
             guard let databases else { return }
-            // By then the vault may be unlocked again and the databases open anew: those stay.
+            // By then the vault may be unlocked and the databases open again: those stay open.
             Task { await databases.close { $0.isRevoked } }
         }
         return databases
     }
 
-    /// Opens a database for one writer and several readers, or makes it. The same pool each time while it is
-    /// open.
+    /// Opens a database for one writer and several readers, creating it if necessary. Returns the same pool
+    /// while it is open.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 letters and digits of ASCII, dashes, dots and underlines; no dot at the start.
-    ///   - protection: When a new one can be opened; one that is there keeps its class.
+    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores; no dot at the start.
+    ///   - protection: The class of a new database; an existing one keeps its class.
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's pool.
     /// - Throws: ``CofferBase/CofferError``: `locked`, `wiped`; `refused` for a class that needs a passcode
-    ///   where none is set; `conflict` when it is open as a queue; `corrupt` when its key is missing. A
-    ///   program's own error, thrown in what the configuration prepares, comes back as it is.
+    ///   when none is set; `conflict` when the database is open as a queue; `corrupt` when its key is
+    ///   missing. An error that the program itself throws while it prepares a connection is rethrown
+    ///   unchanged.
     public func pool(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
@@ -84,14 +85,15 @@ public actor VaultDatabases {
         return try Self.expect(writer)
     }
 
-    /// Opens a database for one connection, or makes it. The same queue each time while it is open.
+    /// Opens a database for one connection, creating it if necessary. Returns the same queue while it is
+    /// open.
     ///
     /// - Parameters:
     ///   - name: As for ``pool(_:class:configuration:)``.
-    ///   - protection: As there.
+    ///   - protection: As for ``pool(_:class:configuration:)``.
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's queue.
-    /// - Throws: As there; `conflict` when it is open as a pool.
+    /// - Throws: As ``pool(_:class:configuration:)``; `conflict` when the database is open as a pool.
     public func queue(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
@@ -121,7 +123,7 @@ public actor VaultDatabases {
             guard !open.isUsable else { return open.writer }
             await close(name)
         }
-        // Whoever asks meanwhile gets the same one.
+        // Callers that ask in the meantime get the same database.
         let opening = pendingOpens[name] ?? Task { await opened(name, protection, make) }
         pendingOpens[name] = opening
         return try await opening.value.get().writer
@@ -152,7 +154,7 @@ public actor VaultDatabases {
         }
     }
 
-    /// What is known of a database; `nil` when there is none.
+    /// Returns the status of a database; `nil` when it does not exist.
     public func info(of name: String) async throws(CofferError) -> VaultDatabaseInfo? {
         let name = try SoupStoreName(name, .user).name
         guard try await files.contains(Self.scope, name) else { return nil }
@@ -163,12 +165,12 @@ public actor VaultDatabases {
             isOpen: open[name]?.isUsable ?? false)
     }
 
-    /// The names of the databases that there are, in order; known also while the vault is locked.
+    /// Returns the names of the existing databases, in order; works while the vault is locked.
     public func names() async throws(CofferError) -> [String] {
         try await files.names().filter { $0.scope == Self.scope }.map(\.name).sorted()
     }
 
-    /// Destroys a database with its key; gives whether there was one. Works while the vault is locked.
+    /// Destroys a database with its key. Returns whether it existed. Works while the vault is locked.
     @discardableResult
     public func remove(_ name: String = "default") async throws(CofferError) -> Bool {
         let name = try SoupStoreName(name, .user).name
@@ -179,7 +181,8 @@ public actor VaultDatabases {
     /// Closes every database that is open.
     public func close() async { await close { _ in true } }
 
-    /// Closes a database, if it is open, after what runs on it. Its queue or pool fails from then on.
+    /// Closes a database, if it is open, after the statements that run on it. Its queue or pool fails from
+    /// then on.
     public func close(_ name: String) async {
         if let opening = pendingOpens[name] { _ = await opening.value }
         guard let open = open.removeValue(forKey: name) else { return }
@@ -188,14 +191,14 @@ public actor VaultDatabases {
 
     private func close(where isDoomed: @Sendable (DatabaseKeyHandle) -> Bool) async {
         for opening in Array(pendingOpens.values) { _ = await opening.value }
-        // Taken out before the first of them is waited for: afterwards there may be others of their names.
+        // Removed before the first await: afterwards `open` may hold new databases of the same names.
         let toClose = open.filter { isDoomed($0.value.lease) }
         for name in toClose.keys { open[name] = nil }
         for database in toClose.values { await invalidate(database) }
     }
 
     private func invalidate(_ open: Open) async {
-        // A queue has its first page with its first write.
+        // A queue writes its first page with its first write.
         await files.noteCreation(of: open.access, by: open.writer)
         _ = try? await BlockingExecutor.run { _ throws(CofferError) in
             EncryptedDatabase.invalidate(open.writer, open.lease)

@@ -2,11 +2,11 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// One key of the kernel, by its number: what later comes under the same description is another.
+/// One kernel key, identified by its number: a key stored later under the same description is another key.
 package struct KernelKey: Sendable, Equatable {
     let number: Int
 
-    /// The secret; `nil` when it went meanwhile.
+    /// Returns the secret; `nil` when the key was removed meanwhile.
     package func content() throws(CofferError) -> GuardedBytes? {
         let size = clinux_keyctl_read(number, nil, 0)
         guard size >= 0 else { return try KernelKeyring.missing() }
@@ -20,8 +20,8 @@ package struct KernelKey: Sendable, Equatable {
         return secret
     }
 
-    /// Replaces the secret and starts the timeout again; nothing happens when the key is gone, so that what
-    /// somebody removed meanwhile does not come back.
+    /// Replaces the secret and restarts the timeout. Does nothing when the key no longer exists, so that a
+    /// key removed by another process does not come back.
     package func update(_ secret: borrowing GuardedBytes, timeout: Int) throws(CofferError) {
         try KernelKeyring.check(timeout)
         let result = unsafe secret.span.withUnsafeBytes { payload in
@@ -34,25 +34,26 @@ package struct KernelKey: Sendable, Equatable {
         try setTimeout(timeout)
     }
 
-    /// Starts the timeout again, in seconds; 0 is the kernel's word for none.
+    /// Restarts the timeout, in seconds; 0 means none to the kernel.
     func setTimeout(_ seconds: Int) throws(CofferError) {
         guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(number), UInt(seconds), 0, 0) == 0 else {
             throw Errno.failure("set a timeout in the kernel keyring", nil)
         }
     }
 
-    /// Has the kernel drop the key at once, wherever it is linked.
+    /// Makes the kernel drop the key at once, wherever it is linked.
     ///
-    /// It is taken out of the user keyring first: a link that the kernel's collector removes instead counts
-    /// against the user's quota until a reboot, and after a thousand locks nothing could be held any more.
+    /// Unlinks the key from the user keyring first: a link that the kernel's garbage collector removes
+    /// instead counts against the user's quota until a reboot, so after a thousand locks no key could be
+    /// stored any more.
     package func invalidate() throws(CofferError) {
         let isOut = isLinked && KernelKeyring.unlink(number, from: Int(KEY_SPEC_USER_KEYRING))
         guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(number), 0, 0, 0) == 0 || isOut && Errno.current == ENOKEY
         else { throw Errno.failure("remove from the kernel keyring", nil) }
     }
 
-    /// Whether the user keyring has this very key under its description: the kernel takes out by description,
-    /// and what came after this key is to stay.
+    /// Whether the user keyring has exactly this key under its description. The kernel unlinks by
+    /// description, and a key stored after this one must stay.
     package var isLinked: Bool {
         guard let label else { return false }
         let (type, name) = (
@@ -61,8 +62,8 @@ package struct KernelKey: Sendable, Equatable {
         return (try? KernelKeyring.find(name, type: type, in: Int(KEY_SPEC_USER_KEYRING))) == number
     }
 
-    /// Removes the key by every way that there is: where it may not be invalidated, it is revoked, which
-    /// clears it, and taken out of the user keyring.
+    /// Removes the key by every available means: a key that cannot be invalidated is revoked, which clears
+    /// it, and unlinked from the user keyring.
     package func remove() throws(CofferError) {
         do throws(CofferError) {
             try invalidate()
@@ -73,9 +74,9 @@ package struct KernelKey: Sendable, Equatable {
         }
     }
 
-    /// The type and the description, byte for byte; `nil` for a key that went meanwhile or hides them.
+    /// The type and the description, byte for byte; `nil` for a key that was removed meanwhile or hides them.
     ///
-    /// The kernel writes type, owner, permissions and description, with semicolons between them.
+    /// The kernel writes type, owner, permissions and description, separated by semicolons.
     var label: (type: [UInt8], name: [UInt8])? {
         // No description is longer than a page.
         var text = [UInt8](repeating: 0, count: 5000)

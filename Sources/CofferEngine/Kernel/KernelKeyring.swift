@@ -2,13 +2,14 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// Short secrets in the kernel's user keyring: shared by the processes of one user, gone with a timeout or a
-/// reboot.
+/// Short secrets in the kernel's user keyring. The processes of one user share them, and they are removed by
+/// a timeout or a reboot.
 ///
 /// Where the kernel has no keyring, or a container forbids it, every call throws `unsupported` or
+/// `permissionDenied`; callers then work without it.
 /// `permissionDenied`; callers then do without.
 package enum KernelKeyring {
-    /// More keys under one description than this are not looked for.
+    /// The largest number of keys under one description that are searched for.
     private static let maxCountPerName = 64
 
     /// Whether the user keyring can be searched here.
@@ -21,17 +22,18 @@ package enum KernelKeyring {
         }
     }
 
-    /// Stores `secret` under `description`; the kernel drops it after `timeout` seconds, without one at the
-    /// next reboot.
+    /// Stores `secret` under `description`. The kernel drops it after `timeout` seconds; without a timeout,
+    /// at the next reboot.
     ///
-    /// The call takes the former key out in the same step and does not change it: a process that still works
+    /// The call replaces the previous key in the same step and does not change it: a process that still works
+    /// on that key does not affect this one.
     /// on that key changes nothing of this one.
     @discardableResult
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
     ) throws(CofferError) -> KernelKey {
         let former = try find(description)
-        // A key's timeout is set before anybody can find the key.
+        // The key's timeout is set before any process can find the key.
         let aside = Int(KEY_SPEC_THREAD_KEYRING)
         let key = try add(secret, description: description, timeout: timeout, in: aside)
         defer { unlink(key, from: aside) }
@@ -40,7 +42,7 @@ package enum KernelKeyring {
         return KernelKey(number: key)
     }
 
-    /// Stores `secret` in a ring, replacing what was there.
+    /// Stores `secret` in a ring, replacing the previous secret.
     static func store(
         _ secret: borrowing GuardedBytes, description: String, in ring: Int
     ) throws(CofferError) {
@@ -56,8 +58,8 @@ package enum KernelKeyring {
                 "user", description, payload.baseAddress, UInt(payload.count), CInt(ring))
         }
         guard key >= 0 else { throw notStored() }
-        // Possessor and user may do all; nobody else anything. Without the user bits, a session that does not
-        // link the user keyring could not read its own key.
+        // The possessor and the user get all rights, everyone else none. Without the user's rights, a session
+        // that does not link the user keyring could not read its own key.
         allow(key)
         guard let timeout else { return key }
         do throws(CofferError) {
@@ -69,33 +71,33 @@ package enum KernelKeyring {
         return key
     }
 
-    /// The key under `description`; `nil` when there is none or its time is over.
+    /// Returns the key under `description`; `nil` when there is none or it has expired.
     package static func key(_ description: String) throws(CofferError) -> KernelKey? {
         try find(description).map { KernelKey(number: $0) }
     }
 
-    /// The secret under `description`; `nil` when there is none or its time is over.
+    /// Returns the secret under `description`; `nil` when there is none or it has expired.
     package static func read(_ description: String) throws(CofferError) -> GuardedBytes? {
         guard let key = try key(description) else { return nil }
         return try key.content()
     }
 
-    /// Whether there is a secret under `description` whose time is not over.
+    /// Reports whether there is a secret under `description` that has not expired.
     package static func contains(_ description: String) throws(CofferError) -> Bool {
         try find(description) != nil
     }
 
-    /// Starts the timeout again; nothing happens when there is no such key.
+    /// Restarts the timeout; does nothing when the key does not exist.
     package static func refresh(_ description: String, timeout: Int) throws(CofferError) {
         try check(timeout)
         try key(description)?.setTimeout(timeout)
     }
 
-    /// Removes every secret under `description`; tells whether there was one.
+    /// Removes every secret under `description`. Returns whether there was one.
     @discardableResult
     package static func remove(_ description: String) throws(CofferError) -> Bool {
         var hadAny = false
-        // The first that is found may hide another, in a ring within the ring.
+        // The first key found may hide another, in a ring within the ring.
         for _ in 0..<maxCountPerName {
             guard let key = try key(description) else { break }
             try key.remove()
@@ -108,14 +110,14 @@ package enum KernelKeyring {
         _ = clinux_keyctl(KEYCTL_SETPERM, UInt(key), 0x3f3f_0000, 0, 0)
     }
 
-    /// The kernel counts in 32 bits and takes 0 for "never": neither may slip through.
+    /// The kernel counts in 32 bits and takes 0 for "never": both are rejected here.
     static func check(_ timeout: Int?) throws(CofferError) {
         guard timeout.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
             throw CofferError(.invalidInput, "A timeout is 1 to \(Int32.max) seconds.")
         }
     }
 
-    /// Takes a key out of a ring; the key lives on where another ring has it.
+    /// Unlinks a key from a ring; the key continues to exist if another ring links it.
     @discardableResult
     static func unlink(_ key: Int, from ring: Int) -> Bool {
         clinux_keyctl(KEYCTL_UNLINK, UInt(key), UInt(bitPattern: ring), 0, 0) == 0
@@ -133,13 +135,13 @@ package enum KernelKeyring {
         return try missing()
     }
 
-    /// Why the kernel did not take a key or a ring, by the calling thread's `errno`.
+    /// Returns why the kernel did not store a key or a ring, by the calling thread's `errno`.
     static func notStored() -> CofferError {
         guard Errno.current == EDQUOT else { return Errno.failure("use the kernel keyring", nil) }
         return CofferError(
             .noSpace,
             "The kernel keyring takes no more keys: this user's quota is used up, as /proc/key-users shows. "
-                + "Remove keys that nobody needs: coffer lock --all takes those that a lock takes. The keys "
+                + "Remove unneeded keys: coffer lock --all removes those that a lock removes. The keys "
                 + "of "
                 + "the afterFirstUnlock classes stay until their vault is wiped or the machine restarts; "
                 + "keyctl "
@@ -147,7 +149,7 @@ package enum KernelKeyring {
             systemError: EDQUOT)
     }
 
-    /// `nil` for what is not there, an error for a keyring that cannot be used.
+    /// Returns `nil` for a missing key, throws for a keyring that cannot be used.
     static func missing<Value: ~Copyable>() throws(CofferError) -> Value? {
         switch Errno.current {
         case ENOKEY, EKEYEXPIRED, EKEYREVOKED: return nil

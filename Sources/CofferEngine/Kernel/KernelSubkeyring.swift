@@ -2,21 +2,21 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// A ring of short secrets in the kernel's user keyring, which go all at once: with the ring's timeout, when
-/// it is removed, or at a reboot.
+/// A ring of short secrets in the kernel's user keyring. All are removed at once: by the ring's timeout, with
+/// the ring, or at a reboot.
 package struct KernelSubkeyring: Sendable {
     static let type = "keyring"
-    /// The kernel's number of a key is a signed word of 32 bits.
+    /// The kernel's key numbers are signed 32-bit words.
     private static let numberSize = 4
     let number: Int
 
-    /// The ring under `description`; `nil` when there is none or its time is over.
+    /// Returns the ring under `description`; `nil` when there is none or it has expired.
     package static func find(_ description: String) throws(CofferError) -> KernelSubkeyring? {
         let found = try KernelKeyring.find(description, type: type, in: Int(KEY_SPEC_USER_KEYRING))
         return found.map { KernelSubkeyring(number: $0) }
     }
 
-    /// The ring under `description`, made when there is none.
+    /// Returns the ring under `description`, creating it if necessary.
     package static func make(_ description: String) throws(CofferError) -> KernelSubkeyring {
         if let ring = try find(description) { return ring }
         let number = unsafe clinux_add_key(type, description, nil, 0, CInt(KEY_SPEC_USER_KEYRING))
@@ -25,7 +25,7 @@ package struct KernelSubkeyring: Sendable {
         return KernelSubkeyring(number: number)
     }
 
-    /// Removes the ring under `description` with all that is in it; tells whether there was one.
+    /// Removes the ring under `description` with its contents. Returns whether there was one.
     @discardableResult
     package static func remove(_ description: String) throws(CofferError) -> Bool {
         guard let ring = try find(description) else { return false }
@@ -34,8 +34,8 @@ package struct KernelSubkeyring: Sendable {
     }
 
     func remove() throws(CofferError) {
-        // Its keys would otherwise stay until the kernel gets round to them. A ring that does not list its
-        // keys goes all the same.
+        // Its keys would otherwise stay until the kernel collects them. A ring that does not list its keys is
+        // removed too.
         for entry in KernelSubkeyringSearch(in: self).entries where entry.ring != number {
             try? entry.key.remove()
         }
@@ -43,24 +43,24 @@ package struct KernelSubkeyring: Sendable {
         try KernelKey(number: number).remove()
     }
 
-    /// Starts the timeout again, in seconds; `nil` for none, which the kernel calls 0.
+    /// Restarts the timeout, in seconds; `nil` for none, which the kernel calls 0.
     package func setTimeout(_ seconds: Int?) throws(CofferError) {
         try KernelKeyring.check(seconds)
         try KernelKey(number: number).setTimeout(seconds ?? 0)
     }
 
-    /// Stores `secret` under `description`, replacing what was there.
+    /// Stores `secret` under `description`, replacing the previous secret.
     package func store(_ secret: borrowing GuardedBytes, description: String) throws(CofferError) {
         try KernelKeyring.store(secret, description: description, in: number)
     }
 
-    /// The secret under `description`; `nil` when there is none.
+    /// Returns the secret under `description`; `nil` when there is none.
     package func read(_ description: String) throws(CofferError) -> GuardedBytes? {
         guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return nil }
         return try KernelKey(number: key).content()
     }
 
-    /// Removes the secret under `description`; tells whether there was one.
+    /// Removes the secret under `description`. Returns whether there was one.
     @discardableResult
     package func remove(_ description: String) throws(CofferError) -> Bool {
         guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return false }
@@ -68,13 +68,13 @@ package struct KernelSubkeyring: Sendable {
         return true
     }
 
-    /// What the secrets in the ring are stored under, in no order.
+    /// Returns the descriptions of the secrets in the ring, in no particular order.
     package func descriptions() throws(CofferError) -> [String] {
         try keys().compactMap { $0.label.map { String(decoding: $0.name, as: UTF8.self) } }
     }
 
-    /// Gives `body` every secret of the user keyring that can be read, also in the rings in it, and what it
-    /// is stored under.
+    /// Passes every readable secret of the user keyring, including those in its rings, and its description to
+    /// `body`.
     package static func forEachSecretOfUser(
         _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
     ) throws(CofferError) {
@@ -85,9 +85,9 @@ package struct KernelSubkeyring: Sendable {
         depth: Int, _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
     ) throws(CofferError) {
         for key in try keys() {
-            // One that goes meanwhile has nothing to say.
+            // A key that was removed meanwhile has no label.
             guard let label = key.label else { continue }
-            // A secret is read into guarded memory and by nothing else; a ring is read as a list of keys.
+            // A secret is read into guarded memory only; a ring is read as a list of keys.
             guard label.type != Array(Self.type.utf8) else {
                 if depth > 0 {
                     try? KernelSubkeyring(number: key.number).forEachSecret(depth: depth - 1, body)
@@ -102,7 +102,7 @@ package struct KernelSubkeyring: Sendable {
         }
     }
 
-    /// The keys in the ring. It may grow while it is read: then it is read again.
+    /// Returns the keys in the ring. If the ring grows during the read, it is read again.
     func keys() throws(CofferError) -> [KernelKey] {
         var bytes: [UInt8] = []
         while true {

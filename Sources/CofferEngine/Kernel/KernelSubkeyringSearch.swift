@@ -2,13 +2,13 @@ package import CofferBase
 import CLinux
 
 /// The keys in a ring and in the rings within it, those near the top first. Keys that hide their names are
-/// passed over.
+/// skipped.
 struct KernelSubkeyringSearch {
     struct Entry {
         let key: KernelKey
         let type: [UInt8]
         let name: [UInt8]
-        /// The ring that it was found in.
+        /// The ring in which the key was found.
         let ring: Int
 
         var isRing: Bool { type == Array(KernelSubkeyring.type.utf8) }
@@ -19,20 +19,20 @@ struct KernelSubkeyringSearch {
     private static let maxCount = 65_536
 
     private(set) var entries: [Entry] = []
-    /// Whether there were more keys than are looked at.
+    /// Whether there were more keys than the search examines.
     private(set) var isCut = false
     private var seen: Set<Int>
 
     init(in ring: KernelSubkeyring) {
         seen = [ring.number]
-        // A ring that does not list its keys, or went meanwhile, has none to show.
+        // A ring that does not list its keys, or was removed meanwhile, counts as empty.
         add((try? ring.keys()) ?? [], of: ring.number)
         descend()
     }
 
-    /// The user keyring.
+    /// Searches the user keyring.
     ///
-    /// - Throws: Why it cannot be listed.
+    /// - Throws: The error if it cannot be listed.
     static func ofUser() throws(CofferError) -> KernelSubkeyringSearch {
         let user = KernelSubkeyring(number: Int(KEY_SPEC_USER_KEYRING))
         _ = try user.keys()
@@ -58,7 +58,7 @@ struct KernelSubkeyringSearch {
                 isCut = true
                 return
             }
-            // A key may lie in several rings.
+            // Several rings may link the same key.
             guard seen.insert(key.number).inserted, let label = key.label else { continue }
             entries.append(Entry(key: key, type: label.type, name: label.name, ring: ring))
         }
@@ -66,23 +66,23 @@ struct KernelSubkeyringSearch {
 }
 
 extension KernelSubkeyring {
-    /// How often the user keyring is looked at again for what came while keys were removed.
+    /// How often the user keyring is searched again for keys added during the removal.
     private static let rounds = 4
 
     /// The result of ``removeOfUser(where:)``.
     package struct RemovedKeys: Sendable {
-        /// The names of the keys and rings that went.
+        /// The names of the removed keys and rings.
         package var names: [[UInt8]] = []
-        /// The errors of the removals that the kernel refused, and whether anything was not looked at.
+        /// The errors of removals that the kernel refused, and an error if some keys were not examined.
         package var failures: [CofferError] = []
-        /// The names that are still there.
+        /// The names that remain.
         package var left: [[UInt8]] = []
-        /// How many keys and rings went.
+        /// The number of removed keys and rings.
         package var count: Int { names.count }
     }
 
-    /// Removes what lies in the user keyring, or in a ring within it, under a name that `matches` wants,
-    /// whatever it is; also what cannot be read.
+    /// Removes every key or ring in the user keyring, or in a ring within it, whose name `matches` accepts,
+    /// whatever its type; also unreadable ones.
     package static func removeOfUser(
         where matches: (_ name: [UInt8]) -> Bool
     ) throws(CofferError) -> RemovedKeys {
@@ -94,11 +94,11 @@ extension KernelSubkeyring {
             if search.isCut, round == 0 { removed.failures.append(tooMany) }
             let found = there.filter { tried.insert($0.key.number).inserted }
             guard !found.isEmpty else {
-                // What the kernel still has is there, whatever it said before.
+                // Keys that the kernel still has remain, whatever it returned before.
                 removed.left = there.map(\.name)
                 return removed
             }
-            // One that is gone went with its ring.
+            // A key without a label was removed with its ring.
             for entry in found where entry.key.label != nil {
                 do throws(CofferError) {
                     try entry.remove()
@@ -118,15 +118,16 @@ extension KernelSubkeyring {
     private static var tooMany: CofferError {
         CofferError(
             .unsupported,
-            "The user keyring has more keys, or rings within rings, than were looked at: keyctl show @u "
+            "The user keyring has more keys, or rings within rings, than were examined: keyctl show @u "
                 + "lists them; remove what is not needed, and lock again.")
     }
 }
 
 extension KernelSubkeyringSearch.Entry {
-    /// Removes the key, or the ring with all that is in it.
+    /// Removes the key, or the ring with its contents.
     fileprivate func remove() throws(CofferError) {
-        // First, so that the link does not count against the quota for ever: see KernelKey.invalidate.
+        // Unlinked first, so that the link does not count against the quota until a reboot: see
+        // KernelKey.invalidate.
         if ring != Int(KEY_SPEC_USER_KEYRING) { KernelKeyring.unlink(key.number, from: ring) }
         if isRing { try KernelSubkeyring(number: key.number).remove() } else { try key.remove() }
     }

@@ -1,7 +1,7 @@
 package import CofferBase
 import Glibc
 
-/// A large page-aligned buffer for bulk data, left out of core dumps and cleared when it goes.
+/// A large page-aligned buffer for bulk data, excluded from core dumps and cleared when it is released.
 ///
 /// Not locked in memory: file bodies are larger than the lock limit. `@unchecked Sendable` holds because the
 /// pointer never changes; callers that share a buffer between threads give each thread its own range.
@@ -16,10 +16,10 @@ import Glibc
         self.count = count
     }
 
-    /// Zeroed memory for `count` bytes, at least one.
+    /// Allocates zeroed memory for `count` bytes, at least one.
     package static func make(count: Int) throws(CofferError) -> AlignedBuffer {
         guard count > 0 else {
-            throw CofferError(.invalidInput, "A buffer of \(count) bytes cannot be.")
+            throw CofferError(.invalidInput, "A buffer cannot have \(count) bytes.")
         }
         let mapped = unsafe mmap(
             nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -36,7 +36,7 @@ import Glibc
         unsafe munmap(start, count)
     }
 
-    /// Gives `body` the bytes of `range` to read.
+    /// Passes the bytes of `range` to `body` for reading.
     package func read<R: ~Copyable, E: Error>(
         _ range: Range<Int>, _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
@@ -44,7 +44,7 @@ import Glibc
         return try body(unsafe Span(_unsafeStart: start + range.lowerBound, count: range.count))
     }
 
-    /// Gives `body` the bytes of `range` to write.
+    /// Passes the bytes of `range` to `body` for writing.
     package func write<R: ~Copyable, E: Error>(
         _ range: Range<Int>, _ body: (inout MutableSpan<UInt8>) throws(E) -> R
     ) throws(E) -> R {

@@ -2,7 +2,8 @@ import CLinux
 
 /// Finds bytes in bytes.
 package enum ByteSearch {
-    /// Where `needle` first stands in `haystack`; `nil` when it does not. An empty needle is nowhere.
+    /// Returns the first index of `needle` in `haystack`; `nil` when it does not occur. An empty needle never
+    /// occurs.
     package static func firstIndex(of needle: Span<UInt8>, in haystack: Span<UInt8>) -> Int? {
         guard needle.count > 0, haystack.count >= needle.count else { return nil }
         return unsafe haystack.withUnsafeBytes { haystack in

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Comparison whose time depends on the lengths alone.
 package enum ConstantTime {
-    /// Whether both spans hold the same bytes. Lengths are public; contents are not.
+    /// Reports whether both spans hold the same bytes. Lengths are public; contents are not.
     package static func equal(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         guard left.count > 0 else { return true }

@@ -1,32 +1,33 @@
 import CSodium
 import Synchronization
 
-/// Guarded pages that wait for their next owner: mapping, protecting and locking fresh ones takes the kernel
-/// longer than most of what is done with a small secret.
+/// A cache of guarded pages for reuse: mapping, protecting and locking new pages takes the kernel longer than
+/// most operations on a small secret.
 ///
-/// Pages come here cleared and stay mapped, locked and between their guard pages. Of sizes that keys and
-/// hashes have as many are kept as a derivation needs: at most 384 pages in all, usually a dozen. Of longer
-/// ones, which are tokens, the last few are kept whatever their size, so that reading the same token again
-/// finds its pages.
+/// Returned pages are cleared and stay mapped, locked and between their guard pages. For the sizes of keys
+/// and hashes, as many pages are cached as a derivation needs: at most 384 pages in all, usually a dozen. Of
+/// longer secrets, which are tokens, the last few are cached whatever their size, so that reading the same
+/// token again finds its pages.
 enum GuardedAllocator {
-    /// How many are kept of each size.
+    /// The number of cached entries for each size.
     private static let depth = 4
 
-    /// Addresses by the number of bytes, exact so that the byte after the secret is the guard page's first.
+    /// Addresses by exact number of bytes, so that the byte after the secret is the first one of the guard
+    /// page.
     private static let shelves = Mutex<[Int: [UInt]]>([:])
 
-    /// How many longer ones are kept in all.
+    /// The number of cached longer entries in all.
     private static let longDepth = 8
-    /// Longer ones, the oldest first.
+    /// Longer entries, the oldest first.
     private static let longShelf = Mutex<[(count: Int, address: UInt)]>([])
 
-    /// Whether secrets of this size come up again and again.
+    /// Reports whether secrets of this size are common.
     private static func isUsual(_ count: Int) -> Bool { count > 0 && count <= 96 }
 
-    /// Whether a secret of this size is on one page.
+    /// Reports whether a longer secret of this size fits on one page.
     private static func isLong(_ count: Int) -> Bool { count > 96 && count <= 4096 }
 
-    /// Zeroed pages for `count` bytes, where some wait.
+    /// Returns cached zeroed pages for `count` bytes, if there are any.
     static func take(count: Int) -> UnsafeMutableRawPointer? {
         let address: UInt?
         if isUsual(count) {
@@ -41,7 +42,7 @@ enum GuardedAllocator {
         return unsafe address.flatMap { unsafe UnsafeMutableRawPointer(bitPattern: $0) }
     }
 
-    /// Clears the pages and keeps them or gives them back.
+    /// Clears the pages and caches or frees them.
     static func give(_ pages: UnsafeMutableRawPointer, count: Int) {
         guard isUsual(count) || isLong(count) else { return unsafe sodium_free(pages) }
         unsafe sodium_memzero(pages, count)
@@ -55,7 +56,7 @@ enum GuardedAllocator {
         if !kept { unsafe sodium_free(pages) }
     }
 
-    /// Keeps the pages of a longer secret, cleared, in place of those kept longest.
+    /// Caches the pages of a longer secret, cleared, and evicts the oldest ones.
     private static func cacheAllocation(_ address: UInt, _ count: Int) {
         let oldest = longShelf.withLock { shelf in
             shelf.append((count, address))

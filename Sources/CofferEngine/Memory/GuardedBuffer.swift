@@ -1,6 +1,6 @@
 package import CofferBase
 
-/// Secret bytes that come piece by piece, in guarded memory that grows with them.
+/// Secret bytes that arrive in pieces, in guarded memory that grows with them.
 package struct GuardedBuffer: ~Copyable {
     private let limit: Int
     private var buffer: GuardedBytes
@@ -15,13 +15,14 @@ package struct GuardedBuffer: ~Copyable {
         CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
     }
 
-    /// For at most `limit` bytes.
+    /// Creates a buffer for at most `limit` bytes.
     package static func make(limit: Int) throws(CofferError) -> GuardedBuffer {
-        guard limit >= 0, limit < Int.max else { throw CofferError(.invalidInput, "No such limit.") }
+        guard limit >= 0, limit < Int.max else { throw CofferError(.invalidInput, "The limit is invalid.") }
         return GuardedBuffer(limit: limit, buffer: try GuardedBytes.zeroed(count: min(4096, limit + 1)))
     }
 
-    /// Takes what `read` puts into the space it is given; gives false when it says that there is no more.
+    /// Appends the bytes that `read` writes into the space it receives. Returns `false` when `read` reports
+    /// the end.
     package mutating func append(
         _ read: (inout MutableSpan<UInt8>) throws(CofferError) -> Int?
     ) throws(CofferError) -> Bool {
@@ -59,7 +60,7 @@ package struct GuardedBuffer: ~Copyable {
     /// Appends the UTF-8 of `text`, which is not secret.
     package mutating func append(_ text: String) throws(CofferError) { try append(Array(text.utf8).span) }
 
-    /// What came.
+    /// Returns the collected bytes.
     package consuming func finish() throws(CofferError) -> GuardedBytes {
         try GuardedBytes.copying(buffer.span.extracting(0..<count))
     }

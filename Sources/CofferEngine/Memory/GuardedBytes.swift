@@ -1,14 +1,14 @@
 package import CofferBase
 import CSodium
 
-/// The one owner of a secret: bytes in guarded, locked pages that are cleared when the owner goes.
+/// The only owner of a secret: bytes in guarded, locked pages that are cleared when the owner is destroyed.
 ///
-/// The pages come from `sodium_malloc`: a guard page on either side, a canary, `mlock` where the limit
-/// allows it, and left out of core dumps. The value cannot be copied, compared with `==`, printed or encoded.
+/// The pages come from `sodium_malloc`: a guard page on either side, a canary, `mlock` where the limit allows
+/// it, excluded from core dumps. The value cannot be copied, compared with `==`, printed or encoded.
 package struct GuardedBytes: ~Copyable, Sendable {
     private let storage: GuardedStorage
 
-    /// Takes over pages that nobody else writes from now on.
+    /// Takes ownership of pages that nothing else writes from now on.
     init(adopting storage: GuardedStorage) {
         self.storage = storage
         count = storage.count
@@ -17,7 +17,7 @@ package struct GuardedBytes: ~Copyable, Sendable {
     /// The number of bytes.
     package private(set) var count: Int
 
-    /// Clears and drops all but the first `count` bytes, as when padding goes.
+    /// Clears and drops all bytes after the first `count`, such as padding.
     package mutating func shrink(to count: Int) {
         precondition(count >= 0 && count <= self.count)
         unsafe sodium_memzero(storage.start + count, self.count - count)
@@ -44,19 +44,19 @@ package struct GuardedBytes: ~Copyable, Sendable {
         }
     }
 
-    /// Zero bytes in new guarded pages.
+    /// Allocates zeroed guarded pages.
     package static func zeroed(count: Int) throws(CofferError) -> GuardedBytes {
         GuardedBytes(adopting: try GuardedStorage.make(count: count))
     }
 
-    /// Random bytes from the system's generator.
+    /// Returns random bytes from the system's generator.
     package static func random(count: Int) throws(CofferError) -> GuardedBytes {
         let storage = try GuardedStorage.make(count: count)
         unsafe randombytes_buf(storage.start, count)
         return GuardedBytes(adopting: storage)
     }
 
-    /// A copy of `bytes`; the source stays as it is.
+    /// Copies `bytes`; the source is not cleared.
     package static func copying(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         let storage = try GuardedStorage.make(count: bytes.count)
         unsafe bytes.withUnsafeBytes { source in
@@ -66,7 +66,7 @@ package struct GuardedBytes: ~Copyable, Sendable {
         return GuardedBytes(adopting: storage)
     }
 
-    /// Filled by `fill`, which must write every byte.
+    /// Allocates bytes filled by `fill`, which must write every byte.
     package static func filled(
         count: Int, _ fill: (inout MutableSpan<UInt8>) throws(CofferError) -> Void
     ) throws(CofferError) -> GuardedBytes {
@@ -76,7 +76,7 @@ package struct GuardedBytes: ~Copyable, Sendable {
         return GuardedBytes(adopting: storage)
     }
 
-    /// Several spans, one after another.
+    /// Concatenates several spans.
     package static func concatenating(
         _ first: Span<UInt8>, _ second: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {

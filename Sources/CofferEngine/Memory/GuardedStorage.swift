@@ -1,7 +1,7 @@
 import CofferBase
 import CSodium
 
-/// The clearing class below ``GuardedBytes``: it holds the pages and gives them back cleared.
+/// The class below ``GuardedBytes`` that holds the pages and returns them cleared.
 ///
 /// `@unchecked Sendable` holds because the pointer never changes after `make`, and bytes are written only
 /// through the single owner's exclusive access.
@@ -14,7 +14,7 @@ import CSodium
         self.count = count
     }
 
-    /// Zeroed guarded pages for `count` bytes; zero is allowed.
+    /// Allocates zeroed guarded pages for `count` bytes; zero is allowed.
     static func make(count: Int) throws(CofferError) -> GuardedStorage {
         try SodiumLibrary.start()
         if let pages = unsafe GuardedAllocator.take(count: count) {

@@ -1,14 +1,14 @@
-/// What a residue search looks for, in every form in which it might lie about: raw, hexadecimal in both
-/// cases, Base64 in its three alignments and UTF-16. Each is found by any 8 of its bytes in a row.
+/// The patterns of a residue search, in every form in which a secret might remain: raw, hexadecimal in both
+/// cases, Base64 in its three alignments and UTF-16. Each is found by any 8 consecutive bytes of it.
 ///
-/// A needle is kept as keyed hashes of its windows and never as bytes, so that a search of this process's own
-/// memory does not find the needles.
+/// A pattern is stored as keyed hashes of its windows and never as bytes, so that a search of this process's
+/// own memory does not find the patterns.
 package struct SecretPatterns {
-    /// A form in which bytes may lie about.
+    /// A form in which bytes may remain.
     private enum Form: String, CaseIterable {
         case raw, hex, upperHex, base64, base64Second, base64Third, utf16
 
-        /// How many bytes of this form make a window: those of 8 bytes of what is looked for.
+        /// The number of bytes of a window in this form: it covers 8 bytes of the secret.
         fileprivate var window: Int {
             switch self {
             case .raw: 8
@@ -27,7 +27,7 @@ package struct SecretPatterns {
         }
     }
 
-    /// A window as it is known: which needle, how long, and the hash of its end.
+    /// A stored window: which pattern, how long, and the hash of its end.
     private struct Window {
         let needle: Int
         let form: Form
@@ -35,19 +35,19 @@ package struct SecretPatterns {
         let end: UInt64
     }
 
-    /// The longest window: pieces that are searched one after the other overlap by so much.
+    /// The longest window: pieces that are searched one after the other overlap by this much.
     package private(set) var maxPatternLength = 16
     private static let half = 8
     private static let filterBits = 20
 
     package private(set) var names: [String] = []
     private var windows: [UInt64: [Window]] = [:]
-    /// One bit for each value of the first bits of a hash: most places are passed over by it.
+    /// One bit for each value of the first bits of a hash: it rules out most positions.
     private var filter = [UInt8](repeating: 0, count: 1 << (filterBits - 3))
-    /// Differs from run to run, so that the hashes tell nothing to who has them.
+    /// Differs between runs, so that the hashes alone reveal nothing.
     private let secret: UInt64
 
-    /// Nothing to look for yet.
+    /// Creates an empty set of patterns.
     package init() {
         var generator = SystemRandomNumberGenerator()
         secret = generator.next()
@@ -59,14 +59,14 @@ package struct SecretPatterns {
         return value &* 0xBF58_476D_1CE4_E5B9
     }
 
-    /// Adds what is to be found. What is shorter than 8 bytes is left out, as it would be found by chance,
-    /// and so are windows of few different bytes.
+    /// Adds a pattern. Patterns shorter than 8 bytes are left out, because they would be found by chance, and
+    /// so are windows of few different bytes.
     ///
     /// - Parameters:
-    ///   - name: What it is called.
-    ///   - bytes: What it is.
-    ///   - isWhole: Whether it is found only as a whole: what was not chosen at random has pieces that occur
-    ///     anywhere.
+    ///   - name: The pattern's name.
+    ///   - bytes: The bytes to find.
+    ///   - isWhole: Whether it is found only as a whole: bytes that were not chosen at random have pieces
+    ///     that occur anywhere.
     package mutating func add(_ name: String, _ bytes: Span<UInt8>, isWhole: Bool = false) {
         guard bytes.count >= Self.half else { return }
         let needle = names.count
@@ -96,7 +96,7 @@ package struct SecretPatterns {
         }
     }
 
-    /// Which needles stand in `bytes`, by name and form.
+    /// Returns which patterns occur in `bytes`, by name and form.
     package func found(in bytes: Span<UInt8>) -> Set<String> {
         var found: Set<String> = []
         var word: UInt64 = 0

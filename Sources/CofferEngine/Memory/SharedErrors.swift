@@ -1,8 +1,8 @@
 package import CofferBase
 
-/// Errors that several bindings throw, worded once.
+/// Errors that several bindings throw.
 extension CofferError {
-    /// The one error of every failed authentication.
+    /// The same error for every failed authentication.
     package static var notAuthentic: CofferError {
         CofferError(.notAuthentic, "The message is not authentic under this key.")
     }
@@ -16,6 +16,6 @@ extension CofferError {
     }
 
     package static var wrongOutputSize: CofferError {
-        CofferError(.invalidInput, "The space for the result has the wrong size.")
+        CofferError(.invalidInput, "The output buffer has the wrong size.")
     }
 }

@@ -1,12 +1,13 @@
 import CSodium
 
 extension Span<UInt8> {
-    /// The bytes as an array. For what is not secret: an array is never cleared.
+    /// Copies the bytes to an array. For bytes that are not secret: an array is never cleared.
     package func copied() -> [UInt8] {
         unsafe withUnsafeBufferPointer { unsafe Array($0) }
     }
 
-    /// Gives `body` an address that is never null, as C libraries ask for even with a length of zero.
+    /// Passes an address to `body` that is never null, because C libraries require one even for a length of
+    /// zero.
     func withPointer<R>(_ body: (UnsafePointer<UInt8>) -> R) -> R {
         unsafe withUnsafeBufferPointer { buffer in
             if let start = buffer.baseAddress { return unsafe body(start) }
@@ -14,7 +15,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The same as an address of C characters.
+    /// Passes the same address as one of C characters.
     func withCharacters<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
         unsafe withPointer { unsafe body(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)) }
     }
@@ -33,7 +34,7 @@ extension MutableSpan<UInt8> {
         }
     }
 
-    /// Overwrites every byte with zero in a way the compiler keeps.
+    /// Overwrites every byte with zero in a way that the compiler does not remove.
     package mutating func clear() {
         unsafe withUnsafeMutableBytes { bytes in
             guard let start = bytes.baseAddress else { return }
@@ -41,7 +42,8 @@ extension MutableSpan<UInt8> {
         }
     }
 
-    /// Gives `body` an address that is never null, as C libraries ask for even with a length of zero.
+    /// Passes an address to `body` that is never null, because C libraries require one even for a length of
+    /// zero.
     mutating func withPointer<R>(_ body: (UnsafeMutablePointer<UInt8>) -> R) -> R {
         unsafe withUnsafeMutableBufferPointer { buffer in
             if let start = buffer.baseAddress { return unsafe body(start) }
@@ -52,8 +54,8 @@ extension MutableSpan<UInt8> {
 }
 
 extension [UInt8] {
-    /// Overwrites every byte with zero. Clears only this array's own buffer: sole ownership is the caller's
-    /// care.
+    /// Overwrites every byte with zero. Clears only this array's own buffer: the caller must ensure sole
+    /// ownership.
     package mutating func clear() {
         var span = mutableSpan
         span.clear()

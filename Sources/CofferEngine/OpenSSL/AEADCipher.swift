@@ -1,9 +1,9 @@
 package import CofferBase
 import COpenSSL
 
-/// AES-GCM (NIST SP 800-38D) and ChaCha20-Poly1305 (RFC 8439) by OpenSSL, with the key schedule kept.
+/// AES-GCM (NIST SP 800-38D) and ChaCha20-Poly1305 (RFC 8439) by OpenSSL, with the key schedule cached.
 ///
-/// Nonces are exactly 12 bytes and tags exactly 16: OpenSSL itself would take tags from one byte up.
+/// Nonces are exactly 12 bytes and tags exactly 16: OpenSSL itself would accept tags from one byte up.
 package struct AEADCipher: ~Copyable, Sendable {
     package enum Algorithm: Sendable {
         case aes128GCM, aes192GCM, aes256GCM, chaCha20Poly1305
@@ -63,7 +63,7 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag.
+    /// Replaces the plaintext, all of `buffer` except its last 16 bytes, with ciphertext and tag.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -78,7 +78,7 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Writes the plaintext when the tag holds; otherwise clears `output` and throws `notAuthentic`.
+    /// Writes the plaintext if the tag is valid; otherwise clears `output` and throws `notAuthentic`.
     package mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -100,8 +100,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw Self.refusal(clearing: &output) }
     }
 
-    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter; clears `buffer` when the tag does not
-    /// hold.
+    /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter. Clears `buffer` if the tag is not
+    /// valid.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -161,9 +161,9 @@ package struct AEADCipher: ~Copyable, Sendable {
     }
 }
 
-/// Formats that keep the tag apart from the ciphertext, and keys that change from message to message.
+/// For formats that store the tag apart from the ciphertext, and keys that change from message to message.
 extension AEADCipher {
-    /// Writes the ciphertext, as many bytes as the plaintext has, and the tag of 16 bytes.
+    /// Writes the ciphertext, which is as long as the plaintext, and the tag of 16 bytes.
     package mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>, tag: inout MutableSpan<UInt8>
@@ -183,7 +183,7 @@ extension AEADCipher {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Replaces the plaintext, all of `buffer`, by its ciphertext and writes the tag of 16 bytes.
+    /// Replaces the plaintext, all of `buffer`, with its ciphertext and writes the tag of 16 bytes.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, tag: inout MutableSpan<UInt8>, nonce: Span<UInt8>,
         associatedData: Span<UInt8>
@@ -201,7 +201,7 @@ extension AEADCipher {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Writes the plaintext, as many bytes as the ciphertext has, when the tag holds; otherwise clears
+    /// Writes the plaintext, which is as long as the ciphertext, if the tag is valid; otherwise clears
     /// `output` and throws `notAuthentic`.
     package mutating func open(
         _ ciphertext: Span<UInt8>, tag: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
@@ -221,7 +221,7 @@ extension AEADCipher {
         guard done else { throw Self.refusal(clearing: &output) }
     }
 
-    /// Replaces the ciphertext, all of `buffer`, by the plaintext; clears it when the tag does not hold.
+    /// Replaces the ciphertext, all of `buffer`, with the plaintext. Clears `buffer` if the tag is not valid.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, tag: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -238,7 +238,7 @@ extension AEADCipher {
         guard done else { throw Self.refusal(clearing: &buffer) }
     }
 
-    /// Expands another key of the same algorithm in the place of the present one.
+    /// Expands another key of the same algorithm, replacing the present one.
     mutating func replaceKey(by key: Span<UInt8>) throws(CofferError) {
         let context = context
         let status = unsafe key.withUnsafeBufferPointer { key in

@@ -33,13 +33,13 @@ package struct CBCCipher: ~Copyable, Sendable {
         return CBCCipher(context: context)
     }
 
-    /// The size of the ciphertext of `count` bytes: padding adds 1 to 16.
+    /// Returns the size of the ciphertext of `count` bytes: padding adds 1 to 16.
     package static func ciphertextSize(_ count: Int) -> Int { (count / blockSize + 1) * blockSize }
 
-    /// Runs the whole of `input` through the cipher and gives the number of bytes written to `output`.
+    /// Runs the whole of `input` through the cipher and returns the number of bytes written to `output`.
     ///
-    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. One
-    /// error, `notAuthentic`, stands for a bad length and bad padding alike; `output` is then cleared.
+    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. A bad
+    /// length and bad padding throw the same error, `notAuthentic`; `output` is then cleared.
     package mutating func transform(
         _ input: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {
@@ -74,7 +74,7 @@ package struct CBCCipher: ~Copyable, Sendable {
     }
 
     /// Encrypts like ``transform(_:iv:into:)`` and adds the ciphertext to `mac` in one pass: each piece is
-    /// authenticated while the processor still has it at hand. `output` has exactly ``ciphertextSize(_:)``
+    /// authenticated while it is still in the processor's cache. `output` has exactly ``ciphertextSize(_:)``
     /// bytes.
     package mutating func encrypt(
         _ plaintext: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>,
@@ -95,7 +95,7 @@ package struct CBCCipher: ~Copyable, Sendable {
         guard done else { throw OpenSSLFailure.unexpected("CBC encryption") }
     }
 
-    /// Half of the smallest first-level cache holds a piece of plaintext and its ciphertext.
+    /// A piece of plaintext and its ciphertext fit into half of the smallest first-level cache.
     private static let pieceSize = 8192
 
     private static func encryptPieces(

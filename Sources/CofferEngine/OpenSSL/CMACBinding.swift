@@ -39,7 +39,7 @@ package struct CMACContext: ~Copyable, Sendable {
         return CMACContext(handle: handle)
     }
 
-    /// Forgets what was added and keeps the key.
+    /// Discards the added bytes and keeps the key.
     package mutating func restart() throws(CofferError) {
         guard unsafe EVP_MAC_init(handle.pointer, nil, 0, nil) == 1 else {
             throw OpenSSLFailure.unexpected("EVP_MAC_init")
@@ -54,7 +54,7 @@ package struct CMACContext: ~Copyable, Sendable {
         guard added else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
     }
 
-    /// Writes the tag to `output`, 16 bytes. Then ``restart()`` or let it go.
+    /// Writes the tag to `output`, 16 bytes. Afterwards call ``restart()`` or release the context.
     package mutating func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == Self.tagSize else { throw CofferError.wrongOutputSize }
         let handle = handle

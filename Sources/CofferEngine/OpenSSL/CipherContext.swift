@@ -1,14 +1,14 @@
 import COpenSSL
 import CofferBase
 
-/// One `EVP_CIPHER_CTX`, freed and thereby cleansed with its owner.
+/// One `EVP_CIPHER_CTX`, freed and thereby cleared with its owner.
 ///
 /// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches it through exclusive
 /// access.
 @safe final class CipherContext: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// OpenSSL counts in `Int32`: longer inputs go in pieces of at most this size.
+    /// OpenSSL counts in `Int32`: longer inputs are processed in pieces of at most this size.
     private let largestPiece: Int
     static let defaultPiece = 1 << 30
 
@@ -27,7 +27,7 @@ import CofferBase
 
     deinit { unsafe EVP_CIPHER_CTX_free(pointer) }
 
-    /// Runs `EVP_CipherUpdate` over all of `input`, writing at `output`; gives the bytes written.
+    /// Runs `EVP_CipherUpdate` over all of `input`, writing at `output`. Returns the number of bytes written.
     func update(input: UnsafeRawBufferPointer, output: UnsafeMutablePointer<UInt8>?) -> Int? {
         var read = 0
         var written = 0

@@ -26,7 +26,7 @@ package enum DigestAlgorithm: Sendable, CaseIterable {
         }
     }
 
-    /// OpenSSL's name, as its parameters take it.
+    /// OpenSSL's name of the digest, as its parameters accept it.
     var name: StaticString {
         switch self {
         case .sha1: "SHA1"
@@ -73,7 +73,7 @@ package struct DigestContext: ~Copyable, Sendable {
         guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_DigestUpdate") }
     }
 
-    /// Ends the digest into `output`, which has exactly its size.
+    /// Finishes the digest into `output`, which has exactly its size.
     package consuming func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == algorithm.size else { throw CofferError.wrongOutputSize }
         let context = context

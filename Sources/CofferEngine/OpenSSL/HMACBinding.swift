@@ -53,7 +53,7 @@ package struct HMACContext: ~Copyable, Sendable {
         return HMACContext(handle: handle, digest: digest)
     }
 
-    /// Forgets what was added and keeps the key.
+    /// Discards the added bytes and keeps the key.
     package mutating func restart() throws(CofferError) {
         guard unsafe EVP_MAC_init(handle.pointer, nil, 0, nil) == 1 else {
             throw OpenSSLFailure.unexpected("EVP_MAC_init")
@@ -68,7 +68,8 @@ package struct HMACContext: ~Copyable, Sendable {
         guard added else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
     }
 
-    /// Writes the tag to `output`, which has exactly the digest's size. Then ``restart()`` or let it go.
+    /// Writes the tag to `output`, which has exactly the digest's size. Afterwards call ``restart()`` or
+    /// release the context.
     package mutating func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == digest.size else { throw CofferError.wrongOutputSize }
         let handle = handle

@@ -3,7 +3,8 @@ import COpenSSL
 
 /// AES Key Wrap (RFC 3394) and Key Wrap with Padding (RFC 5649), both NIST SP 800-38F, by OpenSSL.
 package enum KeyWrapBinding {
-    /// How many bytes a wrapped key is longer than the key, rounded up to a multiple of 8 with padding.
+    /// The number of bytes that wrapping adds to a key; with padding, to the key's length rounded up to a
+    /// multiple of 8.
     package static let overhead = 8
 
     /// The longest key that is wrapped, in bytes.
@@ -23,7 +24,7 @@ package enum KeyWrapBinding {
         return wrapped
     }
 
-    /// Unwraps or throws `notAuthentic`.
+    /// Unwraps a key or throws `notAuthentic`.
     package static func unwrap(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
@@ -48,7 +49,7 @@ package enum KeyWrapBinding {
         return wrapped
     }
 
-    /// Unwraps what was wrapped with padding or throws `notAuthentic`.
+    /// Unwraps a key that was wrapped with padding or throws `notAuthentic`.
     package static func unwrapPadded(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
@@ -64,7 +65,7 @@ package enum KeyWrapBinding {
 
     private enum Form { case exact, padded }
 
-    /// The one error of unwrapping, with OpenSSL's own word on it dropped.
+    /// The only error of unwrapping; OpenSSL's own error is discarded.
     private static var refusal: CofferError {
         ERR_clear_error()
         return CofferError.notAuthentic
@@ -82,7 +83,7 @@ package enum KeyWrapBinding {
         }
     }
 
-    /// Gives the number of bytes written; `nil` when OpenSSL refuses.
+    /// Returns the number of bytes written; `nil` when OpenSSL fails.
     private static func run(
         _ form: Form, _ input: Span<UInt8>, under key: Span<UInt8>, encrypting: Bool,
         into output: inout MutableSpan<UInt8>

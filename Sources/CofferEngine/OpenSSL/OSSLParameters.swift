@@ -2,8 +2,8 @@ import COpenSSL
 
 /// OpenSSL's parameter lists, built where they are used: their pointers must outlive the call.
 ///
-/// That holds for the names, too. OpenSSL's macros for them arrive in Swift as `String`, whose C form lives
-/// only until the call that takes it returns, so the names stand here as static text.
+/// The same holds for the names. Swift imports OpenSSL's macros for them as `String`, whose C form lives only
+/// until the call that takes it returns, so the names are static text here.
 enum OSSLParameters {
     /// OSSL_ALG_PARAM_DIGEST
     static let digest: StaticString = "digest"
@@ -18,7 +18,7 @@ enum OSSLParameters {
     /// OSSL_KDF_PARAM_SALT
     static let salt: StaticString = "salt"
 
-    /// A list with the digest's name alone.
+    /// A list with only the digest's name.
     static func withDigest<R>(
         _ digest: DigestAlgorithm, _ body: (UnsafePointer<OSSL_PARAM>) -> R
     ) -> R {
@@ -29,7 +29,7 @@ enum OSSLParameters {
         return unsafe body(list)
     }
 
-    /// A list with a cipher's name alone.
+    /// A list with only a cipher's name.
     static func withCipher<R>(_ cipher: StaticString, _ body: (UnsafePointer<OSSL_PARAM>) -> R) -> R {
         let name = unsafe UnsafeMutablePointer(mutating: characters(cipher))
         let list = unsafe [
@@ -38,12 +38,12 @@ enum OSSLParameters {
         return unsafe body(list)
     }
 
-    /// A number that lives where `value` points.
+    /// A number stored at `value`.
     static func integer(_ name: StaticString, _ value: UnsafeMutablePointer<Int32>) -> OSSL_PARAM {
         unsafe OSSL_PARAM_construct_int(characters(name), value)
     }
 
-    /// A byte string; an empty one gets an address all the same, as OpenSSL refuses a null one.
+    /// A byte string. An empty one gets a non-null address too, because OpenSSL rejects a null one.
     static func octets(_ name: StaticString, _ bytes: UnsafeRawBufferPointer) -> OSSL_PARAM {
         let name = unsafe characters(name)
         return unsafe OSSL_PARAM_construct_octet_string(

@@ -1,9 +1,9 @@
 import CofferBase
 import COpenSSL
 
-/// What OpenSSL reports, without the contents of its error queue.
+/// Errors of OpenSSL calls, without the contents of its error queue.
 package enum OpenSSLFailure {
-    /// A call failed that does not fail with sound arguments.
+    /// The error of a call that does not fail with valid arguments.
     static func unexpected(_ call: String) -> CofferError {
         ERR_clear_error()
         return CofferError(.internalFailure, "OpenSSL's \(call) failed.")

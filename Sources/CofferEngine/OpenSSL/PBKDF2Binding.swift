@@ -1,12 +1,12 @@
 package import CofferBase
 import COpenSSL
 
-/// PBKDF2-HMAC (RFC 8018 section 5.2): with SHA-256 by the processor's own instructions, where it has them,
-/// else over OpenSSL's bare compression functions; a few rounds by OpenSSL alone.
+/// PBKDF2-HMAC (RFC 8018 section 5.2). SHA-256 uses the processor's own instructions if it has them;
+/// otherwise OpenSSL's bare compression functions are used, and for a few rounds OpenSSL alone.
 package enum PBKDF2Binding {
-    /// The ways of computing it. All give the same bytes.
+    /// The implementations. All return the same bytes.
     package enum Implementation: Sendable, CaseIterable {
-        /// Two blocks side by side by the processor's SHA-256 instructions.
+        /// Computes two blocks side by side with the processor's SHA-256 instructions.
         case instructions
         /// OpenSSL's compression function, twice a round.
         case compression
@@ -18,16 +18,16 @@ package enum PBKDF2Binding {
         }
     }
 
-    /// With fewer rounds the preparations of the other ways cost more than they save.
+    /// With fewer rounds the setup of the other implementations costs more than it saves.
     private static let fewestFastRounds = 100
 
-    /// The way that so many rounds take on this processor.
+    /// Returns the implementation used for this number of rounds on this processor.
     package static func implementation(for digest: DigestAlgorithm, rounds: Int) -> Implementation {
         guard rounds >= fewestFastRounds else { return .library }
         return Implementation.instructions.isAvailable(for: digest) ? .instructions : .compression
     }
 
-    /// Fills `output`. Refuses what OpenSSL takes without a word: no rounds, no output.
+    /// Fills `output`. Rejects arguments that OpenSSL accepts silently: no rounds, no output.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>
@@ -36,7 +36,7 @@ package enum PBKDF2Binding {
             throw CofferError(.invalidInput, "PBKDF2 takes 1 to \(Int32.max) rounds, not \(rounds).")
         }
         guard output.count >= 1, output.count <= Int(Int32.max) else {
-            throw CofferError(.invalidInput, "PBKDF2 gives 1 to \(Int32.max) bytes, not \(output.count).")
+            throw CofferError(.invalidInput, "PBKDF2 returns 1 to \(Int32.max) bytes, not \(output.count).")
         }
         guard secret.count <= Int(Int32.max), salt.count <= Int(Int32.max) else {
             throw CofferError(
@@ -48,8 +48,8 @@ package enum PBKDF2Binding {
             into: &output)
     }
 
-    /// Fills `output` in one way, which must be available, from arguments that have been checked. Tests
-    /// compare the ways.
+    /// Fills `output` with one implementation, which must be available, from checked arguments. Tests compare
+    /// the implementations.
     package static func derive(
         by way: Implementation, secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>

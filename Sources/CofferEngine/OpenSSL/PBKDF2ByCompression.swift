@@ -4,7 +4,7 @@ import COpenSSL
 /// PBKDF2-HMAC over the bare compression functions of OpenSSL: the states after the HMAC key's pads are
 /// computed once, and a round is two compressions without any of the calls around them.
 ///
-/// The first U of each block comes from OpenSSL's HMAC. Everything secret stands in guarded memory.
+/// The first U of each block comes from OpenSSL's HMAC. All secrets are in guarded memory.
 package enum PBKDF2ByCompression {
     /// Fills `output`, with at least one round and one byte.
     package static func derive(
@@ -96,12 +96,12 @@ private enum SHA512Core: HashCore {
     /// The states after the key's two pads.
     private let inner: Words
     private let outer: Words
-    /// What the U of all rounds so far come to by exclusive or.
+    /// The exclusive or of the U of all rounds so far.
     private let total: Words
-    /// A digest with its padding: what every compression after the first two reads.
+    /// A digest with its padding: the input of every compression after the first two.
     private let block: Words
 
-    /// The words of a state, at most.
+    /// The largest number of words of a state.
     private static var stateWords: Int { 8 }
 
     private init(_ digest: DigestAlgorithm, _ storage: GuardedStorage) {
@@ -130,14 +130,14 @@ private enum SHA512Core: HashCore {
         return chain
     }
 
-    /// The state after the first block.
+    /// Computes the state after the first block.
     private func start(_ target: Words, with pad: UnsafeMutablePointer<UInt8>) {
         unsafe Core.begin(state, digest)
         unsafe Core.compress(state, pad)
         unsafe target.update(from: state, count: Self.stateWords)
     }
 
-    /// The block's end behind a digest that follows the key's block (FIPS 180-4 section 5.1).
+    /// Writes the end of a block with a digest that follows the key's block (FIPS 180-4 section 5.1).
     private func writePadding(_ bytes: UnsafeMutablePointer<UInt8>) {
         for index in digest.size..<Core.blockSize { unsafe bytes[index] = 0 }
         unsafe bytes[digest.size] = 0x80
@@ -154,7 +154,7 @@ private enum SHA512Core: HashCore {
         for word in 0..<words { unsafe total[word] = block[word] }
     }
 
-    /// The rounds after the first.
+    /// Runs the rounds after the first.
     func run(rounds: Int) {
         for _ in 0..<rounds {
             unsafe compress(from: inner)
@@ -163,14 +163,14 @@ private enum SHA512Core: HashCore {
         }
     }
 
-    /// Replaces the digest in the block by its own, from the given state on.
+    /// Replaces the digest in the block with its own digest, from the given state on.
     @inline(__always) private func compress(from start: Words) {
         unsafe state.update(from: start, count: Self.stateWords)
         unsafe Core.compress(state, UnsafeRawPointer(block).assumingMemoryBound(to: UInt8.self))
         for word in 0..<words { unsafe block[word] = state[word].bigEndian }
     }
 
-    /// Writes the block, or as much of it as there is room for.
+    /// Writes the block, or the part of it that fits.
     func copy(to output: inout MutableSpan<UInt8>, at offset: Int) {
         let count = min(digest.size, output.count - offset)
         let start = unsafe UnsafeRawPointer(total).assumingMemoryBound(to: UInt8.self)

@@ -4,12 +4,12 @@ import CSHA2
 /// PBKDF2-HMAC-SHA256 by the processor's SHA-256 instructions: the states after the HMAC key's pads are
 /// computed once, a round is two compressions, and two output blocks are computed side by side.
 ///
-/// The first U of each block comes from OpenSSL. Everything secret stands in guarded memory.
+/// The first U of each block comes from OpenSSL. All secrets are in guarded memory.
 package enum PBKDF2SHANI {
-    /// Whether this processor has the instructions and no mask hides them.
+    /// Whether this processor has the instructions and no mask disables them.
     package static let isAvailable = csha2_available() && ProcessorFeatures.allowsSHA256
 
-    /// Fills `output`. Only where ``isAvailable``, with at least one round and one byte.
+    /// Fills `output`. Call it only if ``isAvailable``, with at least one round and one byte.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
@@ -70,7 +70,7 @@ package enum PBKDF2SHANI {
         unsafe csha2_compress(outer, pad)
     }
 
-    /// The first U of block `number`: the HMAC of salt and number.
+    /// Computes the first U of block `number`: the HMAC of salt and number.
     func begin(
         _ lane: Int, with mac: inout HMACContext, salt: Span<UInt8>, number: Int
     ) throws(CofferError) {
@@ -83,12 +83,12 @@ package enum PBKDF2SHANI {
         }
     }
 
-    /// The rounds after the first.
+    /// Runs the rounds after the first.
     func run(blocks: Int, rounds: UInt32) {
         unsafe csha2_pbkdf2_rounds(inner, outer, last, total, UInt32(blocks), rounds)
     }
 
-    /// Writes the block, or as much of it as there is room for.
+    /// Writes the block, or the part of it that fits.
     func copy(_ lane: Int, to output: inout MutableSpan<UInt8>, at offset: Int) {
         for word in 0..<8 { unsafe total[8 * lane + word] = total[8 * lane + word].bigEndian }
         let count = min(32, output.count - offset)

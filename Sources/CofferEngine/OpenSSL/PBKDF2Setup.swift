@@ -1,6 +1,6 @@
 import CofferBase
 
-/// What every way of computing PBKDF2 round by round begins with.
+/// The common setup of the implementations that compute PBKDF2 round by round.
 enum PBKDF2Setup {
     /// Writes the HMAC key into a zeroed block: the secret, or its digest when it is longer than the block.
     static func writeKey(
@@ -13,7 +13,7 @@ enum PBKDF2Setup {
         try context.finish(into: &start)
     }
 
-    /// The first U of block `number`: the HMAC of salt and number.
+    /// Writes the first U of block `number`: the HMAC of salt and number.
     static func writeFirst(
         _ number: Int, with mac: inout HMACContext, salt: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {

@@ -3,16 +3,16 @@ import COpenSSL
 
 /// AES-SIV (RFC 5297) from OpenSSL's CMAC and counter mode.
 ///
-/// OpenSSL has the mode itself, but until 3.0.10 it left out empty associated data (CVE-2023-2975), and it
-/// refuses an empty plaintext; here both are as the standard has them.
+/// OpenSSL has the mode itself, but until 3.0.10 it ignored empty associated data (CVE-2023-2975), and it
+/// rejects an empty plaintext; here both follow the standard.
 package struct SIVCipher: ~Copyable, Sendable {
     package static let tagSize = CMACContext.tagSize
-    /// The limit of the standard: 126 strings of associated data beside the plaintext.
+    /// The limit of the standard: 126 strings of associated data in addition to the plaintext.
     package static let maxStringCount = 126
 
     private var mac: CMACContext
     private let counter: CipherContext
-    /// The string that S2V is at, and behind it one CMAC.
+    /// The current string of S2V, followed by one CMAC.
     private var area: GuardedBytes
 
     private init(mac: consuming CMACContext, counter: CipherContext, area: consuming GuardedBytes) {
@@ -41,7 +41,7 @@ package struct SIVCipher: ~Copyable, Sendable {
         return SIVCipher(mac: mac, counter: counter, area: try GuardedBytes.zeroed(count: 2 * tagSize))
     }
 
-    /// Begins S2V: then ``add(_:)`` for each string of associated data.
+    /// Begins S2V. Afterwards call ``add(_:)`` for each string of associated data.
     package mutating func start() throws(CofferError) {
         let zeros = InlineArray<16, UInt8>(repeating: 0)
         try mac.restart()
@@ -59,7 +59,7 @@ package struct SIVCipher: ~Copyable, Sendable {
         for index in 0..<Self.tagSize { span[index] ^= span[Self.tagSize + index] }
     }
 
-    /// Writes the synthetic IV and behind it the ciphertext; `output` is exactly 16 bytes longer.
+    /// Writes the synthetic IV, followed by the ciphertext; `output` is exactly 16 bytes longer.
     package mutating func seal(
         _ plaintext: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
@@ -72,7 +72,7 @@ package struct SIVCipher: ~Copyable, Sendable {
         try run(plaintext, iv: iv, into: &body)
     }
 
-    /// Writes the plaintext when the synthetic IV is its own; otherwise clears `output` and throws
+    /// Writes the plaintext if its synthetic IV is valid; otherwise clears `output` and throws
     /// `notAuthentic`.
     package mutating func open(
         _ sealed: Span<UInt8>, into output: inout MutableSpan<UInt8>
@@ -94,7 +94,7 @@ package struct SIVCipher: ~Copyable, Sendable {
         }
     }
 
-    /// Ends S2V over the plaintext.
+    /// Finishes S2V over the plaintext.
     private static func authenticate(
         _ plaintext: Span<UInt8>, _ mac: inout CMACContext, _ area: inout GuardedBytes,
         into tag: inout MutableSpan<UInt8>
@@ -113,7 +113,8 @@ package struct SIVCipher: ~Copyable, Sendable {
         try mac.finish(into: &tag)
     }
 
-    /// Writes a CMAC into the area. Static, because the compiler sees of parameters only that they are apart.
+    /// Writes a CMAC into the area. Static, because the compiler can prove only for parameters that they do
+    /// not overlap.
     private static func finish(
         _ mac: inout CMACContext, into area: inout GuardedBytes, at offset: Int
     ) throws(CofferError) {
@@ -122,14 +123,14 @@ package struct SIVCipher: ~Copyable, Sendable {
         try mac.finish(into: &part)
     }
 
-    /// Multiplies the string by x in the field of SP 800-38B, without a branch on it.
+    /// Multiplies the string by x in the field of SP 800-38B, without branching on it.
     private static func double(_ span: inout MutableSpan<UInt8>) {
         let mask = 0 &- (span[0] >> 7)
         for index in 0..<tagSize - 1 { span[index] = span[index] << 1 | span[index + 1] >> 7 }
         span[tagSize - 1] = span[tagSize - 1] << 1 ^ (0x87 & mask)
     }
 
-    /// The counter mode from the synthetic IV without its bits 31 and 63.
+    /// Runs counter mode from the synthetic IV, with bits 31 and 63 cleared.
     private func run(
         _ input: Span<UInt8>, iv: InlineArray<16, UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {

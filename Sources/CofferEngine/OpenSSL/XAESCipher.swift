@@ -4,18 +4,18 @@ import COpenSSL
 /// XAES-256-GCM (C2SP): AES-256-GCM under a key derived from the first half of a nonce of 24 bytes.
 ///
 /// The derivation is SP 800-108r1 in counter mode over AES-CMAC: two blocks of AES-256 for each nonce prefix.
-/// The context of the last prefix is kept, so that messages which share theirs cost no more than plain GCM.
-/// Nothing is allocated for a message.
+/// The context of the last prefix is cached, so that messages with the same prefix cost no more than plain
+/// GCM. No memory is allocated for a message.
 package struct XAESCipher: ~Copyable, Sendable {
     package static let keySize = 32
     package static let nonceSize = 24
     package static let tagSize = AEADCipher.tagSize
-    /// The bytes of the nonce that the key is derived from; the rest is GCM's nonce.
+    /// The number of bytes of the nonce that the key is derived from; the rest is GCM's nonce.
     package static let prefixSize = 12
 
-    /// AES-256 over single blocks, under the key itself.
+    /// AES-256 on single blocks, under the key itself.
     private let block: CipherContext
-    /// CMAC's subkey K1, and behind it room for a derived key.
+    /// CMAC's subkey K1, followed by space for a derived key.
     private var area: GuardedBytes
     private var cipher: AEADCipher
     private var prefix: InlineArray<12, UInt8>
@@ -49,8 +49,8 @@ package struct XAESCipher: ~Copyable, Sendable {
         return XAESCipher(block: block, area: area, cipher: cipher, prefix: prefix)
     }
 
-    /// AES-256-GCM for the messages whose nonces begin with `prefix`, 12 bytes: the key is derived once, and
-    /// each message names the other 12 bytes as its nonce.
+    /// Returns AES-256-GCM for the messages whose nonces begin with `prefix`, 12 bytes. The key is derived
+    /// once, and the nonce of each message is the other 12 bytes.
     package mutating func derived(prefix: Span<UInt8>) throws(CofferError) -> AEADCipher {
         guard prefix.count == Self.prefixSize else { throw CofferError.wrongNonceSize(prefix.count) }
         try Self.writeKey(for: prefix, into: &area, block)
@@ -70,7 +70,7 @@ package struct XAESCipher: ~Copyable, Sendable {
             into: &output)
     }
 
-    /// Replaces the plaintext, all of `buffer` but its last 16 bytes, by ciphertext and tag.
+    /// Replaces the plaintext, all of `buffer` except its last 16 bytes, with ciphertext and tag.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -79,7 +79,7 @@ package struct XAESCipher: ~Copyable, Sendable {
             &buffer, nonce: nonce.extracting(Self.prefixSize...), associatedData: associatedData)
     }
 
-    /// Writes the plaintext when the tag holds; otherwise clears `output` and throws `notAuthentic`.
+    /// Writes the plaintext if the tag is valid; otherwise clears `output` and throws `notAuthentic`.
     package mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -90,8 +90,8 @@ package struct XAESCipher: ~Copyable, Sendable {
         )
     }
 
-    /// Replaces ciphertext and tag by the plaintext, 16 bytes shorter; clears `buffer` when the tag does not
-    /// hold.
+    /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter. Clears `buffer` if the tag is not
+    /// valid.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -100,7 +100,7 @@ package struct XAESCipher: ~Copyable, Sendable {
             &buffer, nonce: nonce.extracting(Self.prefixSize...), associatedData: associatedData)
     }
 
-    /// Makes the kept context that of the nonce's prefix.
+    /// Switches the cached context to the nonce's prefix.
     private mutating func turn(to nonce: Span<UInt8>) throws(CofferError) {
         guard nonce.count == Self.nonceSize else { throw CofferError.wrongNonceSize(nonce.count) }
         guard (0..<Self.prefixSize).contains(where: { nonce[$0] != prefix[$0] }) else { return }
@@ -122,7 +122,7 @@ package struct XAESCipher: ~Copyable, Sendable {
         key.clear()
     }
 
-    /// CMAC's subkey K1 (SP 800-38B section 6.1): the encrypted zero block, doubled in GF(2^128).
+    /// Writes CMAC's subkey K1 (SP 800-38B section 6.1): the encrypted zero block, doubled in GF(2^128).
     private static func writeSubkey(
         into area: inout GuardedBytes, _ block: CipherContext
     ) throws(CofferError) {
@@ -133,7 +133,7 @@ package struct XAESCipher: ~Copyable, Sendable {
         span[15] = span[15] << 1 ^ (carry &* 0x87)
     }
 
-    /// The derived key: the CMACs of counter (1, then 2; 16 bits), label "X", zero byte and prefix.
+    /// Writes the derived key: the CMACs of counter (1, then 2; 16 bits), label "X", zero byte and prefix.
     private static func writeKey(
         for prefix: Span<UInt8>, into area: inout GuardedBytes, _ block: CipherContext
     ) throws(CofferError) {

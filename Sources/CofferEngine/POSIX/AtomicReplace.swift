@@ -2,8 +2,9 @@ package import CofferBase
 package import SystemPackage
 
 extension Descriptor {
-    /// Replaces the file `name` in this directory so that a reader, a crash or a power cut sees the old bytes
-    /// or the new ones: random name beside it, write, flush, rename, flush of the directory.
+    /// Replaces the file `name` in this directory so that a reader, a crash or a power cut sees either the
+    /// old bytes or the new ones: writes a file with a random name beside it, flushes it, renames it and
+    /// flushes the directory.
     package func replace(_ name: FilePath, with bytes: Span<UInt8>) throws(CofferError) {
         let temporary = try Self.temporaryName()
         do throws(CofferError) {
@@ -19,7 +20,7 @@ extension Descriptor {
         try sync()
     }
 
-    /// A name for a file that is not finished. ``removeTemporaries()`` finds those that a crash left behind.
+    /// Returns a name for an unfinished file. ``removeTemporaries()`` finds those that a crash left behind.
     package static func temporaryName() throws(CofferError) -> FilePath {
         let digits = try SecureRandom.bytes(16).map { byte in
             let text = String(byte, radix: 16)
@@ -30,7 +31,7 @@ extension Descriptor {
 
     package static var temporaryPrefix: String { ".tmp-" }
 
-    /// The names of unfinished files in this directory.
+    /// Returns the names of unfinished files in this directory.
     package func temporaries() throws(CofferError) -> [FilePath] {
         try names().filter { $0.string.utf8.hasPrefix(Self.temporaryPrefix) }
     }

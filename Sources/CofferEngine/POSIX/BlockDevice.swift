@@ -2,20 +2,20 @@ import CofferBase
 import Glibc
 package import SystemPackage
 
-/// What sysfs says of a block device and of those below it.
+/// The properties that sysfs reports for a block device and the devices below it.
 package struct BlockDevice: Sendable, Equatable {
-    /// Whether it, or one below it, can be pulled out: marked removable, on USB, or an SD card.
+    /// Whether the device, or one below it, can be removed: marked removable, on USB, or an SD card.
     package private(set) var isRemovable = false
-    /// Whether it, or every one below it, is encrypted by dm-crypt.
+    /// Whether the device, or every device below it, is encrypted by dm-crypt.
     package private(set) var isEncrypted = false
 
     private static let deepest = 8
 
-    /// A disk that stays where it is and is not encrypted.
+    /// Creates the description of a fixed disk that is not encrypted.
     package init() {}
 
-    /// The device of that number, `major:minor`, below `system`, which is /sys but in tests; `nil` when there
-    /// is none.
+    /// Finds the device of that number, `major:minor`, below `system`, which is /sys except in tests; `nil`
+    /// when there is none.
     package static func find(_ number: String, system: FilePath = "/sys") -> BlockDevice? {
         guard !number.utf8.contains(UInt8(ascii: "/")) else { return nil }
         return look(system.appending("dev").appending("block").appending(number), depth: 0)
@@ -49,7 +49,7 @@ package struct BlockDevice: Sendable, Equatable {
         return names.compactMap { look(slaves.pushing($0), depth: depth + 1) }
     }
 
-    /// Without symbolic links, which in sysfs say where a device hangs.
+    /// Resolves symbolic links, which in sysfs show where a device is attached.
     private static func resolved(_ path: FilePath) -> FilePath? {
         guard let text = unsafe path.withPlatformString({ unsafe realpath($0, nil) }) else { return nil }
         defer { unsafe free(text) }

@@ -4,14 +4,14 @@ import CLinux
 import Synchronization
 import SystemPackage
 
-/// Another program that runs beside this process until its owner goes. Its standard input is a pipe that
-/// closes when this process ends, however it ends; what it prints is dropped unless it is asked for.
+/// Another program that runs beside this process until its owner is released. Its standard input is a pipe
+/// that closes when this process ends for any reason; its output is discarded unless requested.
 package final class BoundChildProcess: Sendable {
-    /// Its number, its own until ``ended()`` or ``end()`` came back.
+    /// Its process id, which is not reused before ``ended()`` or ``end()`` has returned.
     package let identifier: Int32
     private let input: Descriptor
     private let output: Descriptor?
-    /// How it ended, once it was waited for.
+    /// Its exit code, once it was waited for.
     private let code = Mutex<Int32?>(nil)
 
     private init(process: pid_t, input: consuming Descriptor, output: consuming Descriptor?) {
@@ -26,9 +26,9 @@ package final class BoundChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: The name and the arguments.
-    ///   - readsOutput: Whether ``read(into:)`` gives what it writes to standard output.
+    ///   - readsOutput: Whether ``read(into:)`` returns what it writes to standard output.
     /// - Returns: The program.
-    /// - Throws: `invalidInput` for what is no command; what hinders starting it.
+    /// - Throws: `invalidInput` for an invalid command; the error of starting it.
     package static func start(
         _ arguments: [[UInt8]], readsOutput: Bool = false
     ) throws(CofferError) -> BoundChildProcess {
@@ -48,9 +48,9 @@ package final class BoundChildProcess: Sendable {
             process: process, input: incoming.takeWriter(), output: outgoing?.takeReader())
     }
 
-    /// Writes to its standard input, all of it.
+    /// Writes all bytes to its standard input.
     ///
-    /// - Throws: `inputOutput` when it reads no more.
+    /// - Throws: `inputOutput` when it no longer reads.
     package func write(_ bytes: Span<UInt8>) throws(CofferError) {
         var written = 0
         while written < bytes.count {
@@ -63,12 +63,12 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// Reads from its standard output: one call, `nil` at the end and where nothing is read.
+    /// Reads from its standard output with one call; `nil` at the end, and when the output is discarded.
     package func read(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
         try output?.readSome(into: &buffer)
     }
 
-    /// Whether it runs, or is stopped.
+    /// Whether it is running or stopped.
     package var isRunning: Bool {
         code.withLock { code in
             guard code == nil else { return false }
@@ -76,23 +76,23 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// Stops it where it is: it does nothing until ``resume()``.
+    /// Suspends it: it does nothing until ``resume()``.
     package func stop() { signal(SIGSTOP) }
 
-    /// Lets it go on.
+    /// Resumes it.
     package func resume() { signal(SIGCONT) }
 
-    /// Ends it at once, as a crash would, also while it is stopped, and waits until it is gone.
+    /// Kills it at once, as a crash would, even while it is stopped, and waits until it has ended.
     package func end() {
         signal(SIGKILL)
         _ = ended()
     }
 
-    /// Waits until it ends; gives the exit code, 128 + number when a signal ended it, -1 when the system does
-    /// not know.
+    /// Waits until it ends. Returns the exit code, 128 + number when a signal ended it, -1 when the system
+    /// does not know.
     @discardableResult
     package func ended() -> Int32 {
-        // Without the lock, so that others can end it meanwhile.
+        // Without the lock, so that another thread can end it meanwhile.
         var information = unsafe siginfo_t()
         while code.withLock({ $0 == nil }),
             unsafe waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0,
@@ -111,6 +111,6 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// The number is its own until it was waited for.
+    /// The process id is not reused until it was waited for.
     private func signal(_ number: CInt) { code.withLock { if $0 == nil { kill(identifier, number) } } }
 }

@@ -2,21 +2,20 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// Another program, run and waited for. It inherits standard input, output and error, and nothing else unless
-/// told to.
+/// Another program that this process runs and waits for. It inherits standard input, output and error, and
+/// nothing else unless requested.
 package enum ChildProcess {
-    /// Runs `arguments[0]`, looked up in PATH, and gives its exit code; 128 + number when a signal ended it.
-    /// What ``TerminationSignals`` holds goes to it meanwhile.
+    /// Runs `arguments[0]`, looked up in PATH, and returns its exit code; 128 + number when a signal ended
+    /// it. Forwards the signals that ``TerminationSignals`` holds to it meanwhile.
     ///
     /// - Parameters:
     ///   - arguments: The name and the arguments.
     ///   - outputToErrors: Whether its standard output goes to standard error.
     ///   - inheriting: Numbers of open descriptors that it gets under the same numbers.
-    ///   - limit: How long it may run; then it is asked to end, and killed when it does not within two
-    ///     seconds.
+    ///   - limit: How long it may run; then it is asked to end, and killed if it does not within two seconds.
     /// - Returns: The exit code.
-    /// - Throws: `timedOut` when the limit ended it, whatever its exit code; `invalidInput` for what is no
-    ///   command or names none; the failure to start it.
+    /// - Throws: `timedOut` when the limit ended it, whatever its exit code; `invalidInput` for an invalid
+    ///   command or one that names no program; the error of starting it.
     package static func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false, inheriting: [Int32] = [],
         limit: Duration? = nil
@@ -37,7 +36,7 @@ package enum ChildProcess {
 
     private static let grace = Duration.seconds(2)
 
-    /// Waits until the program has ended, or ends it when the time has come. Tells whether it ended by
+    /// Waits until the program has ended, or ends it when the time is over. Returns whether it ended by
     /// itself.
     private static func hasEnded(_ process: pid_t, before end: Duration) throws(CofferError) -> Bool {
         var end = end
@@ -52,7 +51,7 @@ package enum ChildProcess {
         return signals.count == 2
     }
 
-    /// Whether the program has ended; it keeps its number until it is waited for.
+    /// Reports whether the program has ended; it keeps its process id until it is waited for.
     static func hasExited(_ process: pid_t) throws(CofferError) -> Bool {
         var information = unsafe siginfo_t()
         unsafe clinux_clear_process(&information)
@@ -62,7 +61,7 @@ package enum ChildProcess {
         return unsafe clinux_process(&information) != 0
     }
 
-    /// Starts the program; `prepare` says what becomes of its descriptors.
+    /// Starts the program; `prepare` sets up its descriptors.
     static func start(
         _ arguments: [[UInt8]], _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
     ) throws(CofferError) -> pid_t {
@@ -83,9 +82,9 @@ package enum ChildProcess {
         return process
     }
 
-    /// Makes this process the program; does not return.
+    /// Replaces this process with the program; does not return.
     ///
-    /// - Throws: What hinders it.
+    /// - Throws: The error that prevents it.
     static func become(_ arguments: [[UInt8]]) throws(CofferError) {
         let vector = unsafe try copied(arguments)
         defer { unsafe vector.forEach { unsafe free($0) } }
@@ -96,8 +95,8 @@ package enum ChildProcess {
         throw notStarted(Errno.current)
     }
 
-    /// Starts the program with these for its standard input and output. When the thread that calls this ends
-    /// first, as when this process is killed, the kernel sends SIGTERM to the program.
+    /// Starts the program with these descriptors as its standard input and output. When the calling thread
+    /// ends first, for example because this process is killed, the kernel sends SIGTERM to the program.
     static func startBound(
         _ arguments: [[UInt8]], input: CInt, output: CInt
     ) throws(CofferError) -> pid_t {
@@ -111,7 +110,7 @@ package enum ChildProcess {
         return process
     }
 
-    /// The arguments as C takes them, with a null at their end; whoever asks frees them.
+    /// Copies the arguments for C, with a terminating null; the caller frees them.
     private static func copied(
         _ arguments: [[UInt8]]
     ) throws(CofferError) -> [UnsafeMutablePointer<CChar>?] {
@@ -125,8 +124,8 @@ package enum ChildProcess {
         } + [nil]
     }
 
-    /// What names no program that can be run is a wrong argument, whatever the system calls it: nothing of
-    /// the vault is absent.
+    /// Reports a name of no runnable program as an invalid argument, whatever the system calls the error:
+    /// `absent` would mean a part of the vault.
     private static func notStarted(_ number: Int32) -> CofferError {
         let failure = Errno.failure("run the command", nil, errno: number)
         switch number {
@@ -138,7 +137,7 @@ package enum ChildProcess {
         }
     }
 
-    /// Waits. The process keeps its number until no signal can go to it any more.
+    /// Waits for the program. It keeps its process id until no more signals can be sent to it.
     static func end(of process: pid_t) throws(CofferError) -> Int32 {
         defer { TerminationSignals.stopForwarding() }
         var information = unsafe siginfo_t()
@@ -153,8 +152,8 @@ package enum ChildProcess {
         return clinux_exit_code(result)
     }
 
-    /// Calls `body` with attributes for a child with no signal blocked. A child starts with the mask of the
-    /// thread that makes it, and the threads of a dispatch queue block every signal: it would not heed a
+    /// Calls `body` with attributes for a child with no signal blocked. A child inherits the signal mask of
+    /// the thread that creates it, and the threads of a dispatch queue block every signal: it would ignore a
     /// terminal's interrupt.
     private static func withSignalsUnblocked(
         _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32

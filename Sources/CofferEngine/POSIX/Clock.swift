@@ -4,7 +4,7 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// Time that the user cannot set back: it counts from boot and goes on while the machine is suspended.
+/// Time that the user cannot set back: it counts from boot and continues while the machine is suspended.
 package enum Clock {
     /// CLOCK_BOOTTIME, as it is outside of any time namespace.
     package static var sinceBoot: Duration {
@@ -13,16 +13,16 @@ package enum Clock {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec) - namespaceOffset
     }
 
-    /// By how much a time namespace, which every user can make, sets this process's clock ahead.
+    /// The amount by which a time namespace, which every user can create, sets this process's clock ahead.
     private static let namespaceOffset: Duration = {
-        // The offsets are those of future children: of this process only when that is the same namespace.
+        // The offsets apply to future children: to this process only if it is in the same namespace.
         guard let own = identity("/proc/self/ns/time"), own == identity("/proc/self/ns/time_for_children"),
             let text = ProcFile.read("/proc/self/timens_offsets")
         else { return .zero }
         return bootOffset(in: text) ?? .zero
     }()
 
-    /// The seconds and nanoseconds after the word `boottime`.
+    /// Parses the seconds and nanoseconds after the word `boottime`.
     package static func bootOffset(in text: String) -> Duration? {
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let words = line.split(separator: UInt8(ascii: " ")).compactMap { String($0) }
@@ -39,14 +39,14 @@ package enum Clock {
         return [status.device, status.inode]
     }
 
-    /// Seconds and nanoseconds since 1970, as the user set it.
+    /// The time since 1970, as the user set it.
     package static var wall: Duration {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Blocks the calling thread; the time while the machine is suspended counts.
+    /// Blocks the calling thread; time during which the machine is suspended counts.
     package static func sleep(for duration: Duration) {
         let parts = duration.components
         var time = timespec(tv_sec: Int(parts.seconds), tv_nsec: Int(parts.attoseconds / 1_000_000_000))
@@ -59,7 +59,7 @@ package enum Clock {
         var bytes = [UInt8](repeating: 0, count: 36)
         var span = bytes.mutableSpan
         guard try file.read(at: 0, into: &span) == 36 else {
-            throw CofferError(.unsupported, "The kernel gives no boot identifier.")
+            throw CofferError(.unsupported, "The kernel provides no boot identifier.")
         }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -4,10 +4,10 @@ import Glibc
 
 /// The program that this process runs.
 package enum CurrentExecutable {
-    /// Runs it again from its beginning, in this process and with the same arguments, with one variable of
-    /// its environment changed. Only before anything secret exists.
+    /// Restarts it in this process with the same arguments and one variable of its environment changed. Call
+    /// it only before any secret exists.
     ///
-    /// - Throws: What hinders it; it does not return otherwise.
+    /// - Throws: The error that prevents it; otherwise it does not return.
     package static func reexec(setting name: String, to value: String) throws(CofferError) {
         guard unsafe setenv(name, value, 1) == 0 else { throw Errno.failure("set a variable", nil) }
         _ = unsafe execv("/proc/self/exe", carguments_vector())

@@ -3,7 +3,7 @@ import Glibc
 import CLinux
 package import SystemPackage
 
-/// The one owner of an open file or directory; closed when the owner goes.
+/// The only owner of an open file or directory, which is closed when the owner is destroyed.
 ///
 /// Everything is opened with `O_CLOEXEC`, so that no child process inherits it by accident.
 package struct Descriptor: ~Copyable, Sendable {
@@ -30,7 +30,7 @@ package struct Descriptor: ~Copyable, Sendable {
         package static let exclusive = Mode(rawValue: O_CREAT | O_EXCL)
         package static let directory = Mode(rawValue: O_DIRECTORY)
         package static let noFollow = Mode(rawValue: O_NOFOLLOW)
-        /// Without this, opening a pipe or a device could wait for ever.
+        /// Without this, opening a pipe or a device could block forever.
         package static let nonBlocking = Mode(rawValue: O_NONBLOCK)
     }
 
@@ -39,8 +39,8 @@ package struct Descriptor: ~Copyable, Sendable {
         try open(path, mode, base: AT_FDCWD, shown: path)
     }
 
-    /// Opens `name` relative to this directory, never through a symbolic link and without waiting when
-    /// somebody put a pipe there.
+    /// Opens `name` relative to this directory, never through a symbolic link, and without blocking if
+    /// another program put a pipe there.
     package func open(_ name: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
         try Self.open(name, mode.union([.noFollow, .nonBlocking]), base: raw, shown: path.pushing(name))
     }
@@ -55,7 +55,7 @@ package struct Descriptor: ~Copyable, Sendable {
         return Descriptor(raw: raw, path: shown)
     }
 
-    /// Takes over a descriptor that this process was given by number.
+    /// Takes ownership of a descriptor that this process received by number.
     package static func adopting(_ number: Int32) throws(CofferError) -> Descriptor {
         guard clinux_fcntl(number, F_GETFD, 0) >= 0 else {
             throw CofferError(.invalidInput, "Descriptor \(number) is not open.")
@@ -71,7 +71,8 @@ package struct Descriptor: ~Copyable, Sendable {
         return Descriptor(raw: copy, path: path)
     }
 
-    /// Closes and reports what `close` reports: on some file systems that is where a full disk shows.
+    /// Closes the file and throws the error of `close`: on some file systems only `close` reports a full
+    /// disk.
     package consuming func close() throws(CofferError) {
         let closing = raw
         raw = -1
@@ -81,7 +82,7 @@ package struct Descriptor: ~Copyable, Sendable {
 }
 
 extension Descriptor {
-    /// Reads from `offset` until `buffer` is full or the file ends; gives the number of bytes read.
+    /// Reads from `offset` until `buffer` is full or the file ends. Returns the number of bytes read.
     package func read(at offset: Int64, into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int {
         try transfer(buffer.count, "read") { done in
             unsafe buffer.withUnsafeMutableBytes { bytes in
@@ -91,7 +92,8 @@ extension Descriptor {
         }
     }
 
-    /// How many bytes a file has from the current position on; `nil` for what is no file.
+    /// Returns the number of bytes from the current position to the end of a file; `nil` for a descriptor
+    /// that is not a file.
     package func bytesLeft() throws(CofferError) -> Int64? {
         let status = try status()
         guard status.kind == .regular else { return nil }
@@ -132,7 +134,8 @@ extension Descriptor {
         guard written == bytes.count else { throw Errno.failure("write", path, errno: EPIPE) }
     }
 
-    /// Repeats a call that may be interrupted or do less than asked, until it has done all or nothing more.
+    /// Repeats a call that may be interrupted or transfer less than requested, until everything was
+    /// transferred or nothing more can be.
     private func transfer(
         _ count: Int, _ action: String, _ step: (Int) -> Int
     ) throws(CofferError) -> Int {
@@ -155,12 +158,12 @@ extension Descriptor {
         try flush { fsync(raw) }
     }
 
-    /// Flushes data, and of the metadata what reading it back needs.
+    /// Flushes data, and the metadata needed to read it back.
     package func syncData() throws(CofferError) {
         try flush { fdatasync(raw) }
     }
 
-    /// Interrupted is not failed: the flush is asked for again.
+    /// An interrupted flush has not failed: it is requested again.
     private func flush(_ call: () -> CInt) throws(CofferError) {
         guard Errno.uninterrupted(call) == 0 else { throw Errno.failure("flush", path) }
     }
@@ -171,8 +174,8 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("resize", path) }
     }
 
-    /// Makes a full disk show early: reserves space where the file system can. In memory, where reserving
-    /// means clearing every page beforehand, it only looks whether there is room.
+    /// Detects a full disk early: reserves space if the file system can. In memory, where reserving would
+    /// clear every page beforehand, it only checks the available space.
     package func reserve(_ size: Int64) throws(CofferError) {
         guard size > 0 else { return }
         let info = try FileSystemInfo.of(self)
@@ -186,11 +189,11 @@ extension Descriptor {
         }
     }
 
-    /// The whole file, at most `limit` bytes; a longer one is refused as corrupt.
+    /// Reads the whole file, at most `limit` bytes; a longer one is `corrupt`.
     package func readAll(limit: Int) throws(CofferError) -> [UInt8] {
         let size = try status().size
         guard size <= Int64(limit) else {
-            throw CofferError(.corrupt, "\(path) has \(size) bytes, more than the \(limit) it may have.")
+            throw CofferError(.corrupt, "\(path) has \(size) bytes, more than the allowed \(limit).")
         }
         var bytes = [UInt8](repeating: 0, count: Int(size))
         var span = bytes.mutableSpan
@@ -203,6 +206,6 @@ extension Descriptor {
         guard fchmod(raw, bits) == 0 else { throw Errno.failure("change permissions of", path) }
     }
 
-    /// Whether a terminal is at the other end.
+    /// Whether the descriptor is a terminal.
     package var isTerminal: Bool { isatty(raw) == 1 }
 }

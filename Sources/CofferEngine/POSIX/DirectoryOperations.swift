@@ -4,10 +4,10 @@ import CLinux
 import Synchronization
 package import SystemPackage
 
-/// What is done to the entries of an open directory. Always relative to the descriptor, so that nobody can
-/// swap a parent in between.
+/// Operations on the entries of an open directory. They are always relative to the descriptor, so that no
+/// other process can swap a parent in between.
 extension Descriptor {
-    /// Makes a directory for its owner only.
+    /// Creates a directory for its owner only.
     package func makeDirectory(_ name: FilePath) throws(CofferError) {
         let result = unsafe name.withPlatformString { unsafe mkdirat(raw, $0, 0o700) }
         guard result == 0 else { throw Errno.failure("make directory", path.pushing(name)) }
@@ -23,8 +23,8 @@ extension Descriptor {
         try rename(old, to: new, flags: 1)  // RENAME_NOREPLACE
     }
 
-    /// The same, also where the file system has no such call: there an empty file of this process's own
-    /// keeps the name from others until it is replaced.
+    /// Renames without replacing, also on file systems that lack the call. There an empty file of this
+    /// process reserves the name until it is replaced.
     package func moveWithoutReplacing(_ old: FilePath, to new: FilePath) throws(CofferError) {
         do throws(CofferError) {
             try renameWithoutReplacing(old, to: new)
@@ -40,12 +40,12 @@ extension Descriptor {
         }
     }
 
-    /// Exchanges two names of this directory, at one moment.
+    /// Exchanges two names of this directory atomically.
     package func exchange(_ one: FilePath, _ other: FilePath) throws(CofferError) {
         try rename(one, to: other, flags: 2)  // RENAME_EXCHANGE
     }
 
-    /// The same; `false`, with nothing done, where the file system has no exchange.
+    /// Exchanges two names; returns `false`, with nothing done, if the file system cannot.
     package func exchangeIfPossible(_ one: FilePath, _ other: FilePath) throws(CofferError) -> Bool {
         do throws(CofferError) {
             try exchange(one, other)
@@ -65,11 +65,11 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("rename to", path.pushing(new)) }
     }
 
-    /// A new file in this directory that has no name, so that nothing is left of it after a crash; `nil`
-    /// where the file system has no such files, or there is no /proc to give it a name by.
+    /// Opens a new file in this directory that has no name, so that nothing of it remains after a crash.
+    /// Returns `nil` if the file system has no such files, or there is no /proc to give it a name with.
     package func openUnnamed() throws(CofferError) -> Descriptor? {
         guard unsafe access("/proc/self/fd", F_OK) == 0 else { return nil }
-        // O_TMPFILE hides behind _GNU_SOURCE.
+        // O_TMPFILE is only defined with _GNU_SOURCE.
         let raw = Errno.uninterrupted {
             unsafe clinux_openat(self.raw, ".", 0o20_000_000 | O_DIRECTORY | O_RDWR | O_CLOEXEC, 0o600)
         }
@@ -80,7 +80,7 @@ extension Descriptor {
         }
     }
 
-    /// Gives a file that has no name its first, in this directory; an existing `name` is an error.
+    /// Gives an unnamed file its name in this directory; an existing `name` is an error.
     package func link(_ file: borrowing Descriptor, as name: FilePath) throws(CofferError) {
         let number = file.raw
         let result = unsafe name.withPlatformString { name in
@@ -89,13 +89,13 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("give a file its name", path.pushing(name)) }
     }
 
-    /// Removes a file; gives whether there was one.
+    /// Removes a file. Returns whether it existed.
     @discardableResult
     package func remove(_ name: FilePath) throws(CofferError) -> Bool {
         try unlink(name, flags: 0)
     }
 
-    /// Removes an empty directory; gives whether there was one.
+    /// Removes an empty directory. Returns whether it existed.
     @discardableResult
     package func removeDirectory(_ name: FilePath) throws(CofferError) -> Bool {
         try unlink(name, flags: AT_REMOVEDIR)
@@ -107,7 +107,7 @@ extension Descriptor {
         return false
     }
 
-    /// The names in this directory, without `.` and `..`, in no order.
+    /// Returns the names in this directory, without `.` and `..`, in no particular order.
     package func names() throws(CofferError) -> [FilePath] {
         let own = Errno.uninterrupted {
             unsafe clinux_openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
@@ -121,7 +121,7 @@ extension Descriptor {
         defer { unsafe closedir(stream) }
         var names: [FilePath] = []
         while true {
-            // The end and a failure look alike but for errno.
+            // Only errno distinguishes the end from a failure.
             Glibc.errno = 0
             guard let entry = unsafe readdir(stream) else {
                 guard Errno.current == 0 else { throw Errno.failure("list", path) }
@@ -136,9 +136,9 @@ extension Descriptor {
         }
     }
 
-    /// Removes everything in the directory `name` and the directory itself, following no link.
+    /// Removes everything in the directory `name` and the directory itself, without following links.
     ///
-    /// With `overwriting`, regular files are filled with zeros first: worth doing in memory file systems
+    /// With `overwriting`, regular files are filled with zeros first, which is useful in memory file systems
     /// only.
     package func removeTree(_ name: FilePath, overwriting: Bool = false) throws(CofferError) {
         guard let status = try status(of: name) else { return }
@@ -152,7 +152,7 @@ extension Descriptor {
         }
     }
 
-    /// Opens a file of this user for writing, also where its mode forbids that, as a view copy's does.
+    /// Opens a file of this user for writing, even if its mode forbids that, as a view copy's does.
     package func openForOverwriting(_ name: FilePath) throws(CofferError) -> Descriptor {
         do throws(CofferError) {
             return try open(name, .readWrite)
@@ -162,15 +162,15 @@ extension Descriptor {
         }
     }
 
-    /// Fills the file `name` with zeros in place and flushes it, unless the caller does that. Holes stay: to
-    /// write them could fill the disk, and they hold nothing.
+    /// Fills the file `name` with zeros in place and flushes it, unless the caller does that. Holes are
+    /// skipped: writing them could fill the disk, and they contain nothing.
     package func overwrite(_ name: FilePath, flushing: Bool = true) throws(CofferError) {
         let file = try openForOverwriting(name)
         let size = try file.status().size
         let zeros = [UInt8](repeating: 0, count: Int(min(size, 1 << 20)))
         let pieces = zeros.isEmpty ? 0 : (Int(size) + zeros.count - 1) / zeros.count
         let failure = Mutex<CofferError?>(nil)
-        // On every processor: the copy of a long file would take as long to clear as it took to make.
+        // On every processor: otherwise clearing the copy of a long file would take as long as creating it.
         let next = Atomic(0)
         Threads.run(pieces > 1 ? min(pieces, Environment.processors) : 1) {
             do throws(CofferError) {
@@ -198,7 +198,7 @@ extension Descriptor {
         while position < part.upperBound {
             let start = Int64(lseek(raw, Int(position), clinux_seek_data))
             guard start >= 0 else {
-                // A file system that cannot tell has no holes.
+                // A file system that does not report holes is treated as having none.
                 if Errno.current != ENXIO { try body(position..<part.upperBound) }
                 return
             }

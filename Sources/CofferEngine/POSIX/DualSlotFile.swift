@@ -4,8 +4,8 @@ package import SystemPackage
 /// Two equal slots in one preallocated file, updated in place.
 ///
 /// A rename would leave the old bytes readable on the disk; here each update overwrites them. One slot is
-/// always whole: the first is written and flushed before the second is touched. Which slot counts is the
-/// caller's to say, who can authenticate them.
+/// always complete: the first is written and flushed before the second is touched. The caller, who can
+/// authenticate the slots, decides which one is current.
 package struct DualSlotFile: ~Copyable, Sendable {
     private let file: Descriptor
     package let slotSize: Int
@@ -15,7 +15,7 @@ package struct DualSlotFile: ~Copyable, Sendable {
         self.slotSize = slotSize
     }
 
-    /// Creates the file with `slot` in both places; an existing one is an error. A failure leaves no file
+    /// Creates the file with `slot` in both places; an existing file is an error. A failure leaves no file
     /// behind.
     package static func create(
         _ name: FilePath, in directory: borrowing Descriptor, slot: Span<UInt8>
@@ -54,7 +54,7 @@ package struct DualSlotFile: ~Copyable, Sendable {
         return bytes
     }
 
-    /// Writes `bytes` to the slot that does not count at the moment, then over the one that did.
+    /// Writes `bytes` to the slot that is not current, then over the other one.
     package func update(_ bytes: Span<UInt8>, current: Int) throws(CofferError) {
         guard bytes.count == slotSize else { throw CofferError.wrongOutputSize }
         for index in [1 - current, current] {
@@ -63,7 +63,7 @@ package struct DualSlotFile: ~Copyable, Sendable {
         }
     }
 
-    /// Writes `bytes` over one slot alone: to bring a slot that an interrupted update left behind up to date.
+    /// Overwrites one slot only, to update a slot that an interrupted update left outdated.
     package func repair(_ bytes: Span<UInt8>, slot index: Int) throws(CofferError) {
         guard bytes.count == slotSize else { throw CofferError.wrongOutputSize }
         try file.write(bytes, at: Int64(index * slotSize))

@@ -3,12 +3,12 @@ import Glibc
 import CLinux
 package import SystemPackage
 
-/// From `errno` to a typed error, once for every system call.
+/// Converts `errno` to a typed error, for every system call.
 package enum Errno {
     /// The calling thread's `errno`.
     package static var current: Int32 { clinux_errno() }
 
-    /// What `call` gives when no signal interrupts it: an interrupted call is made again.
+    /// Returns the result of `call`, repeating it while a signal interrupts it.
     static func uninterrupted(_ call: () -> CInt) -> CInt {
         while true {
             let result = call()
@@ -16,7 +16,7 @@ package enum Errno {
         }
     }
 
-    /// The error for `errno` after `action` on `path` failed.
+    /// Returns the error for `errno` after `action` on `path` failed.
     package static func failure(_ action: String, _ path: FilePath?, errno number: Int32 = current)
         -> CofferError
     {

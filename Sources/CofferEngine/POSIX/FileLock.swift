@@ -4,13 +4,12 @@ import CLinux
 package import SystemPackage
 
 extension Descriptor {
-    /// Locks a file that nobody else can have locked, for as long as it is open.
+    /// Locks a file that no other process can have locked, while it is open.
     package func lock() throws(CofferError) {
         guard flock(raw, LOCK_EX | LOCK_NB) == 0 else { throw Errno.failure("lock", path) }
     }
 
-    /// Locks this open file, for as long as it is open, unless somebody else has it locked; gives whether it
-    /// did.
+    /// Locks this file while it is open, unless another owner has locked it. Returns whether it did.
     package func tryLock() throws(CofferError) -> Bool {
         while flock(raw, LOCK_EX | LOCK_NB) != 0 {
             switch Errno.current {
@@ -23,13 +22,13 @@ extension Descriptor {
     }
 }
 
-/// An advisory lock on a file (`flock`), which the kernel drops when its owner dies.
+/// An advisory lock on a file (`flock`), which the kernel releases when its owner dies.
 package struct FileLock: ~Copyable, Sendable {
     private let file: Descriptor
 
     private init(file: consuming Descriptor) { self.file = file }
 
-    /// Waits until the lock on `name` is free, at most until `deadline`; then `busy`.
+    /// Waits until the lock on `name` is free, at most until `deadline`; then throws `busy`.
     package static func acquire(
         _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true, deadline: Duration
     ) throws(CofferError) -> FileLock {
@@ -45,7 +44,7 @@ package struct FileLock: ~Copyable, Sendable {
         }
     }
 
-    /// The lock on `name`, or `nil` when somebody else has it.
+    /// Returns the lock on `name`, or `nil` when it is held already.
     package static func tryAcquire(
         _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true
     ) throws(CofferError) -> FileLock? {
@@ -53,7 +52,7 @@ package struct FileLock: ~Copyable, Sendable {
         return try tryAcquire(file, exclusive: exclusive)
     }
 
-    /// The lock on an open file, or `nil` when somebody else has it.
+    /// Returns the lock on an open file, or `nil` when it is held already.
     package static func tryAcquire(
         _ file: consuming Descriptor, exclusive: Bool = true
     ) throws(CofferError) -> FileLock? {

@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// What `stat` tells of a file.
+/// The result of `stat` for a file.
 package struct FileStatus: Sendable, Equatable {
     package enum Kind: Sendable { case regular, directory, symbolicLink, other }
 
@@ -11,7 +11,7 @@ package struct FileStatus: Sendable, Equatable {
     package let size: Int64
     package let device: UInt64
     package let inode: UInt64
-    /// How many names it has.
+    /// The number of its names.
     package let links: UInt64
     package let owner: UInt32
     /// The permission bits.
@@ -41,7 +41,7 @@ package struct FileStatus: Sendable, Equatable {
         changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
     }
 
-    /// Whether the file was left alone for so long that the next change shows in ``changed``: file systems
+    /// Whether the file was unchanged for so long that the next change shows in ``changed``: file systems
     /// count in steps of a few milliseconds.
     package var isSettled: Bool {
         Clock.wall - .nanoseconds(changed) > .milliseconds(100)
@@ -74,7 +74,8 @@ extension Descriptor {
         return FileStatus(status)
     }
 
-    /// The status of `name` in this directory, of a symbolic link itself; `nil` when there is none.
+    /// Returns the status of `name` in this directory, of a symbolic link itself; `nil` when it does not
+    /// exist.
     package func status(of name: FilePath) throws(CofferError) -> FileStatus? {
         var status = stat()
         let result = unsafe name.withPlatformString { unsafe fstatat(raw, $0, &status, AT_SYMLINK_NOFOLLOW) }

@@ -3,7 +3,7 @@ import Glibc
 import CLinux
 import SystemPackage
 
-/// What the mounted file system below a descriptor is.
+/// Properties of the mounted file system below a descriptor.
 package struct FileSystemInfo: Sendable {
     /// Whether files live in memory (tmpfs or ramfs).
     package let isMemory: Bool
@@ -31,11 +31,11 @@ package struct FileSystemInfo: Sendable {
         0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x7375_7245, 0x5346_414f, 0x6b41_4653, 0x00c3_6400, 0x564c,
     ]
 
-    /// Whether memory may be written to a swap device that keeps it readable: one that is neither memory
-    /// itself (zram) nor encrypted (dm-crypt).
+    /// Reports whether memory may be written to a swap device that stays readable: one that is neither in
+    /// memory (zram) nor encrypted (dm-crypt).
     package static func isSwapActive() -> Bool {
         guard let table = ProcFile.read("/proc/swaps") else {
-            // Without /proc only how much there is can be told, not what it is.
+            // Without /proc only the amount of swap is known, not its kind.
             return systemInformation().map { $0.totalswap > 0 } ?? true
         }
         return readableSwap(table) { name in
@@ -43,7 +43,7 @@ package struct FileSystemInfo: Sendable {
         }
     }
 
-    /// The same from the text of `/proc/swaps`.
+    /// Reports the same from the text of `/proc/swaps`.
     package static func readableSwap(_ table: String, isEncrypted: (String) -> Bool) -> Bool {
         table.parts(between: "\n").dropFirst().contains { line in
             guard let path = line.parts(between: " ").first else { return false }
@@ -53,7 +53,8 @@ package struct FileSystemInfo: Sendable {
         }
     }
 
-    /// How many bytes of memory programs can still get without swapping; `nil` when the kernel does not tell.
+    /// Returns how many bytes of memory programs can still get without swapping; `nil` when the kernel does
+    /// not report it.
     package static func availableMemory() -> Int64? {
         if let table = ProcFile.read("/proc/meminfo") { return availableMemory(in: table) }
         return systemInformation().map { Int64(clamping: $0.freeram) * Int64($0.mem_unit) }
@@ -64,7 +65,7 @@ package struct FileSystemInfo: Sendable {
         return unsafe sysinfo(&information) == 0 ? information : nil
     }
 
-    /// The same from the text of `/proc/meminfo`.
+    /// Returns the same from the text of `/proc/meminfo`.
     package static func availableMemory(in table: String) -> Int64? {
         for line in table.parts(between: "\n") where line.utf8.hasPrefix("MemAvailable:") {
             let words = line.parts(between: " ")

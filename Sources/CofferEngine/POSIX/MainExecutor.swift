@@ -4,21 +4,21 @@ import Synchronization
 
 /// Runs the tasks of a program on its main thread.
 ///
-/// The pool that tasks run on otherwise, on Linux that of libdispatch, waits for ever for a thread that it
-/// cannot have, and ends the process when it does not find its own threads in /proc.
+/// The pool that otherwise runs tasks, on Linux that of libdispatch, waits forever for a thread that it
+/// cannot get, and ends the process when it does not find its own threads in /proc.
 package final class MainExecutor: TaskExecutor {
     private static let running = Mutex<MainExecutor?>(nil)
 
     private let jobs = Mutex<[UnownedJob]>([])
-    /// How many jobs wait; it takes no thread.
+    /// Counts waiting jobs; it needs no thread.
     private let waiting = DispatchSemaphore(value: 0)
 
     private init() {}
 
-    /// The executor for tasks that belong to no other; `nil`: the pool.
+    /// The executor for tasks without another one; `nil` means the pool.
     package static var current: (any TaskExecutor)? { running.withLock { $0 } }
 
-    /// Runs `body` on this thread, the main one, until it ends the process.
+    /// Runs `body` on this thread, which must be the main one, until it ends the process.
     package static func run(_ body: @escaping @Sendable () async -> Never) -> Never {
         let executor = MainExecutor()
         running.withLock { $0 = executor }

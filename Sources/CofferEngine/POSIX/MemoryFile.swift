@@ -4,7 +4,7 @@ import CLinux
 import SystemPackage
 
 extension Descriptor {
-    /// A file without a name that holds `bytes` and lies in memory: for code that reads files, given bytes.
+    /// Creates an unnamed file in memory that holds `bytes`, for code that reads files.
     package static func inMemory(_ bytes: Span<UInt8>) throws(CofferError) -> Descriptor {
         let raw = unsafe clinux_memfd_create("coffer", Self.closeOnExec)
         guard raw >= 0 else { throw Errno.failure("make", "a file in memory") }
@@ -18,7 +18,7 @@ extension Descriptor {
     /// MFD_NOEXEC_SEAL, which kernels before 6.3 do not know.
     private static var noExecution: CUnsignedInt { 8 }
 
-    /// An empty file in memory without a name, which ``seal()`` can close to changes.
+    /// Creates an empty unnamed file in memory, which ``seal()`` can protect from changes.
     package static func sealableMemory() throws(CofferError) -> Descriptor {
         for more in [allowSealing | noExecution, allowSealing] {
             let raw = unsafe clinux_memfd_create("coffer", closeOnExec | more)
@@ -28,22 +28,22 @@ extension Descriptor {
         throw Errno.failure("make", "a file in memory")
     }
 
-    /// From here on nobody changes content or size, this process included.
+    /// From here on no process can change content or size, this process included.
     package func seal() throws(CofferError) {
         // F_ADD_SEALS with SEAL, SHRINK, GROW and WRITE.
         guard clinux_fcntl(raw, 1033, 0b1111) == 0 else { throw Errno.failure("seal", path) }
     }
 
-    /// The same file, opened anew to be read from its beginning.
+    /// Opens the same file again, to read it from its beginning.
     package func reopenedForReading() throws(CofferError) -> Descriptor {
         try Descriptor.open(FilePath("/proc/self/fd/\(raw)"), .read)
     }
 
-    /// What this process's number for the file is, to hand it to a child or to name it by path.
+    /// This process's number for the file, to pass it to a child or to name it by path.
     package var number: Int32 { raw }
 
-    /// Lets go of the file; the number stands for an empty one from here on, so that it cannot come to stand
-    /// for another by chance.
+    /// Releases the file. The number then refers to an empty one, so that it cannot come to refer to another
+    /// file by chance.
     package func blank() {
         let empty = unsafe clinux_memfd_create("coffer", Self.closeOnExec)
         guard empty >= 0 else { return }

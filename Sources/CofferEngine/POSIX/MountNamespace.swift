@@ -3,18 +3,18 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// A process that sees a file which no other does: it gets a mount namespace of its own with a file system in
-/// memory, and becomes the program that views. The file goes with the last process of the namespace.
+/// A process that sees a file which no other process sees: it gets its own mount namespace with a file system
+/// in memory, and becomes the viewing program. The file is removed with the last process of the namespace.
 ///
-/// Only a process with one thread can get a user namespace of its own, so the program is run again from its
+/// Only a process with one thread can get its own user namespace. The program is therefore run again from its
 /// beginning, with ``word`` as the first argument, and calls ``execIfRequested(_:)`` before anything else.
 package enum MountNamespace {
-    /// The first argument of a process that is to become a viewer.
+    /// The first argument of a process that becomes a viewer.
     package static let word = "view-inside"
     private static let probe = "--probe"
 
-    /// The command that runs `command` with the bytes of an inherited descriptor at `path`, whose directory
-    /// is an empty one of this user.
+    /// Returns the command that runs `command` with the bytes of an inherited descriptor at `path`, whose
+    /// directory is an empty one of this user.
     package static func command(
         descriptor: Int32, path: FilePath, _ command: [[UInt8]]
     ) -> [[UInt8]] {
@@ -25,13 +25,13 @@ package enum MountNamespace {
             + command
     }
 
-    /// Whether this host lets this user have such a namespace.
+    /// Reports whether this host permits this user such a namespace.
     package static func isPossible() throws(CofferError) -> Bool {
         try ChildProcess.run([Array("/proc/self/exe".utf8), Array(word.utf8), Array(probe.utf8)]) == 0
     }
 
-    /// Does what the arguments ask for when they begin with ``word``, and does not return then; `arguments`
-    /// are those behind the program's name.
+    /// If the arguments begin with ``word``, runs the requested viewer and does not return; `arguments` are
+    /// those after the program's name.
     package static func execIfRequested(_ arguments: [String]) {
         guard arguments.first == word else { return }
         do throws(CofferError) {
@@ -49,7 +49,7 @@ package enum MountNamespace {
             exit(0)
         }
         guard arguments.count >= 3, let number = Int32(arguments[0]) else {
-            throw CofferError(.invalidInput, "\(word) is what coffer calls itself with, not for people.")
+            throw CofferError(.invalidInput, "\(word) is for coffer's own use only.")
         }
         let source = try Descriptor.adopting(number)
         try enterNamespace()
@@ -57,12 +57,12 @@ package enum MountNamespace {
         try ChildProcess.become(arguments[2...].map { ProgramArguments.bytes($0) })
     }
 
-    /// A user namespace in which this user is who he is, and a mount namespace in it. Root needs the latter
-    /// alone, where the former is forbidden.
+    /// Enters a user namespace in which this user keeps its identity, and a mount namespace in it. Root needs
+    /// only the latter, where the former is forbidden.
     private static func enterNamespace() throws(CofferError) {
         let (user, group) = (geteuid(), getegid())
         if clinux_unshare(newUser | newMounts) == 0 {
-            // The files below /proc/self belong to root as long as the process cannot be dumped.
+            // The files below /proc/self belong to root while the process is not dumpable.
             _ = clinux_prctl(PR_SET_DUMPABLE, 1)
             defer { _ = clinux_prctl(PR_SET_DUMPABLE, 0) }
             try? write("deny", to: "/proc/self/setgroups")
@@ -100,7 +100,7 @@ package enum MountNamespace {
         guard status == 0 else { throw Errno.failure("mount", target) }
     }
 
-    /// Copies what the descriptor holds to `path`, in memory that this namespace alone has.
+    /// Copies the descriptor's content to `path`, in memory that only this namespace has.
     private static func place(_ source: borrowing Descriptor, at path: FilePath) throws(CofferError) {
         let flags = MountFlags.noSetUserID | MountFlags.noDevices | MountFlags.noExecution
         guard let name = path.lastComponent else {

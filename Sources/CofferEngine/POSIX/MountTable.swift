@@ -1,19 +1,19 @@
 import CofferBase
 
-/// What /proc/self/mountinfo says of one mount. See proc(5).
+/// One mount as /proc/self/mountinfo describes it. See proc(5).
 package struct MountEntry: Sendable, Equatable {
-    /// What /proc/self/fdinfo calls it.
+    /// The id of the mount in /proc/self/fdinfo.
     package let id: Int
-    /// The device number, `major:minor`; major 0 for what has no device of its own.
+    /// The device number, `major:minor`; major 0 for a file system without its own device.
     package let device: String
     /// The file system's type, as in `ext4`, `nfs4`, `fuse.sshfs`.
     package let type: String
-    /// The device or whatever else it was mounted from.
+    /// The device or other source that it was mounted from.
     package let source: String
-    /// The options of the file system, with commas between.
+    /// The options of the file system, separated by commas.
     package let options: String
 
-    /// Reads one line; `nil` for what is none.
+    /// Parses one line; `nil` for an invalid one.
     package init?(line: some StringProtocol) {
         let words = line.parts(between: " ")
         guard words.count >= 10, let id = Int(words[0]),
@@ -27,7 +27,7 @@ package struct MountEntry: Sendable, Equatable {
         options = String(words[dash + 3])
     }
 
-    /// The mount of that id in the text of a mountinfo file.
+    /// Returns the mount of that id in the text of a mountinfo file.
     package static func find(_ id: Int, in table: String) -> MountEntry? {
         for line in table.parts(between: "\n") {
             if let entry = MountEntry(line: line), entry.id == id { return entry }
@@ -51,7 +51,7 @@ package struct MountEntry: Sendable, Equatable {
         return Self.networkTypes.contains(type)
     }
 
-    /// Whether what is mounted encrypts file by file.
+    /// Whether the mounted file system encrypts each file.
     package var isEncrypting: Bool {
         ["ecryptfs", "fuse.gocryptfs", "fuse.cryfs", "fuse.encfs", "fuse.securefs"].contains(type)
     }

@@ -23,9 +23,9 @@ struct Pipe: ~Copyable {
     consuming func takeWriter() -> Descriptor { writer }
 }
 
-/// Writing to a pipe that nobody reads, without the signal that would end this process.
+/// Writes to a pipe that no process reads, without the signal that would end this process.
 enum BrokenPipe {
-    /// Runs `write`; `errno` is as it left it.
+    /// Runs `write` and leaves `errno` as `write` set it.
     static func ignoring(_ write: () -> Int) -> Int {
         var signals = sigset_t()
         var former = sigset_t()

@@ -1,15 +1,15 @@
 import CofferBase
 package import SystemPackage
 
-/// The short texts by which the kernel tells of itself, in /proc and /sys.
+/// The short texts in /proc and /sys in which the kernel reports its state.
 package enum ProcFile {
     private static let maxByteCount = 1 << 20
 
-    /// The text of `path`, without the newline at its end; `nil` when there is none that can be read.
+    /// Returns the text of `path`, without the final newline; `nil` when it cannot be read.
     package static func read(_ path: FilePath) -> String? {
         guard let file = try? Descriptor.open(path, [.read, .nonBlocking]) else { return nil }
         var bytes: [UInt8] = []
-        // Such files have no size, and some give a page at a time.
+        // Such files have no size, and some return a page at a time.
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while bytes.count < maxByteCount {
             var span = buffer.mutableSpan

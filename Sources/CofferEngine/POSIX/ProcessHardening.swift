@@ -2,12 +2,12 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// What a process that holds secrets sets first thing in `main`.
+/// The settings that a process with secrets applies first in `main`.
 package enum ProcessHardening {
-    /// Switches core dumps and tracing by the same user off, and gives fatal signals their default action: a
-    /// crash handler would print registers and memory. A limit on the size of files is an error of the write
-    /// that meets it, not the end of the process. A umask takes no rights from the files' owner: a home that
-    /// nobody can open is of no use.
+    /// Disables core dumps and tracing by the same user, and gives fatal signals their default action: a
+    /// crash handler would print registers and memory. Exceeding a limit on the size of files becomes an
+    /// error of the write, not the end of the process. The umask takes no rights from the files' owner: a
+    /// vault directory that its owner cannot open is of no use.
     package static func apply() throws(CofferError) {
         try ensureStandardDescriptors()
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT] {
@@ -21,9 +21,9 @@ package enum ProcessHardening {
         else { throw Errno.failure("switch core dumps off", nil) }
     }
 
-    /// A standard stream that the caller closed gets a placeholder that cannot be used for its purpose.
-    /// Otherwise the next file to be opened, perhaps one of the vault, would take its number, and the next
-    /// message would be written into it.
+    /// Fills a standard stream that the caller closed with a placeholder that cannot be used for its purpose.
+    /// Otherwise the next opened file, perhaps one of the vault, would take its number, and the next message
+    /// would be written into it.
     private static func ensureStandardDescriptors() throws(CofferError) {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where clinux_fcntl(number, F_GETFD, 0) < 0 {

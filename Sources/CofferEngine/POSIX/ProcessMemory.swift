@@ -7,12 +7,12 @@ import SystemPackage
 package enum ProcessMemory {
     private static let pieceSize = 1 << 18
 
-    /// Gives `body` everything that process `number` (`nil`: this one) has in its writable mappings: heap,
-    /// stacks, data and anonymous pages. Pieces overlap by `overlap` bytes, so that nothing short is cut;
+    /// Passes everything in the writable mappings of process `number` (`nil`: this one) to `body`: heap,
+    /// stacks, data and anonymous pages. Pieces overlap by `overlap` bytes, so that no short pattern is cut;
     /// pages that were never written are left out. The buffer is cleared after each piece, so that a search
-    /// of this process does not find what it has just read.
+    /// of this process does not find the bytes that it has just read.
     ///
-    /// - Throws: `permissionDenied` where the kernel forbids it.
+    /// - Throws: `permissionDenied` if the kernel forbids it.
     package static func forEachPiece(
         of number: Int32? = nil, overlap: Int, _ body: (Span<UInt8>) -> Void
     ) throws(CofferError) {
@@ -26,7 +26,7 @@ package enum ProcessMemory {
                 let size = min(pieceSize, region.upperBound - offset)
                 var span = piece.mutableSpan
                 var target = span._mutatingExtracting(0..<size)
-                // A region may be gone by now, or not be there to read (guard pages).
+                // A region may no longer exist, or not be readable (guard pages).
                 guard let count = try? memory.read(at: Int64(offset), into: &target), count == size else {
                     break
                 }
@@ -41,7 +41,7 @@ package enum ProcessMemory {
         }
     }
 
-    /// Lets this process look into its own memory for as long as `body` runs, where it was made not dumpable.
+    /// Lets this process read its own memory while `body` runs, if it was made not dumpable.
     package static func withSelfMemory<Result>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {

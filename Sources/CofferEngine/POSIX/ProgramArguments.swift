@@ -3,24 +3,24 @@ package import CofferBase
 import Glibc
 package import SystemPackage
 
-/// The arguments of this process as text, with nothing lost: on Linux a file name need not be UTF-8.
+/// The arguments of this process as text, without loss: on Linux a file name need not be UTF-8.
 ///
 /// A byte that is part of no character becomes one of the private characters from U+10FF80 on. They cannot
-/// collide with text: in an argument that has such characters, their bytes are taken one by one, too.
+/// collide with text: if an argument contains such characters, their bytes are converted one by one, too.
 package enum ProgramArguments {
     private static let base: UInt32 = 0x10_FF00
 
-    /// Refuses to go on without them: a command would take itself for one that was called with none.
+    /// Requires the arguments: without them a command would behave as if it was called with none.
     package static func check() throws(CofferError) {
         guard unsafe carguments_vector() != nil, carguments_count() > 0 else {
             throw CofferError(.unsupported, "This program was started without its arguments.")
         }
     }
 
-    /// All of them but the program's name.
+    /// All arguments except the program's name.
     package static var all: [String] { (1..<max(1, Int(carguments_count()))).compactMap(argument) }
 
-    /// The name under which the program was called, without its folder; empty when there is none.
+    /// The name under which the program was called, without its directory; empty when there is none.
     package static var programName: String {
         guard carguments_count() > 0, let name = argument(0) else { return "" }
         return name.parts(between: "/").last ?? ""
@@ -33,7 +33,7 @@ package enum ProgramArguments {
         }
     }
 
-    /// The text that stands for these bytes.
+    /// Returns the text that stands for these bytes.
     package static func text(_ bytes: [UInt8]) -> String {
         var text = ""
         var rest = bytes[...]
@@ -50,19 +50,19 @@ package enum ProgramArguments {
         return text
     }
 
-    /// Whether the argument was UTF-8.
+    /// Reports whether the argument was UTF-8.
     package static func isText(_ argument: String) -> Bool {
         argument.unicodeScalars.allSatisfy { $0.value < base }
     }
 
-    /// The bytes of an argument as they were given.
+    /// Returns the original bytes of an argument.
     package static func bytes(_ argument: String) -> [UInt8] {
         argument.unicodeScalars.flatMap { scalar in
             scalar.value < base ? Array(String(scalar).utf8) : [UInt8(truncatingIfNeeded: scalar.value)]
         }
     }
 
-    /// The path that an argument names.
+    /// Returns the path that an argument names.
     package static func path(_ argument: String) -> FilePath {
         let characters = bytes(argument).map { CChar(bitPattern: $0) } + [0]
         return unsafe characters.withUnsafeBufferPointer { buffer in

@@ -2,14 +2,14 @@ package import CofferBase
 import Glibc
 package import SystemPackage
 
-/// Removal of files and directories whose modes or kinds are not as they should be.
+/// Removal of files and directories with unexpected modes or kinds.
 extension Descriptor {
-    /// How many errors one removal tells of.
+    /// The largest number of errors that one removal reports.
     private static let maxErrorCount = 8
 
-    /// Opens the directory `name` for all that its owner may do with it, also where its mode forbids that.
+    /// Opens the directory `name` with all of its owner's rights, even if its mode forbids that.
     ///
-    /// Follows no link. Throws as ``open(_:_:)``.
+    /// Follows no link. Throws the errors of ``open(_:_:)``.
     package func openClosed(_ name: FilePath) throws(CofferError) -> Descriptor {
         let directory: Descriptor
         do throws(CofferError) {
@@ -23,7 +23,7 @@ extension Descriptor {
         return directory
     }
 
-    /// Sets the permissions of an entry of this user; returns whether it could. Follows no link.
+    /// Sets the permissions of an entry of this user. Returns whether it succeeded. Follows no link.
     package func permitOwner(_ name: FilePath, _ bits: UInt32) -> Bool {
         guard let status = try? status(of: name), status.isOwn, status.kind != .symbolicLink else {
             return false
@@ -31,12 +31,13 @@ extension Descriptor {
         return unsafe name.withPlatformString { unsafe fchmodat(raw, $0, bits, AT_SYMLINK_NOFOLLOW) } == 0
     }
 
-    /// Removes what can be removed of `name`, and of everything in it: past what fails, following no link.
+    /// Removes as much as possible of `name` and of everything in it: continues after failures, follows no
+    /// link.
     ///
     /// - Parameters:
-    ///   - name: What is removed.
+    ///   - name: The entry to remove.
     ///   - overwriting: Whether regular files are filled with zeros first.
-    /// - Returns: What failed, the first few; nothing when all of it is gone.
+    /// - Returns: The first few errors; none when everything was removed.
     package func removeAll(of name: FilePath, overwriting: Bool = false) -> [CofferError] {
         var errors: [CofferError] = []
         removeAll(of: name, overwriting: overwriting, &errors)
@@ -51,7 +52,7 @@ extension Descriptor {
         do throws(CofferError) {
             guard let status = try status(of: name) else { return }
             guard status.kind == .directory else {
-                // What could not be overwritten is gone all the same once it is removed.
+                // A file that could not be overwritten is still removed.
                 if overwriting, status.kind == .regular { try? overwrite(name) }
                 try remove(name)
                 return

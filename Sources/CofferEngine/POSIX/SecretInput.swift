@@ -2,16 +2,17 @@ package import CofferBase
 
 /// Secrets read from descriptors and terminals straight into guarded memory.
 package enum SecretInput {
-    /// The longest line taken as a passcode, in bytes.
+    /// The longest line accepted as a passcode, in bytes.
     package static let maxLineLength = 4096
 
-    /// The first line of `descriptor`, without its newline; without echo when it is a terminal.
+    /// Returns the first line of `descriptor`, without its newline; reads without echo from a terminal.
     ///
     /// - Parameters:
-    ///   - descriptor: Where it comes from.
-    ///   - prompt: What a person is asked with, once the echo is off: whoever types at once is not shown.
+    ///   - descriptor: The source.
+    ///   - prompt: The prompt for a person. It is shown after the echo is off, so that input typed at once is
+    ///     not shown.
     /// - Returns: The line.
-    /// - Throws: `invalidInput` for a line that is too long; what hinders reading.
+    /// - Throws: `invalidInput` for a line that is too long; the errors of reading.
     package static func line(
         from descriptor: borrowing Descriptor, prompt: String = ""
     ) throws(CofferError) -> GuardedBytes {
@@ -22,7 +23,7 @@ package enum SecretInput {
         // One byte more than the longest line: its newline.
         var buffer = try GuardedBytes.zeroed(count: maxLineLength + 1)
         var count = 0
-        // Byte by byte: what follows the first line belongs to somebody else.
+        // Byte by byte: the bytes after the first line belong to another reader.
         while true {
             var span = buffer.mutableSpan
             var next = span._mutatingExtracting(count..<count + 1)
@@ -36,8 +37,8 @@ package enum SecretInput {
         return try GuardedBytes.copying(buffer.span.extracting(0..<count))
     }
 
-    /// Everything up to the end of `descriptor`; more than `limit` bytes is refused, and of a file without
-    /// reading it.
+    /// Returns everything up to the end of `descriptor`. Rejects more than `limit` bytes, and a longer file
+    /// without reading it.
     package static func all(
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {

@@ -1,8 +1,8 @@
 import Glibc
 import CLinux
 
-/// Handlers in the place of signals' actions until they are given back. Signals that this process was told to
-/// ignore stay ignored.
+/// Handlers that replace the actions of signals until they are restored. Signals that this process was
+/// started to ignore stay ignored.
 struct SignalHandlers {
     typealias Handler =
         @convention(c) (
@@ -11,7 +11,7 @@ struct SignalHandlers {
 
     private var former: [(number: Int32, action: sigaction)] = []
 
-    /// Puts `handler`, which may call only what is safe in a signal handler, in the place of what was there.
+    /// Installs `handler`, which may call only functions that are safe in a signal handler.
     static func install(_ numbers: [Int32], _ handler: Handler) -> SignalHandlers {
         var handlers = SignalHandlers()
         for number in numbers where clinux_is_ignored(number) == 0 {
@@ -26,7 +26,7 @@ struct SignalHandlers {
         return handlers
     }
 
-    /// Puts the former actions back.
+    /// Restores the previous actions.
     func restore() {
         for entry in former {
             var action = entry.action

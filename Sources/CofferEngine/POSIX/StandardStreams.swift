@@ -4,9 +4,9 @@ import CLinux
 import SystemPackage
 
 extension Descriptor {
-    /// Takes over a descriptor with which this process was started. One that it opened itself is not meant,
-    /// whatever number it got: everything here is opened with `O_CLOEXEC`. The standard streams stay open for
-    /// what follows.
+    /// Takes ownership of a descriptor with which this process was started. Descriptors that it opened itself
+    /// are rejected, whatever their number: everything here is opened with `O_CLOEXEC`. The standard streams
+    /// stay open for later use.
     package static func inherited(_ number: Int32) throws(CofferError) -> Descriptor {
         let flags = clinux_fcntl(number, F_GETFD, 0)
         guard flags >= 0, flags & FD_CLOEXEC == 0 else {
@@ -15,8 +15,8 @@ extension Descriptor {
         return number > STDERR_FILENO ? try adopting(number) : try duplicating(number)
     }
 
-    /// A second descriptor of the open file with this number, which stays open for its owner: for the
-    /// standard streams, and for numbers that the caller shares with others.
+    /// Duplicates the descriptor with this number, which stays open for its owner: for the standard streams,
+    /// and for numbers that the caller shares with other code.
     package static func duplicating(_ number: Int32) throws(CofferError) -> Descriptor {
         let copy = clinux_fcntl(number, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else {

@@ -2,23 +2,24 @@ package import CofferBase
 import CLinux
 import Glibc
 
-/// Whether this process has room to work in, looked at before the language's runtime needs it: where memory
-/// runs out, that ends the process by a signal.
+/// Checks whether this process has enough resources before the language's runtime needs them: when memory
+/// runs out, the runtime ends the process by a signal.
 package enum StartRoom {
-    /// The memory that a short command takes beside what is loaded: heap, stacks and guarded pages.
+    /// The memory that a short command needs in addition to the loaded program: heap, stacks and guarded
+    /// pages.
     private static let memory = 12 << 20
-    /// The least with which it gets to its end at all.
+    /// The least memory with which a command can finish at all.
     private static let leastMemory = 6 << 20
-    /// Of this much and less, a stack of the usual size for each thread would be too much.
+    /// With this limit or a lower one, a stack of the usual size for each thread would be too large.
     private static let smallLimit = 1 << 30
     private static let smallStack: UInt = 1 << 20
     private static let descriptors = 8
     private static let leastDescriptors = 6
 
-    /// Makes do with less where memory is limited, and refuses to start where it is too little.
+    /// Uses less memory when it is limited, and refuses to start when it is too little.
     ///
-    /// - Parameter isUrgent: Whether to start also where it may turn out to be too little.
-    /// - Throws: `outOfMemory`, `refused`; both say which limit to raise.
+    /// - Parameter isUrgent: Whether to start even if the memory may turn out to be too little.
+    /// - Throws: `outOfMemory`, `refused`; the message of each names the limit to raise.
     package static func check(isUrgent: Bool = false) throws(CofferError) {
         let memory = isUrgent ? leastMemory : memory
         if hasSmallLimit {
@@ -59,8 +60,9 @@ package enum StartRoom {
         }
     }
 
-    /// Refuses what cannot do without threads of libdispatch or GLib, which wait for ever for one, or end the
-    /// process, where there is none or no /proc to look for them in.
+    /// Rejects commands that need threads of libdispatch or GLib when these cannot be started or there is no
+    /// /proc. The libraries would wait forever for a thread, or end the process, when there is none, or no
+    /// /proc to look for it in.
     ///
     /// - Throws: `refused`, `unsupported`.
     package static func requireThreads() throws(CofferError) {
@@ -73,6 +75,6 @@ package enum StartRoom {
         }
     }
 
-    /// The pool's, the one that watches it, and some with a queue or a library of their own.
+    /// The threads of the pool, the one that watches it, and some with their own queue or library.
     private static var threads: Int { min(Environment.processors, 8) + 4 }
 }

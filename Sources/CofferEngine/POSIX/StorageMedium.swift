@@ -3,24 +3,24 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// What kind of medium a directory is on.
+/// The kind of medium that a directory is on.
 package struct StorageMedium: Sendable, Equatable {
     package enum Medium: Sendable, Equatable { case fixed, memory, removable, network, unknown }
 
-    /// Where its files are.
+    /// The medium of its files.
     package let medium: Medium
-    /// The file system's type; empty when it is not known.
+    /// The file system's type; empty when it is unknown.
     package let type: String
-    /// Whether what is below encrypts: dm-crypt, fscrypt, or a file system that does; `nil` when it is not
-    /// known.
+    /// Whether the storage is encrypted: by dm-crypt, fscrypt, or a file system that encrypts; `nil` when
+    /// that is unknown.
     package let isEncrypted: Bool?
 
-    /// Looks at an open directory.
+    /// Examines an open directory.
     package static func of(_ directory: borrowing Descriptor) throws(CofferError) -> StorageMedium {
         let info = try FileSystemInfo.of(directory)
         if info.isMemory { return StorageMedium(medium: .memory, type: "tmpfs", isEncrypted: nil) }
         guard let mount = mount(of: directory) else {
-            // Without /proc: what is known of the device alone.
+            // Without /proc, only the device is known.
             let device = try BlockDevice.find(number(UInt(directory.status().device)))
             let medium: Medium = device.map { $0.isRemovable ? .removable : .fixed } ?? .unknown
             return StorageMedium(
@@ -32,7 +32,7 @@ package struct StorageMedium: Sendable, Equatable {
             mount, device: device, isNetwork: info.isNetwork, hasFilePolicy: hasFilePolicy(directory))
     }
 
-    /// What the parts amount to.
+    /// Combines the properties of the parts.
     package static func of(
         _ mount: MountEntry, device: BlockDevice?, isNetwork: Bool, hasFilePolicy: Bool
     ) -> StorageMedium {
@@ -52,7 +52,8 @@ package struct StorageMedium: Sendable, Equatable {
         return MountEntry.find(id, in: table)
     }
 
-    /// The number of the device that a file system without one of its own, such as btrfs, was mounted from.
+    /// Returns the number of the device from which a file system without its own device, such as btrfs, was
+    /// mounted.
     private static func source(of mount: MountEntry) -> String? {
         guard mount.source.utf8.hasPrefix("/dev/") else { return nil }
         var status = stat()
@@ -64,7 +65,7 @@ package struct StorageMedium: Sendable, Equatable {
 
     private static func number(_ device: UInt) -> String { "\(clinux_major(device)):\(clinux_minor(device))" }
 
-    /// Whether fscrypt encrypts what is made in the directory.
+    /// Reports whether fscrypt encrypts new files in the directory.
     private static func hasFilePolicy(_ directory: borrowing Descriptor) -> Bool {
         var flags = 0
         return unsafe clinux_file_flags(directory.raw, &flags) == 0 && flags & 0x800 != 0  // FS_ENCRYPT_FL

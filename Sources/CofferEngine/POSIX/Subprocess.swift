@@ -3,16 +3,16 @@ import Glibc
 import CLinux
 import SystemPackage
 
-/// A program that is given a secret on its standard input and gives one on its standard output.
+/// A program that reads a secret from its standard input and writes one to its standard output.
 package enum Subprocess {
-    /// What a program left.
+    /// The result of a program.
     package struct Outcome: ~Copyable {
         /// Its exit code; 128 + number when a signal ended it.
         package let code: Int32
-        /// What it wrote.
+        /// Its output.
         package let output: GuardedBytes
 
-        /// What it wrote, alone.
+        /// Returns only its output.
         package consuming func takeOutput() -> GuardedBytes { output }
     }
 
@@ -20,17 +20,18 @@ package enum Subprocess {
     private static let grace = Duration.seconds(1)
 
     /// Runs `arguments[0]`, looked up in PATH, with `input` on its standard input. Both secrets stay in
-    /// guarded memory and the pipes. What ``TerminationSignals`` holds goes to the program meanwhile; when
-    /// this process is killed, so that it can hand on nothing, the kernel asks the program to end.
+    /// guarded memory and the pipes. The signals that ``TerminationSignals`` holds are forwarded to the
+    /// program meanwhile. When this process is killed and cannot forward them, the kernel asks the program to
+    /// end.
     ///
     /// - Parameters:
     ///   - arguments: The name and the arguments.
-    ///   - input: What it reads.
+    ///   - input: The bytes for its standard input.
     ///   - limit: The most bytes that it may write.
     ///   - deadline: How long it may run; then it is ended.
-    ///   - isCancelled: Asked now and then; once true, the program is ended.
-    /// - Returns: What it left.
-    /// - Throws: `timedOut`, `cancelled`, `invalidInput` for too long an output or what is no command.
+    ///   - isCancelled: Called now and then; once it returns `true`, the program is ended.
+    /// - Returns: The program's result.
+    /// - Throws: `timedOut`, `cancelled`, `invalidInput` for too long an output or an invalid command.
     package static func run(
         _ arguments: [[UInt8]], input: Span<UInt8>, limit: Int, deadline: Duration,
         isCancelled: () -> Bool = { false }
@@ -54,7 +55,7 @@ package enum Subprocess {
         return Outcome(code: code, output: try exchange.takeOutput())
     }
 
-    /// The talk with a program that runs.
+    /// The exchange with a running program.
     private struct Exchange: ~Copyable {
         let process: pid_t
         let reader: Descriptor
@@ -65,8 +66,8 @@ package enum Subprocess {
         var hasEnded = false
         var stopped: (at: Duration, why: CofferError)?
 
-        /// Writes and reads until the program has ended. A program of its own that it left behind with its
-        /// output is not waited for.
+        /// Writes and reads until the program has ended. Does not wait for another process to which the
+        /// program left its output.
         mutating func run(_ input: Span<UInt8>, isCancelled: () -> Bool) throws(CofferError) {
             while try !ChildProcess.hasExited(process) {
                 try transfer(input, wait: hasEnded ? 2 : 50)
@@ -78,7 +79,7 @@ package enum Subprocess {
 
         consuming func takeOutput() throws(CofferError) -> GuardedBytes { try collector.finish() }
 
-        /// One step; gives whether there was something to read.
+        /// Performs one step. Returns whether there was something to read.
         @discardableResult
         private mutating func transfer(_ input: Span<UInt8>, wait: CInt) throws(CofferError) -> Bool {
             if written == input.count { writer = nil }
@@ -104,8 +105,8 @@ package enum Subprocess {
             return !hasEnded
         }
 
-        /// Writes what a pipe that can be written takes without waiting. A program that reads no more is not
-        /// an error: its exit code says what it thinks of it.
+        /// Writes as much as the pipe accepts without blocking. A program that stops reading is not an error:
+        /// its exit code decides.
         private mutating func writeSome(_ input: Span<UInt8>, to target: CInt) throws(CofferError) {
             let piece = input.extracting(written..<min(input.count, written + Int(PIPE_BUF)))
             let count = BrokenPipe.ignoring {

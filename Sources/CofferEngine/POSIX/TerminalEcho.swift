@@ -1,23 +1,22 @@
 import Glibc
 import CLinux
 
-/// A terminal that does not show what is typed, until it is told to again: also when a signal ends the
-/// process meanwhile.
+/// Switches off the echo of a terminal until it is restored, also when a signal ends the process meanwhile.
 struct TerminalEcho {
     private typealias Silenced = (terminal: CInt, settings: UnsafeMutablePointer<termios>)
 
     /// The terminal that a signal handler has to restore; there is at most one.
-    // nonisolated(unsafe): written before the handlers that read it are in place, by the one thread that asks
-    // for a passcode; a handler can wait for no lock.
+    // nonisolated(unsafe): written before the handlers that read it are installed, by the only thread that
+    // asks for a passcode; a handler cannot wait for a lock.
     //
-    // The settings lie on the heap: for a static tuple with a termios, Swift 6.3 reserves three bytes too
+    // The settings are on the heap: for a static tuple with a termios, Swift 6.3 reserves three bytes too
     // few, as the address sanitizer shows.
     nonisolated(unsafe) private static var silenced: Silenced?
 
     private let handlers: SignalHandlers
 
-    /// Switches the echo of `descriptor` off; `nil` when it is no terminal. Newlines are shown. Suspending is
-    /// off, too: whoever comes back would type with echo.
+    /// Switches the echo of `descriptor` off; `nil` when it is not a terminal. Newlines are shown. Suspending
+    /// is switched off, too: a user who resumed the process would type with echo.
     static func off(_ descriptor: borrowing Descriptor) -> TerminalEcho? {
         var settings = termios()
         guard descriptor.isTerminal, unsafe tcgetattr(descriptor.raw, &settings) == 0 else { return nil }
@@ -41,7 +40,7 @@ struct TerminalEcho {
         kill(getpid(), number)
     }
 
-    /// Makes the terminal what it was.
+    /// Restores the terminal's settings.
     func restore() {
         Self.restoreSettings(TCSAFLUSH)
         handlers.restore()

@@ -2,17 +2,17 @@ import Glibc
 import CLinux
 import Synchronization
 
-/// The signals that ask this process to end, held while it has something to remove first: they go to the
-/// child that it waits for, and the end of the child is its own.
+/// The signals that ask this process to end, held while it has something to remove first. They are forwarded
+/// to the child that it waits for; this process ends when the child has ended.
 ///
-/// A terminal's interrupt reaches the child by itself and is its own affair. A child that does not end within
-/// two seconds of any other signal is killed.
+/// A terminal's interrupt reaches the child directly, and the child decides what to do. A child that does not
+/// end within two seconds of any other signal is killed.
 package struct TerminationSignals: ~Copyable, Sendable {
-    /// The child to hand signals to; 0 while there is none.
+    /// The child to forward signals to; 0 while there is none.
     private static let child = Atomic<Int32>(0)
-    /// The first signal that came; 0 while none has.
+    /// The first signal received; 0 while there is none.
     private static let first = Atomic<Int32>(0)
-    /// Whether work under way is to be given up when one comes.
+    /// Whether a signal cancels work in progress.
     private static let cancels = Atomic(false)
     private static let grace: UInt32 = 2
 
@@ -20,9 +20,9 @@ package struct TerminationSignals: ~Copyable, Sendable {
 
     private init(handlers: SignalHandlers) { self.handlers = handlers }
 
-    /// Holds the signals from here on. One holder at a time.
+    /// Holds the signals from here on. Only one holder may exist at a time.
     ///
-    /// - Parameter cancellingWork: Whether ``isWorkCancelled`` says so once a signal came.
+    /// - Parameter cancellingWork: Whether ``isWorkCancelled`` becomes true after a signal.
     /// - Returns: The holder.
     package static func install(cancellingWork: Bool = false) -> TerminationSignals {
         cancels.store(cancellingWork, ordering: .sequentiallyConsistent)
@@ -34,36 +34,36 @@ package struct TerminationSignals: ~Copyable, Sendable {
             })
     }
 
-    /// The first signal that came since they are held.
+    /// The first signal received since they are held.
     package static var received: Int32? {
         let number = first.load(ordering: .sequentiallyConsistent)
         return number == 0 ? nil : number
     }
 
-    /// Whether a signal came that long work is to be given up for.
+    /// Whether a signal was received that cancels long work.
     package static var isWorkCancelled: Bool {
         cancels.load(ordering: .relaxed) && first.load(ordering: .relaxed) != 0
     }
 
-    /// Ends this process as the signal does that has no handler any more.
+    /// Ends this process the way a signal without a handler does.
     package static func end(by number: Int32) {
         kill(getpid(), number)
     }
 
-    /// Gives the signals their actions back.
+    /// Restores the actions of the signals.
     package consuming func release() {
         TerminationSignals.cancels.store(false, ordering: .sequentiallyConsistent)
         _ = alarm(0)
         handlers.restore()
     }
 
-    /// Hands signals to `process` from here on, also one that came before.
+    /// Forwards signals to `process` from here on, including one received before.
     static func startForwarding(to process: pid_t) {
         child.store(process, ordering: .sequentiallyConsistent)
         if let number = received { forward(number, to: process) }
     }
 
-    /// Hands no more signals on: the child has ended.
+    /// Stops forwarding signals: the child has ended.
     static func stopForwarding() { child.store(0, ordering: .sequentiallyConsistent) }
 
     private static func handle(_ number: Int32, code: Int32) {

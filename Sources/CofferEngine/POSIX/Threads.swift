@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// Threads of this library's own, for work that keeps every processor busy.
+/// This library's own threads, for work that keeps every processor busy.
 ///
-/// On Linux, `DispatchQueue.concurrentPerform` takes the threads that Swift's tasks run on: long work there
-/// would hold up every task of the program.
+/// On Linux, `DispatchQueue.concurrentPerform` occupies the threads that Swift's tasks run on: long work
+/// there would block every task of the program.
 package enum Threads {
-    /// Calls `body` on `count` threads at once, one of which is the caller's, and waits for all of them.
-    /// Where no more threads can be had there are fewer calls, at least one.
+    /// Calls `body` on `count` threads at once, one of which is the caller's, and waits for all of them. If
+    /// fewer threads are available, makes fewer calls, but at least one.
     package static func run(_ count: Int, _ body: @Sendable () -> Void) {
         guard count > 1 else { return body() }
         withoutActuallyEscaping(body) { body in
@@ -23,27 +23,27 @@ package enum Threads {
 
     private static let own = Atomic(false)
 
-    /// Whether this program makes its threads itself and takes none from libdispatch, which waits for ever
-    /// for one that cannot be had.
+    /// Whether this program creates its threads itself and uses none of libdispatch, which waits forever for
+    /// a thread that it cannot get.
     package static var areOwn: Bool { own.load(ordering: .relaxed) }
 
-    /// Makes it so from here on: first thing in `main`.
+    /// Makes the program create its own threads; call it first in `main`.
     package static func makeOwn() { own.store(true, ordering: .relaxed) }
 
-    /// Calls `body` on a thread of its own, which nobody waits for; `false`, with nothing called, where no
-    /// thread can be had.
+    /// Calls `body` on its own thread without waiting for it. Returns `false`, with nothing called, if no
+    /// thread is available.
     package static func begin(_ body: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = start(Job(body)) else { return false }
         pthread_detach(thread)
         return true
     }
 
-    /// Whether so many threads can be had at once.
+    /// Reports whether this many threads can be started at once.
     static func canStart(_ count: Int) -> Bool {
         let gate = Gate()
         var started: [pthread_t] = []
         gate.lock.withLock { _ in
-            // Each ends once all of them were there.
+            // Each thread ends once all of them have started.
             let job = Job { gate.lock.withLock { _ in } }
             while started.count < count, let thread = start(job) { started.append(thread) }
         }
@@ -60,7 +60,7 @@ package enum Threads {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// The thread lets go of the job before it ends, so that nobody has it once it is joined.
+    /// The thread releases the job before it ends, so that nothing holds it once the thread is joined.
     private static func start(_ job: Job) -> pthread_t? {
         var thread = pthread_t()
         let reference = unsafe Unmanaged.passRetained(job)

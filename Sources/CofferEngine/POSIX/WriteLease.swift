@@ -2,25 +2,26 @@ import CLinux
 import Glibc
 
 extension Descriptor {
-    /// The outcome of asking for a lease.
+    /// The outcome of a request for a lease.
     package enum Lease: Sendable {
-        /// Nobody has the file open for writing; who wants to waits until the lease is given back.
+        /// No process has the file open for writing; one that tries to waits until the lease is released.
         case held
-        /// Somebody has it open for writing, or mapped.
+        /// A process has it open for writing, or mapped.
         case hasWriters
-        /// The kernel grants none here: another user's file, or a file system without leases.
+        /// The kernel grants none: another user's file, or a file system without leases.
         case unavailable
     }
 
-    /// Takes a lease against writers on this file, which is open for reading alone. See fcntl(2), F_SETLEASE.
+    /// Takes a lease against writers on this file, which must be open for reading only. See fcntl(2),
+    /// F_SETLEASE.
     package func leaseAgainstWriters() -> Lease {
-        // F_SETSIG: a signal that nobody minds instead of SIGIO, which ends the process.
+        // F_SETSIG: a signal that is ignored by default, instead of SIGIO, which ends the process.
         guard clinux_fcntl(raw, 10, CLong(SIGURG)) == 0 else { return .unavailable }
         if clinux_fcntl(raw, 1024, CLong(F_RDLCK)) == 0 { return .held }  // F_SETLEASE
         return Errno.current == EAGAIN ? .hasWriters : .unavailable
     }
 
-    /// Whether a lease is still held that nobody waits for.
+    /// Whether the lease is still held and no process is waiting for it.
     package var isLeaseUnbroken: Bool { clinux_fcntl(raw, 1025, 0) == CInt(F_RDLCK) }  // F_GETLEASE
 
     /// Releases the lease.

@@ -3,11 +3,11 @@
     import Dispatch
     import Synchronization
 
-    /// What a listener's thread works with: its context and its connection.
+    /// The state of a listener's thread: its context and its connection.
     ///
-    /// `@unchecked Sendable` holds because the pointers are written once, under the mutex, before anybody is
-    /// told that the room is listening; a context may be woken and a GDBusConnection used from any thread;
-    /// and what they point to is released when the last owner is gone.
+    /// `@unchecked Sendable` holds because the pointers are written once, under the mutex, before any caller
+    /// is told that the thread is listening; a context may be woken and a GDBusConnection used from any
+    /// thread; and the objects that they point to are released with the last owner.
     @safe final class BusConnectionThread: @unchecked Sendable {
         enum Phase: Sendable { case opening, listening, refused, ended }
 
@@ -39,7 +39,8 @@
             unsafe g_main_context_unref(context)
         }
 
-        /// What became of it within the deadline; `nil`: nothing yet, and the thread is told to leave.
+        /// Returns the phase reached within the deadline. `nil` means that it has not connected yet; the
+        /// thread is then told to end.
         func waitUntilListening(_ deadline: Duration) -> Phase? {
             let parts = deadline.components
             let time =
@@ -52,17 +53,17 @@
             return state.withLock { $0.phase }
         }
 
-        /// Ends the thread, soon.
+        /// Tells the thread to end soon.
         func leave() {
             state.withLock { $0.hasLeft = true }
             unsafe g_cancellable_cancel(cancellable)
-            // The thread looks after each step whether it is to end.
+            // The thread checks after each step whether it has to end.
             unsafe g_main_context_wakeup(context)
         }
 
         private var hasLeft: Bool { state.withLock { $0.hasLeft } }
 
-        /// The life of the thread.
+        /// The body of the thread.
         func live(address: String, rules: [BusRule]) {
             unsafe g_main_context_push_thread_default(context)
             defer { unsafe g_main_context_pop_thread_default(context) }
@@ -72,7 +73,7 @@
                 return
             }
             let subscriptions = rules.map(subscribe)
-            // Its answer comes after the bus has seen every rule: from here nothing is missed.
+            // The answer comes after the bus has processed every rule: from here on no signal is missed.
             let isHeard =
                 call(
                     "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId", [],
@@ -86,7 +87,7 @@
             for subscription in subscriptions {
                 unsafe g_dbus_connection_signal_unsubscribe(connection, subscription)
             }
-            // What is queued refers to subscriptions that are gone, and is dropped.
+            // Queued events refer to removed subscriptions, and are dropped.
             while unsafe g_main_context_iteration(context, 0) != 0 {}
             unsafe g_dbus_connection_close(connection, nil, nil, nil)
             let isLost = state.withLock { state in
@@ -106,7 +107,7 @@
             return true
         }
 
-        /// The callback gets this room unretained: it is called on this thread alone, in
+        /// The callback gets this object unretained: it is called only on this thread, in
         /// ``live(address:rules:)``.
         private func subscribe(_ rule: BusRule) -> CUnsignedInt {
             unsafe g_dbus_connection_signal_subscribe(
@@ -137,7 +138,7 @@
             return unsafe SignalArguments.reading(reply)
         }
 
-        /// The number of a descriptor that the answer brings, the caller's to close.
+        /// Returns the number of a descriptor in the answer, which the caller must close.
         func requestDescriptor(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument], _ deadline: Duration
@@ -155,7 +156,7 @@
             return number >= 0 ? number : nil
         }
 
-        /// The call takes over the floating tuple, and the tuple its parts.
+        /// The call takes ownership of the floating tuple, and the tuple of its parts.
         private static func tuple(_ arguments: [BusArgument]) -> OpaquePointer? {
             var parts: [OpaquePointer?] = unsafe arguments.map { argument in
                 switch argument {
@@ -166,7 +167,7 @@
             return unsafe g_variant_new_tuple(&parts, gsize(parts.count))
         }
 
-        /// For GLib's calls: at least one, since zero and less mean something else there.
+        /// For GLib's calls: at least one, because zero and less have another meaning there.
         private static func milliseconds(_ deadline: Duration) -> CInt {
             let parts = deadline.components
             return CInt(clamping: max(1, parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000))

@@ -2,9 +2,9 @@
     import CofferBase
     import CSecretService
 
-    /// What GLib says of a call that failed, as an error of this package.
+    /// Converts GLib's error of a failed call to an error of this package.
     enum BusFailure {
-        /// Takes over `error`.
+        /// Takes ownership of `error`.
         static func taking(_ error: UnsafeMutablePointer<GError>?, _ call: String) -> CofferError {
             guard let error = unsafe error else { return CofferError(.internalFailure, "\(call) failed.") }
             defer { unsafe g_error_free(error) }

@@ -5,10 +5,10 @@ import Synchronization
 #if SecretService
     import CSecretService
 
-    /// Listens to signals on a message bus, on a thread of its own that ends with its last owner.
+    /// Listens to signals on a message bus, on its own thread, which ends with the listener's last owner.
     ///
-    /// The connection is its own: the shared one of GLib would end the process with the bus, and start a bus
-    /// where there is none. It and its subscriptions belong to a context that this thread alone turns.
+    /// The connection is its own: GLib's shared one would end the process with the bus, and start a bus if
+    /// there is none. The connection and its subscriptions belong to a context that only this thread runs.
     package final class BusListener: Sendable {
         private let room: BusConnectionThread
 
@@ -20,12 +20,13 @@ import Synchronization
         ///
         /// - Parameters:
         ///   - address: The bus.
-        ///   - rules: What to listen to.
-        ///   - deadline: How long to wait until it is certain that nothing is missed from then on.
+        ///   - rules: The signals to listen to.
+        ///   - deadline: How long to wait until it is certain that no signal is missed from then on.
         ///   - onSignal: Called on the listener's thread.
-        ///   - onEnd: Called there once when the bus is gone, and not when the listener is.
-        /// - Returns: The listener; when it goes, nothing is called any more but what has begun.
-        /// - Throws: `unsupported` when nobody listens there; `timedOut`.
+        ///   - onEnd: Called there once when the connection to the bus ends, but not when the listener is
+        ///     released.
+        /// - Returns: The listener; after it is released, no further call begins.
+        /// - Throws: `unsupported` when no bus listens there; `timedOut`.
         package static func start(
             address: String, rules: [BusRule], deadline: Duration,
             onSignal: @escaping @Sendable (BusSignal) -> Void, onEnd: @escaping @Sendable () -> Void
@@ -37,20 +38,20 @@ import Synchronization
             switch room.waitUntilListening(deadline) {
             case .listening: return listener
             case .none: throw CofferError(.timedOut, "The bus at \(address) did not answer in time.")
-            default: throw CofferError(.unsupported, "Nobody answers at the bus address \(address).")
+            default: throw CofferError(.unsupported, "No bus answers at the address \(address).")
             }
         }
 
-        /// Calls a method and gives what it answers; nothing is started for it.
+        /// Calls a method and returns its answer; does not start a service for it.
         ///
         /// - Parameters:
-        ///   - destination: Whom to ask.
+        ///   - destination: The service to call.
         ///   - path: The object.
         ///   - interface: The interface.
         ///   - method: The method.
         ///   - arguments: Its arguments.
         ///   - deadline: How long to wait.
-        /// - Returns: What it answers; `nil` when it refuses, is not there or does not answer in time.
+        /// - Returns: The answer; `nil` when the service refuses, does not exist or does not answer in time.
         package func call(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
@@ -94,7 +95,7 @@ import Synchronization
 #endif
 
 extension BusListener {
-    /// Whether this build listens to a bus at all.
+    /// Whether this build can listen to a bus.
     package static var isBuilt: Bool {
         #if SecretService
             true

@@ -1,4 +1,4 @@
-/// A value of a D-Bus message, of the types that keyrings speak in.
+/// A value of a D-Bus message, of the types that keyrings use.
 package indirect enum BusValue: Sendable, Equatable {
     case text(String)
     case path(String)
@@ -11,7 +11,7 @@ package indirect enum BusValue: Sendable, Equatable {
     case byPath([String: BusValue])
     case structure([BusValue])
     case variant(BusValue)
-    /// Of a type that nothing here speaks in.
+    /// A value of a type that is not used here.
     case other
 
     package var text: String? {
@@ -27,7 +27,7 @@ package indirect enum BusValue: Sendable, Equatable {
     package var texts: [String: String]? { if case .texts(let texts) = self { texts } else { nil } }
     package var byPath: [String: BusValue]? { if case .byPath(let values) = self { values } else { nil } }
     package var structure: [BusValue]? { if case .structure(let fields) = self { fields } else { nil } }
-    /// What a variant holds.
+    /// The content of a variant.
     package var content: BusValue? { if case .variant(let value) = self { value } else { nil } }
 }
 

@@ -4,7 +4,7 @@ import CofferBase
     import CSecretService
 
     extension BusValue {
-        /// The value as GLib's, floating: whoever takes it sinks it.
+        /// The value as GLib's, floating: the receiver sinks it.
         var variant: OpaquePointer? {
             switch self {
             case .text(let text): unsafe g_variant_new_string(text)
@@ -23,7 +23,8 @@ import CofferBase
             }
         }
 
-        /// The arguments of a call: the call takes over the floating tuple, and the tuple its parts.
+        /// The arguments of a call: the call takes ownership of the floating tuple, and the tuple of its
+        /// parts.
         static func tuple(_ fields: [BusValue]) -> OpaquePointer? {
             var parts = unsafe fields.map { unsafe $0.variant }
             return unsafe g_variant_new_tuple(&parts, gsize(parts.count))
@@ -58,7 +59,7 @@ import CofferBase
             return unsafe g_variant_builder_end(builder)
         }
 
-        /// Gives `body` a type, which lives as long as the call. The texts above are types for certain.
+        /// Passes a type to `body`, which is valid during the call. The texts above are always valid types.
         private static func withType<Result>(
             _ text: String, _ body: (OpaquePointer?) -> Result?
         ) -> Result? {
@@ -67,7 +68,7 @@ import CofferBase
             return unsafe body(type)
         }
 
-        /// What a variant of GLib holds; the variant stays the caller's.
+        /// Converts a variant of GLib's; the caller keeps ownership of it.
         static func reading(_ variant: OpaquePointer) -> BusValue {
             switch unsafe String(cString: g_variant_get_type_string(variant)) {
             case "s": unsafe .text(String(cString: g_variant_get_string(variant, nil)))

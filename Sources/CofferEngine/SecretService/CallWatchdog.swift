@@ -3,16 +3,16 @@
     import Dispatch
     import Synchronization
 
-    /// Cancels what GLib is waiting for when the deadline is over.
+    /// Cancels a GLib call when its deadline is over.
     ///
     /// `@unchecked Sendable` holds because a GCancellable may be cancelled from any thread, and the reference
-    /// is kept until the last owner is gone.
+    /// is kept until the last owner is released.
     @safe final class CallWatchdog: @unchecked Sendable {
         let cancellable: UnsafeMutablePointer<GCancellable>
         private let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "coffer.deadline"))
         private let fired = Atomic(false)
 
-        /// `nil` when there is no memory for it.
+        /// `nil` when there is not enough memory.
         init?(deadline: Duration) {
             guard let made = unsafe g_cancellable_new() else { return nil }
             unsafe cancellable = made
@@ -29,7 +29,7 @@
 
         var hasFired: Bool { fired.load(ordering: .relaxed) }
 
-        /// The handler holds the watchdog until it is stopped.
+        /// The handler keeps the watchdog alive until it is stopped.
         func stop() {
             timer.setEventHandler(handler: nil)
             timer.cancel()

@@ -4,15 +4,15 @@ import SystemPackage
 #if SecretService
     import CSecretService
 
-    /// A connection of our own to a message bus.
+    /// This package's own connection to a message bus.
     ///
-    /// Not the shared one of GLib, which ends the process when the bus goes, takes its address from the
-    /// environment alone and starts a bus where there is none. Calls block and may be made from any thread:
-    /// GLib's own thread reads the socket, and each call waits on a context of its own, so that neither a
-    /// main loop nor another call can hold it up beyond its deadline.
+    /// It is not GLib's shared one, which ends the process when the bus ends, takes its address only from the
+    /// environment and starts a bus if there is none. Calls block and may be made from any thread: GLib's own
+    /// thread reads the socket, and each call waits on its own context, so that neither a main loop nor
+    /// another call can delay it beyond its deadline.
     ///
     /// `@unchecked Sendable` holds because a GDBusConnection may be used from any thread, and the reference
-    /// is kept until the last owner is gone.
+    /// is kept until the last owner is released.
     @safe package final class MessageBus: @unchecked Sendable {
         private let connection: OpaquePointer
 
@@ -22,7 +22,7 @@ import SystemPackage
 
         /// Connects to the bus at `address`.
         ///
-        /// Throws `noSessionBus` when nobody listens there, `timedOut` when nobody answers in time.
+        /// Throws `noSessionBus` when no bus listens there, `timedOut` when none answers in time.
         package static func connect(_ address: String, deadline: Duration) throws(CofferError) -> MessageBus {
             do throws(CofferError) {
                 try StartRoom.requireThreads()
@@ -40,23 +40,23 @@ import SystemPackage
                 address, flags, nil, watchdog.cancellable, nil)
             guard let made = unsafe made else {
                 guard !watchdog.hasFired else { throw BusFailure.timedOut }
-                throw CofferError(.noSessionBus, "There is no session bus: nobody listens at its address.")
+                throw CofferError(.noSessionBus, "There is no session bus: none listens at its address.")
             }
             return unsafe MessageBus(made)
         }
 
-        /// Whether the other end is gone.
+        /// Whether the connection is closed.
         package var isClosed: Bool { unsafe g_dbus_connection_is_closed(connection) != 0 }
 
-        /// Calls a method and gives what it answers.
+        /// Calls a method and returns its answer.
         ///
         /// - Parameters:
         ///   - member: The method.
         ///   - arguments: Its arguments.
-        ///   - deadline: How long to wait for the answer; what takes longer is `timedOut`.
+        ///   - deadline: How long to wait for the answer; then the call throws `timedOut`.
         ///   - starting: Whether the bus may start the service for it.
         /// - Returns: The values of the answer.
-        /// - Throws: What ``BusFailure`` makes of the answer.
+        /// - Throws: The error that ``BusFailure`` makes of the answer.
         package func call(
             _ member: BusMember, _ arguments: [BusValue] = [], deadline: Duration, starting: Bool = false
         ) throws(CofferError) -> [BusValue] {
@@ -80,8 +80,8 @@ import SystemPackage
         ///   - signal: The name of the signal.
         ///   - watched: A name on the bus to watch meanwhile.
         ///   - deadline: How long to wait for the signal.
-        /// - Returns: What the signal brings; whether the watched name had an owner during the wait.
-        /// - Throws: `timedOut`; `interrupted` when the service or the bus goes away.
+        /// - Returns: The content of the signal, and whether the watched name had an owner during the wait.
+        /// - Throws: `timedOut`; `interrupted` when the service or the bus ends.
         package func call(
             _ member: BusMember, _ arguments: [BusValue], awaiting signal: String, watching watched: String,
             deadline: Duration
@@ -102,14 +102,14 @@ import SystemPackage
     }
 
     extension Duration {
-        /// For GLib's calls: at least one, since zero and less mean something else there.
+        /// For GLib's calls: at least one, because zero and less have another meaning there.
         fileprivate var milliseconds: CInt {
             let parts = components
             return CInt(clamping: max(1, parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000))
         }
     }
 #else
-    /// A build without the trait SecretService speaks to no bus.
+    /// A build without the trait SecretService connects to no bus.
     package final class MessageBus: Sendable {
         private init() {}
 
@@ -135,10 +135,10 @@ import SystemPackage
 #endif
 
 extension MessageBus {
-    /// The name of the bus itself, on itself.
+    /// The bus's own name on itself.
     package static let ownName = "org.freedesktop.DBus"
 
-    /// The session bus: from the environment, or the usual socket; `nil` when there is none.
+    /// The address of the session bus: from the environment, or the usual socket; `nil` when there is none.
     package static var sessionAddress: String? {
         if let address = Environment.value("DBUS_SESSION_BUS_ADDRESS") { return address }
         guard let runtime = Environment.value("XDG_RUNTIME_DIR"), runtime.utf8.hasPrefix("/"),
@@ -147,7 +147,7 @@ extension MessageBus {
         return "unix:path=\(runtime)/bus"
     }
 
-    /// A method of the bus itself.
+    /// Calls a method of the bus itself.
     package func ask(
         _ method: String, _ arguments: [BusValue], deadline: Duration
     ) throws(CofferError) -> BusValue? {

@@ -1,9 +1,9 @@
 import CofferBase
 
-/// Asks whether a Secret Service (the desktop's keyring) is there, without starting one and without waiting
+/// Checks whether a Secret Service (the desktop keyring) is running, without starting one and without waiting
 /// long.
 package enum SecretServiceProbe {
-    /// What the question found.
+    /// The result of the check.
     package enum Answer: Sendable {
         /// A service is on the session bus.
         case running
@@ -13,15 +13,15 @@ package enum SecretServiceProbe {
         case noBus
         /// The bus did not answer in time.
         case timedOut
-        /// This build does not speak to it.
+        /// This build does not support the Secret Service.
         case notBuilt
     }
 
-    /// The name that every Secret Service has on the bus.
+    /// The name of every Secret Service on the bus.
     package static let serviceName = "org.freedesktop.secrets"
 
-    /// Asks the bus at `address`, the session's unless told; one that does not answer within `deadline` is
-    /// `timedOut`.
+    /// Queries the bus at `address`, by default the session's. A bus that does not answer within `deadline`
+    /// is `timedOut`.
     package static func ask(at address: String? = nil, deadline: Duration = .seconds(2)) -> Answer {
         #if SecretService
             guard let address = address ?? MessageBus.sessionAddress else { return .noBus }

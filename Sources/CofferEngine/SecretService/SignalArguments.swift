@@ -1,17 +1,17 @@
 import CofferBase
 
-/// What a message of a bus says, as far as locks go: flags, texts and the properties that changed.
+/// The part of a bus message that concerns locks: flags, texts and the changed properties.
 package struct SignalArguments: Sendable, Equatable {
-    /// The first argument, where it is a truth value.
+    /// The first argument, if it is a Boolean.
     package var flag: Bool?
-    /// The arguments that are texts or object paths, in their order.
+    /// The arguments that are texts or object paths, in order.
     package var positionalStrings: [String] = []
-    /// Truth values of properties, by name.
+    /// Boolean properties, by name.
     package var booleans: [String: Bool] = [:]
-    /// Texts of properties, by name.
+    /// Text properties, by name.
     package var strings: [String: String] = [:]
 
-    /// Content as a test makes it.
+    /// Creates content for a test.
     package init(
         flag: Bool? = nil, positionalStrings: [String] = [], booleans: [String: Bool] = [:],
         strings: [String: String] = [:]
@@ -23,14 +23,14 @@ package struct SignalArguments: Sendable, Equatable {
     }
 }
 
-/// A signal that came over a bus.
+/// A signal received over a bus.
 package struct BusSignal: Sendable, Equatable {
     package let path: String
     package let interface: String
     package let name: String
     package let content: SignalArguments
 
-    /// A signal as a test makes it.
+    /// Creates a signal for a test.
     package init(path: String, interface: String, name: String, content: SignalArguments = SignalArguments())
     {
         self.path = path
@@ -40,7 +40,7 @@ package struct BusSignal: Sendable, Equatable {
     }
 }
 
-/// Which signals to listen to; what is `nil` may be anything.
+/// Which signals to listen to; a property that is `nil` matches anything.
 package struct BusRule: Sendable, Equatable {
     let sender: String?
     let path: String?
@@ -59,7 +59,7 @@ package struct BusRule: Sendable, Equatable {
         self.firstArgument = firstArgument
     }
 
-    /// Changes of an interface's properties.
+    /// Returns the rule for changes of an interface's properties.
     package static func properties(
         of interface: String, sender: String? = nil, path: String? = nil
     ) -> BusRule {
@@ -79,7 +79,7 @@ package enum BusArgument: Sendable {
     import CSecretService
 
     extension SignalArguments {
-        /// Reads the arguments of a message, a tuple; it stays the caller's.
+        /// Reads the arguments of a message, a tuple; the caller keeps ownership of it.
         static func reading(_ arguments: OpaquePointer) -> SignalArguments {
             var content = SignalArguments()
             unsafe forEachChild(arguments) { unsafe content.add($1, isFirst: $0 == 0) }

@@ -1,10 +1,10 @@
 #if SecretService
     import CSecretService
 
-    /// The signals that one call waits for, on a context that this thread alone turns.
+    /// The signals that one call waits for, on a context that only this thread runs.
     ///
-    /// GLib delivers a signal to the context that was the thread's default when it was subscribed to, so
-    /// nothing happens here but in ``step()``, on the one thread that uses this value.
+    /// GLib delivers a signal to the context that was the thread's default at subscription, so everything
+    /// here happens in ``step()``, on the only thread that uses this value.
     @safe final class SignalWaiter {
         private(set) var values: [BusValue]?
         private(set) var isSenderGone = false
@@ -26,7 +26,7 @@
             unsafe g_source_attach(ticks, context)
         }
 
-        /// Waits for `signal` of an object, and for its sender's end.
+        /// Waits for `signal` of an object, and for the end of its sender.
         func subscribe(path: String, interface: String, signal: String) {
             unsafe subscribe(sender, interface, signal, path, nil) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }
@@ -42,7 +42,7 @@
             }
         }
 
-        /// Notes when somebody takes `name` on the bus.
+        /// Records when a connection acquires `name` on the bus.
         func watch(_ name: String) {
             unsafe subscribeToOwner(of: name) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }
@@ -53,10 +53,10 @@
             }
         }
 
-        /// Delivers what has come, waiting at most one tick.
+        /// Delivers pending signals, waiting at most one tick.
         func step() { _ = unsafe g_main_context_iteration(context, 1) }
 
-        /// Nothing is delivered after this.
+        /// Stops all delivery.
         func end() {
             for subscription in subscriptions {
                 unsafe g_dbus_connection_signal_unsubscribe(connection, subscription)
@@ -64,7 +64,7 @@
             subscriptions = []
             unsafe g_source_destroy(ticks)
             unsafe g_source_unref(ticks)
-            // What is queued refers to subscriptions that are gone, and is dropped.
+            // Queued events refer to removed subscriptions, and are dropped.
             while unsafe g_main_context_iteration(context, 0) != 0 {}
             unsafe g_main_context_pop_thread_default(context)
             unsafe g_main_context_unref(context)
@@ -76,7 +76,8 @@
                 callback)
         }
 
-        /// The callback gets this value unretained: it is called in ``step()`` alone, while this is alive.
+        /// The callback gets this object unretained: it is called only in ``step()``, while this object is
+        /// alive.
         private func subscribe(
             _ sender: String, _ interface: String, _ signal: String, _ path: String, _ argument: String?,
             _ callback: GDBusSignalCallback

@@ -3,7 +3,7 @@ import CSodium
 
 /// Argon2id (RFC 9106) by libsodium's `crypto_pwhash`.
 package enum Argon2idBinding {
-    /// The salt's size in bytes; the library takes no other.
+    /// The salt's size in bytes; the library accepts no other.
     package static let saltSize = Int(crypto_pwhash_argon2id_SALTBYTES)
 
     /// Derives `output.count` bytes from `secret`.
@@ -14,7 +14,7 @@ package enum Argon2idBinding {
         try SodiumLibrary.start()
         guard salt.count == saltSize, output.count >= 16, passes >= 1, memoryBytes >= 8192 else {
             throw CofferError(
-                .invalidInput, "Argon2id takes a 16-byte salt, 16 bytes out or more, 8 KiB or more.")
+                .invalidInput, "Argon2id needs a 16-byte salt, at least 16 bytes of output and 8 KiB.")
         }
         let lengths = (UInt64(output.count), UInt64(secret.count))
         let status = unsafe output.withPointer { target in
@@ -29,7 +29,7 @@ package enum Argon2idBinding {
         guard status == 0 else {
             throw CofferError(
                 .outOfMemory,
-                "Deriving the key takes \(memoryBytes >> 20) MiB of memory, which cannot be had: end other "
+                "Deriving the key takes \(memoryBytes >> 20) MiB of memory, which is unavailable: end other "
                     + "programs, or raise the limits of address space and data (ulimit -v, ulimit -d).")
         }
     }

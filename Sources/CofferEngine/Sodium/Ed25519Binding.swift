@@ -7,12 +7,12 @@ package enum Ed25519Binding {
     package static let publicKeySize = 32
     package static let signatureSize = 64
 
-    /// The public key that belongs to `seed`.
+    /// Returns the public key that belongs to `seed`.
     package static func publicKey(seed: Span<UInt8>) throws(CofferError) -> [UInt8] {
         try expand(seed) { publicKey, _ in publicKey.copied() }
     }
 
-    /// The signature of `message` under the key that grows from `seed`.
+    /// Returns the signature of `message` under the key derived from `seed`.
     package static func sign(_ message: Span<UInt8>, seed: Span<UInt8>) throws(CofferError) -> [UInt8] {
         try expand(seed) { _, secretKey in
             var signature = [UInt8](repeating: 0, count: signatureSize)
@@ -26,7 +26,7 @@ package enum Ed25519Binding {
         }
     }
 
-    /// Whether `signature` is valid; keys and signatures of another size are not.
+    /// Reports whether `signature` is valid; keys and signatures of another size are not.
     package static func isValid(
         signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>
     ) throws(CofferError) -> Bool {

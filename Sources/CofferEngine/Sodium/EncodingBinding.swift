@@ -3,14 +3,14 @@ import CSodium
 
 /// Hexadecimal and Base64 in time that depends on the length alone, so that secrets may pass through.
 package enum Encoding {
-    /// Lower-case hexadecimal digits of `bytes`, as ASCII.
+    /// Returns lower-case hexadecimal digits of `bytes`, as ASCII.
     package static func hex(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         unsafe try withTerminator(count: bytes.count * 2) { target, size in
             unsafe bytes.withPointer { _ = unsafe sodium_bin2hex(target, size, $0, bytes.count) }
         }
     }
 
-    /// Base64 of `bytes` in the standard alphabet with padding (RFC 4648 section 4), as ASCII.
+    /// Returns Base64 of `bytes` in the standard alphabet with padding (RFC 4648 section 4), as ASCII.
     package static func base64(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         unsafe try withTerminator(count: (bytes.count + 2) / 3 * 4) { target, size in
             unsafe bytes.withPointer {
@@ -19,19 +19,19 @@ package enum Encoding {
         }
     }
 
-    /// ``hex(_:)`` for what is not secret.
+    /// ``hex(_:)`` for bytes that are not secret.
     package static func hexText(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
         let text = try hex(bytes.span)
         return text.span.copied()
     }
 
-    /// ``base64(_:)`` for what is not secret.
+    /// ``base64(_:)`` for bytes that are not secret.
     package static func base64Text(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
         let text = try base64(bytes.span)
         return text.span.copied()
     }
 
-    /// The bytes that hexadecimal `text` stands for; upper and lower case, nothing else allowed.
+    /// Decodes hexadecimal `text`; upper and lower case are allowed, nothing else.
     package static func decodeHex(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         let size = text.count / 2
         let result = try GuardedStorage.make(count: size)
@@ -45,8 +45,8 @@ package enum Encoding {
         return GuardedBytes(adopting: result)
     }
 
-    /// The bytes that Base64 `text` stands for, for what is not secret: the standard alphabet with padding
-    /// and nothing else.
+    /// Decodes Base64 `text`, for bytes that are not secret: the standard alphabet with padding and nothing
+    /// else.
     package static func decodeBase64Text(_ text: [UInt8]) throws(CofferError) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: text.count / 4 * 3)
         var written = 0
@@ -63,7 +63,7 @@ package enum Encoding {
         return result
     }
 
-    /// libsodium writes a terminating zero: encode into one byte more, give back what counts.
+    /// libsodium writes a terminating zero: encodes into one more byte, then drops it.
     private static func withTerminator(
         count: Int, _ encode: (UnsafeMutablePointer<CChar>, Int) -> Void
     ) throws(CofferError) -> GuardedBytes {

@@ -4,12 +4,12 @@ import CSodium
 /// Anonymous public-key encryption by libsodium's `crypto_box_seal` (X25519, XSalsa20-Poly1305).
 package enum SealedBoxBinding {
     package static let keySize = Int(crypto_box_SEEDBYTES)
-    /// How many bytes a sealed box is longer than its message.
+    /// The number of bytes that a sealed box adds to its message.
     package static let overhead = Int(crypto_box_PUBLICKEYBYTES + crypto_box_MACBYTES)
-    /// How deep the library's calls go, with room to spare.
+    /// The stack depth of the library's calls, with a margin.
     private static let stackDepth = 16384
 
-    /// The public key that belongs to the secret key `seed`.
+    /// Returns the public key that belongs to the secret key `seed`.
     package static func publicKey(secretKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
         try SodiumLibrary.start()
         guard secretKey.count == keySize else { throw CofferError.wrongKeySize(secretKey.count) }

@@ -1,11 +1,11 @@
 package import CofferBase
 import CSodium
 
-/// libsodium's one-time start.
+/// Initializes libsodium once.
 package enum SodiumLibrary {
     private static let ready = sodium_init() >= 0
 
-    /// Starts the library on first use; later calls cost one load.
+    /// Initializes the library on first use; later calls cost one load.
     package static func start() throws(CofferError) {
         guard ready else { throw CofferError(.internalFailure, "libsodium could not start.") }
     }

@@ -30,7 +30,7 @@ package enum XChaChaBinding {
         }
     }
 
-    /// Writes the plaintext when the tag holds; otherwise clears `output` and throws `notAuthentic`.
+    /// Writes the plaintext if the tag is valid; otherwise clears `output` and throws `notAuthentic`.
     package static func open(
         _ sealed: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>

@@ -1,13 +1,13 @@
 import COpenSSL
 import CofferEngine
 
-/// An AES-256 context that is keyed once and used for page after page; cleansed when it goes.
+/// An AES-256 context that is keyed once and used for page after page; cleared when it is released.
 @safe final class BlockCipher {
     enum Mode { case cbcEncryption, cbcDecryption, ctr }
 
     private let context: OpaquePointer
 
-    /// `nil` when OpenSSL refuses, which it does for want of memory only.
+    /// `nil` when OpenSSL fails, which happens only when memory runs out.
     init?(_ mode: Mode, key: Span<UInt8>) {
         let cipher =
             switch mode {
@@ -40,7 +40,7 @@ import CofferEngine
     }
 }
 
-/// An HMAC context that is keyed once and used for page after page; cleansed when it goes.
+/// An HMAC context that is keyed once and used for page after page; cleared when it is released.
 @safe final class PageMAC {
     private let context: OpaquePointer
     private let size: Int
@@ -77,7 +77,7 @@ import CofferEngine
             && EVP_MAC_final(context, tag.start, &written, tag.count) == 1 && written == size
     }
 
-    /// Whether two tags are equal, in constant time.
+    /// Reports whether two tags are equal, in constant time.
     static func equal(_ left: SharedMemoryRegion, _ right: SharedMemoryRegion) -> Bool {
         precondition(left.count == right.count)
         return unsafe CRYPTO_memcmp(left.start, right.start, left.count) == 0

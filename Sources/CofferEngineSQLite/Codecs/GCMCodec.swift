@@ -4,9 +4,9 @@ import CofferEngine
 /// The format `gcm1`: AES-256-GCM with XAES's 24-byte nonces.
 ///
 /// The end of a page is the nonce (24), the tag (16) and zeros up to the reserve. The first half of the nonce
-/// chooses the key and is drawn once for each open file that writes; the second comes from the kernel in each
-/// write, so that a forked process or a copy of the machine has others. The associated data is the page
-/// number, the database's identity, the version and, on page 1, the clear bytes.
+/// selects the key and is drawn once for each open file that writes. The second half comes from the kernel at
+/// each write, so that a forked process or a copy of the machine uses different ones. The associated data is
+/// the page number, the database's identity, the version and, on page 1, the plaintext bytes.
 final class GCMCodec: PageCodec {
     /// The nonce and the tag.
     static let leastReserve = 48
@@ -23,7 +23,7 @@ final class GCMCodec: PageCodec {
     private var ownWrites: UInt32 = 0
     private var cache: [(low: UInt64, high: UInt32, cipher: EpochCipher)] = []
     private var oldest = 0
-    /// The page number, the database's ID (16), the version, the clear bytes.
+    /// The page number, the database's ID (16), the version, the plaintext bytes.
     private let associated: Scratch
 
     init?(pageSize: Int, reserve: Int, keys: DerivedKeys) {
@@ -44,7 +44,7 @@ final class GCMCodec: PageCodec {
         return associated.region.part(0, number == 1 ? 21 + identity.count : 21)
     }
 
-    /// Seals are older than the second version of the header.
+    /// Seals existed before the second version of the header.
     override var sealsEveryJournal: Bool { identity[8] > 1 }
 
     override func opened(_ page: SharedMemoryRegion, from first: Int, number: UInt32) -> Bool {
@@ -74,7 +74,7 @@ final class GCMCodec: PageCodec {
             tag: tail.part(Self.nonceSize, Self.tagSize), associated: associatedData(number))
     }
 
-    /// The cipher of this writer's pages; a new one after 2^32 of them.
+    /// Returns the cipher of this writer's pages; a new one after 2^32 of them.
     private func ownCipher() -> EpochCipher? {
         if ownWrites > 0, let own {
             ownWrites &+= 1
@@ -89,7 +89,7 @@ final class GCMCodec: PageCodec {
         return cipher
     }
 
-    /// The cipher that a nonce's first half chooses, kept for the next pages of the same writer.
+    /// Returns the cipher that a nonce's first half selects, cached for further pages of the same writer.
     private func cipher(for prefix: SharedMemoryRegion) -> EpochCipher? {
         let low = UInt64(prefix.littleEndian32(0)) | UInt64(prefix.littleEndian32(4)) << 32
         let high = prefix.littleEndian32(8)
@@ -105,7 +105,7 @@ final class GCMCodec: PageCodec {
     }
 }
 
-/// XAES-256-GCM's derivation, which gives one cipher for each nonce prefix.
+/// XAES-256-GCM's key derivation, which yields one cipher for each nonce prefix.
 private final class ExtendedNonceKeys {
     private var extended: XAESCipher
 

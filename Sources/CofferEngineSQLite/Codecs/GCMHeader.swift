@@ -1,22 +1,23 @@
-/// The clear bytes that a database in the format `gcm1` begins with.
+/// The plaintext bytes at the start of a `gcm1` database.
 ///
-/// The magic (8), the version, the reserve; then in version 1 a salt (6). In version 2 what deriving the key
-/// from a passphrase costs, passes, lanes and the memory in KiB (4, big-endian), all zero where there is
-/// none, and a salt (16). Every key depends on all that follows the reserve, and page 1's tag covers all.
+/// The magic (8), the version, the reserve; then in version 1 a salt (6). In version 2 the cost of deriving
+/// the key from a passphrase follows: passes, lanes and the memory in KiB (4, big-endian), all zero for a raw
+/// key; then a salt (16). Every key depends on all bytes after the reserve, and page 1's tag covers all
+/// bytes.
 struct GCMHeader: Equatable {
     static let magic = Array("COFFERG1".utf8)
     static let versions: ClosedRange<UInt8> = 1...2
-    /// What the first version's passphrases cost, which it does not say.
+    /// The cost of passphrases in the first version, which does not state it.
     static let firstCost = DerivationCost(memoryKiB: 64 << 10, passes: 3)
 
     let version: UInt8
     let reserve: UInt8
-    /// `nil` for a key, and in the first version.
+    /// `nil` for a raw key, and in the first version.
     let cost: DerivationCost?
     let lanes: Int
     let salt: [UInt8]
 
-    /// The header of a new database: by its salt's size of the first version or of the second.
+    /// Creates the header of a new database, of the first or the second version depending on its salt's size.
     init(reserve: Int, cost: DerivationCost?, salt: [UInt8]) {
         version = salt.count == Self.firstSaltSize ? 1 : 2
         self.reserve = UInt8(truncatingIfNeeded: reserve)
@@ -25,7 +26,7 @@ struct GCMHeader: Equatable {
         self.salt = salt
     }
 
-    /// The header that `first` begins with; `nil` for none, or one of another version.
+    /// Parses the header at the start of `first`; `nil` when there is none, or one of another version.
     init?(_ first: [UInt8]) {
         guard first.count >= 16, Self.isGCM(first), Self.versions.contains(first[8]) else { return nil }
         version = first[8]
@@ -47,10 +48,10 @@ struct GCMHeader: Equatable {
 
     static let firstSaltSize = 6
 
-    /// Whether bytes begin as such a database does, of any version.
+    /// Reports whether bytes begin like such a database, of any version.
     static func isGCM(_ first: [UInt8]) -> Bool { first.starts(with: magic) }
 
-    /// The bytes themselves.
+    /// The header's bytes.
     var bytes: [UInt8] {
         var bytes: [UInt8] = Self.magic
         bytes += [version, reserve]
@@ -62,7 +63,7 @@ struct GCMHeader: Equatable {
         return bytes + salt
     }
 
-    /// What the keys depend on. Not on the reserve, which page 1's associated data covers.
+    /// The bytes that the keys depend on. They exclude the reserve, which page 1's associated data covers.
     var context: [UInt8] { Array(bytes[10...]) }
 
     /// Argon2id's salt for a passphrase.

@@ -1,28 +1,29 @@
 import CofferEngine
 
-/// What turns one page into its form on the disk and back, with contexts of its own: one for each connection.
+/// Converts pages between memory and disk. Has contexts of its own, so each connection needs its own codec.
 ///
-/// Not thread-safe, as a `sqlite3_file` is not either. This class itself opens and seals nothing.
+/// Not thread-safe, like a `sqlite3_file`. This base class itself opens and seals nothing.
 class PageCodec {
     /// The size of a page.
     final let pageSize: Int
-    /// The bytes at the end of each page that the codec keeps for itself.
+    /// The bytes at the end of each page that are reserved for the codec.
     final let reserve: Int
-    /// The clear bytes at the start of page 1: 16, or 32. Beyond 16 they take the room of the bytes after 71
-    /// of SQLite's header, which are zero (https://sqlite.org/fileformat2.html): what stands between moves.
+    /// The plaintext bytes at the start of page 1: 16, or 32. Beyond 16 they take the space of the bytes
+    /// after offset 71 of SQLite's header, which are zero (https://sqlite.org/fileformat2.html); the bytes in
+    /// between move.
     final let identity: [UInt8]
 
-    /// How many bytes of the first page stay as they are, with SQLCipher's plaintext header; otherwise 0.
+    /// How many bytes of the first page stay in plaintext, with SQLCipher's plaintext header; otherwise 0.
     final let plaintextHeader: Int
 
     /// The seal that authenticates the headers of journals.
     final let journalSeal: JournalSeal?
 
-    /// The most clear bytes that a database has.
+    /// The largest number of plaintext bytes of a database.
     static let maxClearLength = 32
-    /// Where SQLite's header has 20 bytes that are zero.
+    /// The offset of the 20 zero bytes in SQLite's header.
     private static let expansion = 72
-    /// Page 1 as it is sealed, where bytes of it move.
+    /// Page 1 as it is sealed, when bytes of it move.
     private let moved: Scratch?
 
     init(
@@ -40,13 +41,13 @@ class PageCodec {
     /// Whether every journal of this database has seals.
     var sealsEveryJournal: Bool { false }
 
-    /// The first bytes of every database in clear.
+    /// The first bytes of every plain database.
     static let plainMagic = Array("SQLite format 3".utf8) + [0]
 
-    /// Decrypts `page` in place; when it is not authentic, clears it and gives `false`.
+    /// Decrypts `page` in place. If it is not authentic, clears it and returns `false`.
     final func open(_ page: SharedMemoryRegion, number: UInt32) -> Bool {
         let first = number == 1 ? max(identity.count, plaintextHeader) : 0
-        // A page that was never written is no page, though its authentication data were to fit by chance.
+        // A page that was never written is rejected, even if its authentication data should match by chance.
         guard number >= 1, !page.part(pageSize - reserve, reserve).isZero,
             opened(page, from: first, number: number)
         else {
@@ -54,7 +55,7 @@ class PageCodec {
             return false
         }
         if first > 0, plaintextHeader == 0 { restoreHeader(page) }
-        // Nothing authenticates a plaintext header.
+        // A plaintext header is not authenticated.
         guard plaintextHeader == 0 || first == 0 || accepts(firstPage: page) else {
             page.zero()
             return false
@@ -63,7 +64,7 @@ class PageCodec {
         return true
     }
 
-    /// Encrypts `page` into `output`, which is another page.
+    /// Encrypts `page` into `output`, which must be another page.
     final func seal(_ page: SharedMemoryRegion, number: UInt32, into output: SharedMemoryRegion) -> Bool {
         guard number >= 1 else { return false }
         guard number == 1 else { return sealed(page, from: 0, number: number, into: output) }
@@ -80,24 +81,24 @@ class PageCodec {
         return sealed(moved, from: identity.count, number: number, into: output)
     }
 
-    /// Whether a first page on the disk begins as this codec's does.
+    /// Reports whether a first page on the disk begins like this codec's pages.
     final func begins(with first: [UInt8]) -> Bool {
         first.starts(with: plaintextHeader > 0 ? Self.plainMagic : identity)
     }
 
-    /// Makes of page 1, whose clear bytes are still there, what SQLite knows.
+    /// Restores SQLite's header on page 1, which still has its plaintext bytes.
     private func restoreHeader(_ page: SharedMemoryRegion) {
         let start = Self.plainMagic.count
         let extra = identity.count - start
         if extra > 0 {
-            // Both parts overlap: a copy of memory in Swift allows for that.
+            // The two parts overlap, which Swift's memory copy allows.
             page.copy(page.part(identity.count, Self.expansion - start), at: start)
             page.part(Self.expansion, extra).zero()
         }
         page.copy(Self.plainMagic)
     }
 
-    /// Whether the bytes of page 1 are zero whose room the clear bytes take.
+    /// Reports whether the bytes of page 1 that the plaintext bytes displace are zero.
     private func hasRoom(_ page: SharedMemoryRegion) -> Bool {
         page.part(Self.expansion, identity.count - Self.plainMagic.count).isZero
     }
@@ -110,15 +111,16 @@ class PageCodec {
         -> Bool
     { false }
 
-    /// Whether a page 1 in clear is one that this codec can keep: otherwise the page size or the room for the
-    /// authentication data would change under it.
+    /// Reports whether this codec can keep a decrypted page 1: otherwise the page size or the space for the
+    /// authentication data would change unnoticed.
     final func accepts(firstPage page: SharedMemoryRegion) -> Bool {
         page.part(0, Self.plainMagic.count).equals(Self.plainMagic)
             && Int(page[16]) << 8 | Int(page[17]) << 16 == pageSize && Int(page[20]) == reserve
             && hasRoom(page)
     }
 
-    /// What SQLite is told of a database whose first page is missing or cannot be opened: its geometry.
+    /// Writes the header that SQLite gets for a database whose first page is missing or cannot be opened: its
+    /// geometry.
     ///
     /// With `hasPointerMap`, a new database gets the pages that `auto_vacuum` needs.
     final func writeHeader(into region: SharedMemoryRegion, hasPointerMap: Bool) {

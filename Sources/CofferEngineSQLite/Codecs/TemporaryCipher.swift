@@ -1,15 +1,15 @@
 import CofferEngine
 
-/// The cipher of a nameless file: AES-256-CTR under a random key that dies with the file.
+/// The cipher of an unnamed file: AES-256-CTR under a random key that is discarded with the file.
 ///
-/// Every write has a nonce of its own from the kernel, so that a rewritten page, a forked process or a copy
-/// of the machine never uses a key stream twice. ``TemporaryNonces`` keeps the nonces, in memory alone.
+/// Every write has its own nonce from the kernel, so that a rewritten page, a forked process or a copy of the
+/// machine never reuses a key stream. ``TemporaryNonces`` keeps the nonces, in memory only.
 ///
-/// Not authenticated: nobody but this process finds the file, which has no name.
+/// Not authenticated: the file has no name, so only this process can reach it.
 final class TemporaryCipher {
     private let cipher: BlockCipher
-    /// The counter block: the nonce (10) and the number of the block of 16 bytes in the file (6). Then what
-    /// is skipped of the first key-stream block.
+    /// The counter block: the nonce (10) and the index of the 16-byte block in the file (6). Then the skipped
+    /// part of the first key-stream block.
     private let work = Scratch(count: 32)
 
     init?() {
@@ -20,13 +20,13 @@ final class TemporaryCipher {
         self.cipher = cipher
     }
 
-    /// A nonce for one write.
+    /// Returns a nonce for one write.
     func nonce() -> TemporaryNonces.Nonce? {
         let random = work.region.part(0, TemporaryNonces.Nonce.size)
         return SystemRandom.fill(random) ? TemporaryNonces.Nonce(random) : nil
     }
 
-    /// Encrypts or decrypts `input`, which stands at `offset` of the file.
+    /// Encrypts or decrypts `input`, which is at `offset` of the file.
     func run(
         _ input: SharedMemoryRegion, at offset: Int64, nonce: TemporaryNonces.Nonce,
         into output: SharedMemoryRegion

@@ -1,6 +1,6 @@
-/// Which nonce each byte of a nameless file was encrypted under last.
+/// Records the nonce under which each byte of an unnamed file was last encrypted.
 struct TemporaryNonces {
-    /// Random bytes of one write.
+    /// The random bytes of one write.
     struct Nonce: Equatable {
         static let size = 10
         private let high: UInt32
@@ -13,7 +13,7 @@ struct TemporaryNonces {
             low = UInt16(bytes[8]) << 8 | UInt16(bytes[9])
         }
 
-        /// Puts it at the start of `region`.
+        /// Writes the nonce to the start of `region`.
         func write(to region: SharedMemoryRegion) {
             region.setBigEndian32(high, at: 0)
             region.setBigEndian32(middle, at: 4)
@@ -22,24 +22,24 @@ struct TemporaryNonces {
         }
     }
 
-    /// Bytes of one write, inside of a block.
+    /// The bytes of one write inside a block.
     private struct Piece {
         let range: Range<Int>
         let nonce: Nonce
     }
 
-    /// The file is kept by blocks, most of which are written as a whole.
+    /// The file is tracked in blocks, most of which are written as a whole.
     private enum Block {
         case unwritten
         case whole(Nonce)
-        /// In their order, without overlaps.
+        /// In ascending order, without overlaps.
         case pieces([Piece])
     }
 
     private static let blockSize = 4096
     private var blocks: [Block] = []
 
-    /// Notes that the bytes of `range` stand under `nonce` now.
+    /// Records that the bytes of `range` are now encrypted under `nonce`.
     mutating func note(_ nonce: Nonce, _ range: Range<Int64>) {
         var place = range.lowerBound
         while place < range.upperBound {
@@ -57,7 +57,8 @@ struct TemporaryNonces {
         }
     }
 
-    /// The bytes from `range`'s start that stand under one nonce; `nil` for such as were never written.
+    /// Returns the run of bytes from `range`'s start that are under one nonce; a `nil` nonce for bytes that
+    /// were never written.
     func run(of range: Range<Int64>) -> (nonce: Nonce?, end: Int64) {
         var (place, nonce) = (range.lowerBound, Nonce?.none)
         while place < range.upperBound {
@@ -70,7 +71,7 @@ struct TemporaryNonces {
         return (nonce, place)
     }
 
-    /// Forgets what stood from `size` on.
+    /// Discards the records from `size` on.
     mutating func cut(to size: Int64) {
         let (index, rest) = (Int(size / Int64(Self.blockSize)), Int(size % Int64(Self.blockSize)))
         guard index < blocks.count else { return }
@@ -80,14 +81,14 @@ struct TemporaryNonces {
         }
     }
 
-    /// The block at `place`, and what of it belongs to `range`.
+    /// Returns the index of the block at `place`, and the part of it that belongs to `range`.
     private static func part(of range: Range<Int64>, at place: Int64) -> (Int, Range<Int>) {
         let start = Int(place % Int64(blockSize))
         let count = min(Int64(blockSize - start), range.upperBound - place)
         return (Int(place / Int64(blockSize)), start..<start + Int(count))
     }
 
-    /// The nonce at a place in a block, and how far it holds.
+    /// Returns the nonce at a position in a block, and how far it extends.
     private func state(at place: Int, of index: Int) -> (Nonce?, Int) {
         guard index < blocks.count else { return (nil, Self.blockSize) }
         switch blocks[index] {

@@ -3,14 +3,14 @@ package import CofferEngine
 import Synchronization
 package import SystemPackage
 
-/// A key's stay in the registry of the VFS: while it lives, connections can be opened with its ``uri(for:)``.
+/// A key's registration with the VFS: while it lives, connections can be opened with its ``uri(for:)``.
 package final class DatabaseKeyHandle: Sendable {
     private static let entries = Mutex<[String: KeyEntry]>([:])
 
     let entry: KeyEntry
     private let token: String
 
-    /// What a file's name says to be opened through the shim.
+    /// The URI parameter that names the key; a file is opened through the shim if its name has it.
     static let tokenParameter = "kref"
 
     private init(entry: KeyEntry, token: String) {
@@ -23,20 +23,20 @@ package final class DatabaseKeyHandle: Sendable {
         _ = Self.entries.withLock { $0.removeValue(forKey: token) }
     }
 
-    /// Takes a key in.
+    /// Registers a key.
     ///
     /// - Parameters:
     ///   - format: How the pages are encrypted.
     ///   - secret: A key of 32 bytes, or a passphrase.
-    ///   - costs: What a passphrase costs; `nil` for a key.
-    ///   - salt: What of the first page's clear bytes is known; `nil` takes it from the file.
+    ///   - costs: The costs of deriving the key from a passphrase; `nil` for a raw key.
+    ///   - salt: The known part of the first page's plaintext bytes; `nil` reads it from the file.
     ///   - reserve: The reserve of a new database; `nil` for the format's own.
-    ///   - pageSize: The size of a page, in tests that expect another; `nil` for the format's own.
-    ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in clear; 0 for none.
-    ///   - recovers: Whether a file of a format that is to read only may be written all the same, to take
-    ///     back what a crash interrupted.
-    ///   - trace: Notes every access, in tests.
-    /// - Returns: The lease.
+    ///   - pageSize: The page size, in tests that expect another; `nil` for the format's own.
+    ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in plaintext; 0 for none.
+    ///   - recovers: Whether a file of a read-only format may still be written to roll back a transaction
+    ///     that a crash interrupted.
+    ///   - trace: Records every access, in tests.
+    /// - Returns: The handle.
     /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts? = nil,
@@ -63,7 +63,7 @@ package final class DatabaseKeyHandle: Sendable {
         return DatabaseKeyHandle(entry: entry, token: token)
     }
 
-    /// The key under `token`; `nil` when there is none, or no more.
+    /// Returns the key under `token`; `nil` when it never existed or no longer exists.
     static func entry(_ token: String) -> KeyEntry? { entries.withLock { $0[token] } }
 
     /// The URI that opens the database at the absolute `path` through the shim.
@@ -71,34 +71,35 @@ package final class DatabaseKeyHandle: Sendable {
         DatabaseAddress.uri(for: path, "vfs=\(EncryptedVFS.name)&\(Self.tokenParameter)=\(token)")
     }
 
-    /// The same for a path that is text.
+    /// Returns the same URI for a path given as text.
     package func uri(for path: String) -> String { uri(for: FilePath(path)) }
 
     /// How the pages are encrypted.
     package var format: CodecFormat { entry.format }
 
-    /// The pragmas that only the shim answers: with the format's name, by guarding the connection, and by
-    /// forgetting what came of a key that was taken back.
+    /// The pragmas that only the shim answers. In order: it returns the format's name; it guards the
+    /// connection; it discards what was derived from a revoked key.
     package static let proofPragma = EncryptedVFS.proofPragma
     package static let guardPragma = EncryptedVFS.guardPragma
     package static let forgetPragma = EncryptedVFS.forgetPragma
 
-    /// The clear bytes of the first page, once something of the database opened or was written; `nil` before.
+    /// The plaintext bytes of the first page, once a part of the database opened or was written; `nil`
+    /// before.
     package var identity: [UInt8]? { entry.provenIdentity }
 
-    /// The salt among the clear bytes of a `gcm1` database; `nil` for other bytes.
+    /// Returns the salt among the plaintext bytes of a `gcm1` database; `nil` for other bytes.
     package static func salt(ofIdentity identity: [UInt8]) -> [UInt8]? { GCMHeader(identity)?.salt }
 
-    /// Whether the key was taken back.
+    /// Whether the key was revoked.
     package var isRevoked: Bool { entry.isRevoked }
 
-    /// Whether a connection is open that was opened with it.
+    /// Whether a connection that was opened with the key is still open.
     package var isInUse: Bool { entry.isInUse }
 
-    /// Clears the key. Whatever is still open fails at its next access.
+    /// Clears the key. Everything still open under it fails at its next access.
     package func revoke() { entry.revoke() }
 
-    /// Why the first page could not be opened, when it could not.
+    /// Why the first page could not be opened, if it could not.
     package var diagnosis: OpenDiagnosis? { entry.diagnosis }
 }
 

@@ -1,4 +1,4 @@
-/// What deriving a key from a passphrase costs, by Argon2id with one lane.
+/// The cost of deriving a key from a passphrase, by Argon2id with one lane.
 package struct DerivationCost: Sendable, Equatable {
     package let memoryKiB: Int
     package let passes: Int
@@ -8,22 +8,22 @@ package struct DerivationCost: Sendable, Equatable {
         self.passes = passes
     }
 
-    /// Whether it asks for no more than `other`, in either measure.
+    /// Reports whether it demands no more than `other` in both measures.
     package func isWithin(_ other: DerivationCost) -> Bool {
         memoryKiB <= other.memoryKiB && passes <= other.passes
     }
 }
 
-/// The cost of a new database's passphrase, and those that a file may ask for, which does so before anything
-/// in it can be authenticated.
+/// The cost of a new database's passphrase, and the bounds for costs that a file demands before anything in
+/// it can be authenticated.
 package struct DerivationCosts: Sendable {
-    /// A new database's.
+    /// The cost of a new database.
     package let own: DerivationCost
-    /// The least that is accepted.
+    /// The lowest cost that is accepted.
     package let floor: DerivationCost
-    /// The most that a file is granted.
+    /// The highest cost that a file is granted.
     package let granted: DerivationCost
-    /// The most that a file is granted by somebody who knows where it comes from.
+    /// The highest cost that a file is granted when the caller knows its origin.
     package let ceiling: DerivationCost
 
     package init(
@@ -35,7 +35,7 @@ package struct DerivationCosts: Sendable {
         self.ceiling = ceiling
     }
 
-    /// Why a file that asks for `cost` is refused before anything is derived; `nil` when it is not.
+    /// Returns why a file that demands `cost` is refused before anything is derived; `nil` when it is not.
     func refusal(_ cost: DerivationCost, lanes: Int) -> OpenDiagnosis? {
         guard lanes == 1, floor.isWithin(cost), cost.isWithin(ceiling) else { return .impossibleCost }
         return cost.isWithin(granted) || cost.isWithin(own) ? nil : .expensive(cost)

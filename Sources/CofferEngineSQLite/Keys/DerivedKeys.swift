@@ -1,14 +1,14 @@
 import CofferBase
 import CofferEngine
 
-/// The keys of one database, derived from its key and the clear bytes of its first page.
+/// The keys of one database, derived from its key and the plaintext bytes of its first page.
 final class DerivedKeys: Sendable {
-    /// Page 1's clear bytes, which the keys belong to.
+    /// Page 1's plaintext bytes, which the keys belong to.
     let identity: [UInt8]
     let encryption: GuardedBytes
-    /// The pages' HMAC key; with `gcm1`, whose pages need none, a key for ``journalKey()`` alone.
+    /// The pages' HMAC key. The pages of `gcm1` need none; there it serves ``journalKey()`` only.
     let authentication: GuardedBytes
-    /// What `gcm1` binds every page to; empty otherwise.
+    /// The ID that `gcm1` binds every page to; empty for other formats.
     let databaseID: [UInt8]
 
     func withEncryptionKey<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
@@ -92,7 +92,7 @@ final class DerivedKeys: Sendable {
             identity: identity, encryption: key, authentication: authentication, databaseID: [])
     }
 
-    /// The key that a passphrase stands for, by the format's own derivation.
+    /// Derives the key of a passphrase by the format's own derivation.
     private static func deriveKey(
         _ format: CodecFormat, passphrase: Span<UInt8>, salt: [UInt8]
     ) throws(CofferError) -> GuardedBytes {
@@ -117,7 +117,7 @@ final class DerivedKeys: Sendable {
 }
 
 extension GuardedBytes {
-    /// Gives `body` the bytes; for those that a class holds, whose spans cannot be named directly.
+    /// Passes the bytes to `body`; for bytes held by a class, whose spans cannot be named directly.
     fileprivate borrowing func withSpan<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result { try body(span) }

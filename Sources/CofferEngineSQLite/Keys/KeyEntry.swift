@@ -2,17 +2,17 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// A key that files may be opened with, under a token that says nothing about it.
+/// A key that files may be opened with, under a token that reveals nothing about it.
 final class KeyEntry: Sendable {
     let format: CodecFormat
     let pageSize: Int
     let trace: AccessTrace?
-    /// Whether what is opened with it is never written.
+    /// Whether files opened with it are never written.
     let isReadOnly: Bool
-    /// What a passphrase costs; `nil` for a key.
+    /// The costs of deriving the key from a passphrase; `nil` for a raw key.
     private let costs: DerivationCosts?
     private let fixedSalt: [UInt8]?
-    /// The size of SQLCipher's plaintext header; 0 without.
+    /// The size of SQLCipher's plaintext header; 0 for none.
     let plaintextHeader: Int
     private let revoked = Atomic(false)
     private let openFiles = Atomic(0)
@@ -23,13 +23,13 @@ final class KeyEntry: Sendable {
         var newIdentity: [UInt8]?
         var provenIdentity: [UInt8]?
         var diagnosis: OpenDiagnosis?
-        /// What `VACUUM INTO` opens must not have its geometry pinned.
+        /// The target of `VACUUM INTO` must not have its geometry pinned.
         var isUnpinned = false
         var reserve: Int
-        /// Whether memory was short when keys were to be derived last.
+        /// Whether the last key derivation failed for lack of memory.
         var lacksMemory = false
 
-        /// The keys; `nil` when the secret was taken back.
+        /// Returns the keys; `nil` when the secret was revoked.
         func derive(
             _ format: CodecFormat, isPassphrase: Bool, identity: [UInt8]
         ) throws(CofferError) -> DerivedKeys? {
@@ -58,7 +58,7 @@ final class KeyEntry: Sendable {
         state = Mutex(State(secret: secret, reserve: reserve))
     }
 
-    /// Whether the key was taken back: every further access fails.
+    /// Whether the key was revoked: every further access fails.
     var isRevoked: Bool { revoked.load(ordering: .acquiring) }
 
     func revoke() {
@@ -81,7 +81,7 @@ final class KeyEntry: Sendable {
         set { state.withLock { $0.diagnosis = newValue } }
     }
 
-    /// The identity of the database that opened under this key, or was begun under it, last; of no copy.
+    /// The identity of the database that was last opened or begun under this key; never that of a copy.
     var provenIdentity: [UInt8]? {
         get { state.withLock { $0.provenIdentity } }
         set { state.withLock { $0.provenIdentity = newValue } }
@@ -92,7 +92,8 @@ final class KeyEntry: Sendable {
         set { state.withLock { $0.isUnpinned = newValue } }
     }
 
-    /// The clear bytes of a database that has no page yet, the same for every connection of this process.
+    /// Returns the plaintext bytes of a database that has no page yet, the same for every connection of this
+    /// process.
     private func newIdentity(_ state: inout State) throws(CofferError) -> [UInt8] {
         if let identity = state.newIdentity { return identity }
         let salt = if let fixedSalt { fixedSalt } else { try SecureRandom.bytes(CodecFormat.saltSize) }
@@ -103,8 +104,8 @@ final class KeyEntry: Sendable {
         return identity
     }
 
-    /// A codec for the database whose first bytes on the disk are `first`; `nil` there for one without pages
-    /// or whose first page may be torn.
+    /// Returns a codec for the database whose first bytes on the disk are `first`; pass `nil` for a database
+    /// without pages, or one whose first page may be torn.
     func codec(first: [UInt8]?) -> PageCodec? {
         guard !isRevoked else { return nil }
         return state.withLock { state -> PageCodec? in
@@ -116,7 +117,7 @@ final class KeyEntry: Sendable {
                 } else if format == .gcm1, let header = first.flatMap({ GCMHeader($0) }),
                     refusal(header) != nil
                 {
-                    // Nothing is derived for a file that is refused: this one opens and seals nothing.
+                    // Nothing is derived for a file that is refused: this codec opens and seals nothing.
                     return PageCodec(pageSize: pageSize, reserve: Int(identity[9]), identity: identity)
                 }
                 if state.keys?.identity != identity {
@@ -136,7 +137,7 @@ final class KeyEntry: Sendable {
         }
     }
 
-    /// The clear bytes on the disk, if they can be those of this key's database.
+    /// Returns the plaintext bytes on the disk, if they can belong to this key's database.
     private func usable(_ first: [UInt8], _ own: [UInt8]) -> [UInt8]? {
         guard first.count >= CodecFormat.saltSize, !first.starts(with: PageCodec.plainMagic) else {
             return nil
@@ -151,13 +152,13 @@ final class KeyEntry: Sendable {
         return header.bytes
     }
 
-    /// Why nothing is derived for a database with this header; `nil` when nothing is against it.
+    /// Returns why no key is derived for a database with this header; `nil` when deriving is allowed.
     private func refusal(_ header: GCMHeader) -> OpenDiagnosis? {
         guard let cost = header.cost, let costs else { return nil }
         return costs.refusal(cost, lanes: header.lanes)
     }
 
-    /// What the first bytes of a file say of it when its first page cannot be opened.
+    /// Determines from the first bytes of a file why its first page cannot be opened.
     func diagnose(first: [UInt8], opensAnother: Bool) -> OpenDiagnosis {
         if first.allSatisfy({ $0 == 0 }) { return .unwritten }
         let isGCM = GCMHeader.isGCM(first)
@@ -169,28 +170,28 @@ final class KeyEntry: Sendable {
     }
 }
 
-/// Why a database's first page could not be opened.
+/// The reason why a database's first page could not be opened.
 package enum OpenDiagnosis: Sendable, Equatable {
-    /// It is not encrypted at all.
+    /// The database is not encrypted at all.
     case plain
-    /// SQLCipher left the beginning of its first page in clear.
+    /// SQLCipher left the beginning of the first page in plaintext.
     case plaintextHeader
-    /// It is in another format.
+    /// The database is in another format.
     case otherFormat
-    /// It is in a later version of the format.
+    /// The database is in a later version of the format.
     case otherVersion
-    /// Its passphrase costs more than a file is granted.
+    /// The passphrase derivation costs more than a file is granted.
     case expensive(DerivationCost)
-    /// What its passphrase costs is out of bounds.
+    /// The cost of the passphrase derivation is out of bounds.
     case impossibleCost
-    /// There was no memory to derive its key.
+    /// There was not enough memory to derive the key.
     case noMemory
-    /// Another page opens under the key: the first is damaged.
+    /// Another page opens under the key: the first page is damaged.
     case damaged
-    /// Its beginning was never written, or was overwritten with zeros.
+    /// The beginning was never written, or was overwritten with zeros.
     case unwritten
-    /// Nothing is left of it but a journal.
+    /// Only a journal is left of the database.
     case emptied
-    /// The key is not the database's, or there is no other page to tell.
+    /// The key is wrong, or there is no other page to decide by.
     case wrongKey
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Notes the shape of every access to a database's files, for the test that knows them all.
+/// Records the shape of every access to a database's files, for the test that knows them all.
 package final class AccessTrace: Sendable {
     /// The kind of a file.
     package enum File: String, Sendable { case main, journal, wal }
@@ -9,7 +9,7 @@ package final class AccessTrace: Sendable {
 
     package init() {}
 
-    /// Every shape seen, such as `main read page`.
+    /// All recorded shapes, such as `main read page`.
     package var seen: Set<String> { shapes.withLock { $0 } }
 
     func note(_ file: File, _ shape: String) {

@@ -2,22 +2,22 @@ import CofferBase
 
 /// Which databases a connection through the shim may attach: none that SQLite would open through another VFS.
 package enum AttachRule {
-    /// The parameters that SQLite documents, and the shim's own token. The VFS `unix` knows more that are
-    /// undocumented.
+    /// The parameters that SQLite documents, and the shim's own token. The VFS `unix` knows further,
+    /// undocumented ones.
     private static let known = [
         "vfs", DatabaseKeyHandle.tokenParameter, "mode", "cache", "immutable", "nolock", "psow",
     ]
 
-    /// Whether a name may be attached.
+    /// Reports whether a name may be attached.
     ///
-    /// A plain path is opened through the connection's own VFS, which refuses files without a token; a
-    /// nameless database is a temporary one, which the shim encrypts. A URI says with one `vfs`, spelt out,
-    /// that it is for the shim. What is not understood is refused.
+    /// A plain path is opened through the connection's own VFS, which refuses files without a token. A
+    /// database without a name is a temporary one, which the shim encrypts. A URI must name the shim in
+    /// exactly one `vfs` parameter, without encoding. Names that are not understood are refused.
     ///
     /// - Parameters:
     ///   - name: The bytes of the name.
     ///   - vfs: The shim's name.
-    /// - Returns: Whether it may.
+    /// - Returns: Whether it may be attached.
     package static func allows(_ name: [UInt8], vfs: String = EncryptedVFS.name) -> Bool {
         switch DatabaseURI.read(name) {
         case .path: return true
@@ -30,8 +30,8 @@ package enum AttachRule {
         }
     }
 
-    /// Whether nothing in the name hides from a reader: no fragment, no encoded NUL, nothing encoded in the
-    /// query, no parameter without a name.
+    /// Reports whether the name hides nothing from a reader: no fragment, no encoded NUL, nothing encoded in
+    /// the query, no parameter without a name or an equals sign.
     private static func isPlain(_ name: [UInt8]) -> Bool {
         guard !name.contains(UInt8(ascii: "#")) else { return false }
         let parts = name.split(separator: UInt8(ascii: "?"), maxSplits: 1)

@@ -1,15 +1,15 @@
 import CofferBase
 
-/// Reads an `ATTACH`.
+/// Parses an `ATTACH`.
 package enum AttachStatement {
-    /// Whether a statement begins like one.
+    /// Reports whether a statement begins like an `ATTACH`.
     package static func isOne(_ sql: [UInt8]) -> Bool { start(of: sql) != nil }
 
-    /// Reads the name of the database.
+    /// Returns the name of the database.
     ///
-    /// - Parameter sql: The statement, in which bound values stand as literals.
-    /// - Returns: The name, if it is `ATTACH [DATABASE] 'NAME' AS …`; `nil` for a name that is made of
-    ///   several parts, or is no text.
+    /// - Parameter sql: The statement, with bound values expanded to literals.
+    /// - Returns: The name, if the statement is `ATTACH [DATABASE] 'NAME' AS …`; `nil` for a name that is
+    ///   composed of several parts, or is not text.
     package static func name(in sql: [UInt8]) -> [UInt8]? {
         guard var rest = start(of: sql) else { return nil }
         skipSpace(&rest)
@@ -20,7 +20,7 @@ package enum AttachStatement {
         return takeWord("as", from: &rest) ? name : nil
     }
 
-    /// The rest behind the first keyword.
+    /// Returns the rest after the first keyword.
     private static func start(of sql: [UInt8]) -> ArraySlice<UInt8>? {
         var rest = sql[...]
         skipSpace(&rest)
@@ -31,7 +31,7 @@ package enum AttachStatement {
         rest = rest.drop { $0 == UInt8(ascii: " ") || (9...13).contains($0) && $0 != 11 }
     }
 
-    /// Takes a keyword that no further letter follows.
+    /// Consumes a keyword that is not followed by another letter.
     private static func takeWord(_ word: String, from rest: inout ArraySlice<UInt8>) -> Bool {
         let found = rest.prefix(word.utf8.count)
         guard found.map({ $0 | 0x20 }).elementsEqual(word.utf8) else { return false }

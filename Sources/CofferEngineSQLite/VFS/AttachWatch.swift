@@ -3,9 +3,10 @@ import CofferBase
 
 /// Watches a connection whose statements attach databases by bound names, which no authorizer sees.
 ///
-/// SQLite calls the tracer when a statement begins, with its values bound, and looks at its limit for
-/// attached databases before it opens one. So the limit is 0 but while a statement runs whose name is
-/// allowed: where the tracer is not called, nothing is attached. If the program has a tracer of its own, ours
+/// SQLite calls the tracer when a statement begins, with its values bound, and checks its limit for attached
+/// databases before it opens one. Therefore the limit is 0 except while a statement with an allowed name
+/// runs: if the tracer is not called, nothing is attached. If the program has a tracer of its own, ours calls
+/// it.
 /// calls it.
 @safe final class AttachWatch {
     typealias Function =
@@ -14,7 +15,7 @@ import CofferBase
         ) -> Int32
 
     private let connection: OpaquePointer
-    /// The limit that the program set, or SQLite.
+    /// The limit set by the program or by SQLite.
     private let limit: Int32
     private var events: UInt8 = 0
     private var function: Function?
@@ -30,13 +31,14 @@ import CofferBase
         return unsafe own.trace(event, first, second)
     }
 
-    /// Closes the connection to bound names until a statement begins that has one which is allowed.
+    /// Blocks attaching by bound names until a statement with an allowed name begins.
     init(_ connection: OpaquePointer) {
         unsafe self.connection = connection
         limit = unsafe sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
     }
 
-    /// Goes before the tracer that the connection has, unless it is there already. Returns whether it does.
+    /// Installs the tracer before the connection's own, unless it is installed already. Returns whether it is
+    /// installed.
     func install() -> Bool {
         close()
         guard let place = ConnectionMemory.tracer, let eventsPlace = ConnectionMemory.traceEvents else {
@@ -46,7 +48,7 @@ import CofferBase
         let tracer = unsafe unsafeBitCast(Self.tracer, to: UInt.self)
         guard present.function != tracer else { return true }
         let wanted = unsafe ConnectionMemory.byte(of: connection, at: eventsPlace)
-        // The calls that SQLite had before: what they take is another function.
+        // Any other flag belongs to SQLite's older tracing calls, whose callback has another type.
         guard wanted & ~Self.known == 0 else { return false }
         events = wanted
         unsafe function =
@@ -57,7 +59,8 @@ import CofferBase
             connection, UInt32(wanted | Self.begin | Self.end), Self.tracer, context) == SQLITE_OK
     }
 
-    /// A name that is a literal was allowed: of what `VACUUM` attaches, no tracer is told.
+    /// Allows a literal name, which was checked already: SQLite does not call tracers for the `ATTACH` of a
+    /// `VACUUM`.
     func open() { unsafe sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, limit) }
 
     private func close() { unsafe sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0) }
@@ -67,7 +70,7 @@ import CofferBase
     ) -> Int32 {
         switch event {
         case UInt32(Self.begin):
-            // Compiled before, it attaches without another word to the authorizer.
+            // A statement compiled earlier attaches without calling the authorizer again.
             VacuumTarget.drop()
             if unsafe isAllowed(OpaquePointer(first)) { open() } else { close() }
         case UInt32(Self.end): close()

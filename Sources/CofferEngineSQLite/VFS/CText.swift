@@ -1,8 +1,8 @@
 import Glibc
 
-/// Text as SQLite hands it over.
+/// Text as SQLite passes it.
 enum CText {
-    /// The bytes up to the zero at the end, whether they are UTF-8 or not.
+    /// Returns the bytes up to the terminating zero, whether they are UTF-8 or not.
     static func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
         unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
     }

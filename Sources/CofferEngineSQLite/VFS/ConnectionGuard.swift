@@ -1,15 +1,15 @@
 import CofferBase
 import CSQLite
 
-/// Denies a connection what would lead out of the encryption: attaching a database through another VFS, and
-/// extensions; and once its key was taken back, what it has in memory.
+/// Denies a connection everything that would leave the encryption: attaching a database through another VFS,
+/// and extensions. Once its key was revoked, also denies the data that the connection has in memory.
 ///
-/// GRDB has an authorizer of its own, and SQLite keeps one only and does not tell which. So the place where a
-/// connection keeps it is learnt from a connection made for the purpose, and GRDB's is called after ours.
+/// GRDB has an authorizer of its own; SQLite keeps only one and does not report which. So the offset at which
+/// a connection keeps it is found with a connection opened for the purpose, and ours calls GRDB's.
 @safe final class ConnectionGuard {
     private var handle: UnsafeMutablePointer<OpaquePointer?>?
     private var previous: Previous?
-    /// Once a statement was compiled that attaches by a bound name.
+    /// Set once a statement was compiled that attaches by a bound name.
     private var watch: AttachWatch?
     /// The key of the connection's own database.
     private let entry: KeyEntry
@@ -22,17 +22,17 @@ import CSQLite
             UnsafePointer<CChar>?, UnsafePointer<CChar>?
         ) -> Int32
 
-    /// How many operations of SQLite's virtual machine pass between two checks of the key. A row with a value
+    /// The number of operations of SQLite's virtual machine between two checks of the key. A row with a value
     /// takes at least three, so none is returned without a check.
     private static let operationsPerCheck: Int32 = 3
 
-    /// What was there before, and what it is called with.
+    /// The previous callback and its argument.
     @safe private struct Previous {
         let function: Function?
         let argument: UnsafeMutableRawPointer?
     }
 
-    /// Keeps where SQLite says that its connection is.
+    /// Records the connection's address, as SQLite reports it.
     func remember(_ argument: UnsafeMutableRawPointer?) {
         unsafe handle = unsafe argument?.assumingMemoryBound(to: OpaquePointer?.self)
     }
@@ -43,8 +43,8 @@ import CSQLite
         return unsafe own.authorize(action, first, second, third, fourth)
     }
 
-    /// Goes before the authorizer that the connection has; once. The file of an attached database leaves the
-    /// guard to the connection's own, which stays when that file is closed.
+    /// Installs the authorizer before the connection's own; once. The file of an attached database leaves the
+    /// guard to that of the connection's own file, which remains when the attached file is closed.
     func install() -> Bool {
         guard let connection = unsafe handle?.pointee, let place = ConnectionMemory.authorizer else {
             return false
@@ -67,9 +67,9 @@ import CSQLite
         }
     }
 
-    /// Whether a statement that runs without its key reads or writes. One that ends a transaction has done so
-    /// by then. While a statement is compiled, which SQLite 3.41 and later asks about, too, the authorizer
-    /// decides.
+    /// Reports whether a statement that runs without its key reads or writes. A statement that ends a
+    /// transaction has finished doing so by then. While a statement is compiled, for which SQLite 3.41 and
+    /// later calls this too, the authorizer decides.
     private var interrupts: Bool {
         guard let connection = unsafe handle?.pointee,
             unsafe sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE
@@ -81,7 +81,7 @@ import CSQLite
         _ action: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
         _ third: UnsafePointer<CChar>?, _ fourth: UnsafePointer<CChar>?
     ) -> Int32 {
-        // A copy that is expected is opened before SQLite asks for anything else.
+        // SQLite opens an expected copy before it asks for anything else.
         VacuumTarget.drop()
         if entry.isRevoked, let connection = unsafe handle?.pointee,
             unsafe !RevokedConnection.allows(action, first, third, on: connection)
@@ -100,8 +100,8 @@ import CSQLite
         return unsafe function(previous.argument, action, first, second, third, fourth)
     }
 
-    /// Whether a database of this name may be attached. The copy of a `VACUUM INTO` gets the key of its
-    /// source.
+    /// Reports whether a database of this name may be attached. The copy of a `VACUUM INTO` gets the key of
+    /// its source.
     private func allows(_ name: [UInt8]) -> Bool {
         guard AttachRule.allows(name) else { return false }
         var (path, token) = (name, [UInt8]?.none)
@@ -122,13 +122,13 @@ import CSQLite
         return true
     }
 
-    /// Has the connection read the first page that another one has just made.
+    /// Makes the connection read the first page that another connection has just created.
     func beginAgain() {
         guard let connection = unsafe handle?.pointee else { return }
         unsafe sqlite3_exec(connection, "PRAGMA schema_version", nil, nil, nil)
     }
 
-    /// A name that is no literal is not known when the statement is compiled, but when it begins.
+    /// A name that is not a literal is known only when the statement begins, not when it is compiled.
     private func allowsAttaching(_ name: UnsafePointer<CChar>?) -> Bool {
         if let name = unsafe name {
             guard unsafe allows(CText.bytes(name)) else { return false }

@@ -1,16 +1,16 @@
 import CSQLite
 
-/// Where in a connection SQLite keeps callbacks that no call of its tells. The places are learnt from a
-/// connection made for the purpose; `nil` for one that is not found exactly once.
+/// Finds where SQLite keeps callbacks in a connection that none of its functions report. The offsets are
+/// found with a connection opened for the purpose; `nil` for one that is not found exactly once.
 @safe enum ConnectionMemory {
-    /// A function with what it is called with.
+    /// A callback function and its argument.
     @safe struct Callback {
         /// Its address; 0 for none.
         let function: UInt
         let argument: UnsafeMutableRawPointer?
     }
 
-    /// The place of the authorizer, followed by its argument.
+    /// The offset of the authorizer, followed by its argument.
     static let authorizer: Int? = unsafe callbackPlace(
         unsafeBitCast(anyAuthorizer, to: UInt.self),
         setting: { connection, mark in
@@ -18,7 +18,7 @@ import CSQLite
                 connection, anyAuthorizer, UnsafeMutableRawPointer(bitPattern: mark))
         })
 
-    /// The place of the tracer, followed by its argument.
+    /// The offset of the tracer, followed by its argument.
     static let tracer: Int? = unsafe callbackPlace(
         unsafeBitCast(anyTracer, to: UInt.self),
         setting: { connection, mark in
@@ -26,7 +26,7 @@ import CSQLite
                 connection, UInt32(SQLITE_TRACE_STMT), anyTracer, UnsafeMutableRawPointer(bitPattern: mark))
         })
 
-    /// The place of the byte that says which events the tracer is called for.
+    /// The offset of the byte that selects the events for which the tracer is called.
     static let traceEvents: Int? = unsafe withConnection { connection in
         let events: [UInt8] = [1, 2, 4, 8, 15, 6, 9]
         let memory = unsafe UnsafeRawPointer(connection)
@@ -53,7 +53,7 @@ import CSQLite
         unsafe UnsafeRawPointer(connection).load(fromByteOffset: place, as: UInt8.self)
     }
 
-    /// Looks twice over for a function with two marks for its argument.
+    /// Searches twice for a function, with two different markers as its argument.
     private static func callbackPlace(
         _ function: UInt, setting set: (OpaquePointer, UInt) -> Int32
     ) -> Int? {

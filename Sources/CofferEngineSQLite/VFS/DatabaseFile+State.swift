@@ -1,13 +1,13 @@
 import CSQLite
 
-/// What the file of a database is like, without a look at what its pages say.
+/// The state of a database's file, apart from the content of its pages.
 extension DatabaseFile {
-    /// Whether there is nothing in the file but zeros; `nil` when it cannot be read.
+    /// Whether the file contains nothing but zeros; `nil` when it cannot be read.
     var isBlank: Bool? {
         guard let size = lower.size else { return nil }
         let part = Scratch(count: codec.pageSize)
         for offset in stride(from: 0, to: size, by: codec.pageSize) {
-            // Behind the end there are zeros.
+            // Reads behind the end return zeros.
             let result = lower.read(part.region, at: offset)
             guard [SQLITE_OK, SQLITE_IOERR_SHORT_READ_CODE].contains(result) else { return nil }
             guard part.region.isZero else { return false }
@@ -15,10 +15,10 @@ extension DatabaseFile {
         return true
     }
 
-    /// How many pages are there, whole; `nil` when nobody can say.
+    /// The number of whole pages; `nil` when it cannot be determined.
     var pageCount: Int64? { lower.size.map { $0 / Int64(codec.pageSize) } }
 
-    /// Whether the file that this connection has open is the one of its name no more.
+    /// Whether the file that this connection has open is no longer the one of its name.
     var hasMoved: Bool {
         var moved: Int32 = 0
         let result = unsafe withUnsafeMutablePointer(to: &moved) {

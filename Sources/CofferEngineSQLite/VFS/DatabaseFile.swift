@@ -1,18 +1,18 @@
 import CSQLite
 
-/// The database file: whole pages, each encrypted for itself.
+/// The database file: whole pages, each encrypted independently.
 final class DatabaseFile: EncryptedFile {
     let entry: KeyEntry
     let opening: FileOpening
-    /// Also what the journal and the WAL go through.
+    /// Also used for the journal and the WAL.
     private(set) var codec: PageCodec
-    /// While a checkpoint runs, pages go from the WAL to here as they are.
+    /// During a checkpoint, pages are copied from the WAL to here unchanged.
     private(set) var isCheckpointing = false
-    /// Whether this connection has overwritten a WAL frame in place since it last let go of the write lock.
+    /// Whether this connection has overwritten a WAL frame in place since it last released the write lock.
     var hasOverwrittenFrames = false
-    /// Counts how often this connection has taken the WAL's write lock or let go of it.
+    /// Counts how often this connection has acquired or released the WAL's write lock.
     private(set) var writeLockPeriod = 0
-    /// How far the WAL was valid when this connection last let go of the write lock.
+    /// How far the WAL was valid when this connection last released the write lock.
     struct ValidWAL {
         let frames: UInt32
         let salts: UInt64
@@ -20,15 +20,15 @@ final class DatabaseFile: EncryptedFile {
         let lockPeriod: Int
     }
     private(set) var validWAL: ValidWAL?
-    /// Whether a page of this database, of its journal or of its WAL has opened here under the key.
+    /// Whether a part of this database, of its journal or of its WAL has opened here under the key.
     var isProven: Bool { proven != nil }
-    /// The identity that it opened with last.
+    /// The identity under which such a part last opened.
     private var proven: [UInt8]?
-    /// Also told by the journal: what is played back from one that a crash left fills no holes.
+    /// The journal also controls this: pages played back from a crash's journal fill no holes.
     var end = FileEnd()
     /// Whether this connection has the WAL open.
     var hasWAL = false
-    /// The header of the WAL's index, in memory that is shared with other connections.
+    /// The header of the WAL's index, in memory shared with other connections.
     private var indexHeader: SharedMemoryRegion?
 
     private let scratch: Scratch
@@ -39,7 +39,7 @@ final class DatabaseFile: EncryptedFile {
     let guardian: ConnectionGuard
 
     init?(lower: UnderlyingFile, entry: KeyEntry, opening: FileOpening) {
-        // A copy whose name has a token goes under that key, with clear bytes of its own.
+        // A copy whose name has a token is under that key, with its own plaintext bytes.
         let copied = opening.token == nil ? opening.vacuumTarget?.identity : nil
         let first = Self.clearBytes(lower) ?? copied
         guard let codec = entry.codec(first: first) else { return nil }
@@ -62,7 +62,7 @@ final class DatabaseFile: EncryptedFile {
         return result == SQLITE_OK || isPart ? first.region.bytes : nil
     }
 
-    /// Notes that something of this database opened under the key, or was written.
+    /// Records that a part of this database opened under the key, or was written.
     func prove() {
         guard proven != codec.identity else { return }
         proven = codec.identity
@@ -107,8 +107,8 @@ final class DatabaseFile: EncryptedFile {
         let result = lower.read(page, at: offset)
         guard result == SQLITE_OK else {
             page.zero()
-            // A page behind the end is none. Of a part of one nothing can be said, and SQLite would take the
-            // zeros for its content.
+            // A page behind the end does not exist. Nothing is known of a partial page, and SQLite would take
+            // the zeros for its content.
             let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && number > 1
             return isPart && lower.size.map { $0 > offset } != false ? SQLITE_IOERR_DATA_CODE : result
         }
@@ -118,7 +118,7 @@ final class DatabaseFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Opens page 1, whose clear bytes may have changed since this file was opened.
+    /// Opens page 1, whose plaintext bytes may have changed since this file was opened.
     private func openFirst(_ page: SharedMemoryRegion) -> Bool {
         let first = page.part(0, PageCodec.maxClearLength).bytes
         let found = otherCodec(first) ?? codec
@@ -133,8 +133,8 @@ final class DatabaseFile: EncryptedFile {
         return false
     }
 
-    /// The codec of a database that another connection made since this file was opened, if these are the
-    /// first bytes of one. Anybody can write them, salt and cost: only a page that opens under it is proof.
+    /// Returns the codec of a database that another connection created since this file was opened, if these
+    /// are its first bytes. Anyone can write them, salt and cost: only a page that opens under it is proof.
     private func otherCodec(_ first: [UInt8]) -> PageCodec? {
         guard !first.starts(with: codec.identity), let other = entry.codec(first: first),
             first.starts(with: other.identity)
@@ -142,8 +142,8 @@ final class DatabaseFile: EncryptedFile {
         return other
     }
 
-    /// Runs `body` under the identity that is on the disk. If it is another than before, it stays only when
-    /// something opened under it.
+    /// Runs `body` under the identity that is on the disk. If it differs from the one before, it is kept only
+    /// when something opened under it.
     func tryingIdentity<Result>(_ body: () -> Result) -> Result {
         guard let first = Self.clearBytes(lower), let other = otherCodec(first) else { return body() }
         let former = (codec: codec, proven: proven)
@@ -153,7 +153,7 @@ final class DatabaseFile: EncryptedFile {
         return result
     }
 
-    /// Whether some other page opens under the key.
+    /// Reports whether one of the pages 2 to 4 opens under the key.
     private func isNewPage(_ codec: PageCodec) -> Bool {
         let other = Scratch(count: codec.pageSize)
         return (2...4).contains { number in
@@ -162,7 +162,7 @@ final class DatabaseFile: EncryptedFile {
         }
     }
 
-    /// Whether page 1 opens as it is on the disk; notes why, when it does not.
+    /// Whether page 1 opens as it is on the disk; records why, if it does not.
     var firstPage: FirstPageState {
         let page = Scratch(count: codec.pageSize)
         switch lower.read(page.region, at: 0) {
@@ -172,21 +172,21 @@ final class DatabaseFile: EncryptedFile {
         }
     }
 
-    /// Whether the page of this number has these contents.
+    /// Reports whether the page of this number has these contents.
     func has(_ page: SharedMemoryRegion, as number: UInt32) -> Bool {
         let result = lower.read(scratch.region, at: Int64(number - 1) * Int64(codec.pageSize))
         return result == SQLITE_OK && codec.open(scratch.region, number: number)
             && scratch.region.equals(page)
     }
 
-    /// SQLite's first look, before any lock: it must not fail, or a database whose first page is torn could
-    /// not be opened to be recovered.
+    /// SQLite's first read, before any lock. It must not fail: otherwise a database with a torn first page
+    /// could not be opened for recovery.
     private func probe(_ region: SharedMemoryRegion) -> Int32 {
         entry.trace?.note(.main, "read 100 @0")
         let page = scratch.region
         let result = lower.read(page, at: 0)
         guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE else { return result }
-        // Zeros stand there until the first transaction is complete.
+        // These bytes are zero until the first transaction is complete.
         if result == SQLITE_OK, openFirst(page), !page.part(16, 8).isZero {
             region.copy(page.part(0, region.count))
         } else if entry.isUnpinned || opening.vacuumTarget != nil {
@@ -198,7 +198,7 @@ final class DatabaseFile: EncryptedFile {
         return result
     }
 
-    /// The change counter and what follows: the same 16 bytes as long as page 1's end is the same.
+    /// Returns 16 bytes from the change counter on; they are unchanged while the end of page 1 is unchanged.
     private func readCounter(_ region: SharedMemoryRegion) -> Int32 {
         let page = scratch.region
         let result = lower.read(page, at: 0)
@@ -258,7 +258,7 @@ final class DatabaseFile: EncryptedFile {
         return super.truncate(to: size)
     }
 
-    /// Before a checkpoint: what page 1 counts has to be there.
+    /// Before a checkpoint: the pages that page 1 counts have to exist.
     private func beginCheckpoint() {
         isCheckpointing = true
         let page = Scratch(count: codec.pageSize)
@@ -277,7 +277,7 @@ final class DatabaseFile: EncryptedFile {
         case SQLITE_FCNTL_PDB: unsafe guardian.remember(argument)
         case SQLITE_FCNTL_PRAGMA: return unsafe pragma(argument)
         case SQLITE_FCNTL_MMAP_SIZE:
-            // What a mapping shows is not decrypted.
+            // A memory mapping would show pages that are not decrypted.
             unsafe argument?.storeBytes(of: 0, as: Int64.self)
             return SQLITE_OK
         case SQLITE_FCNTL_BEGIN_ATOMIC_WRITE, SQLITE_FCNTL_COMMIT_ATOMIC_WRITE,
@@ -292,7 +292,7 @@ final class DatabaseFile: EncryptedFile {
         guard let words = unsafe PragmaNames(argument) else { return SQLITE_ERROR }
         guard !words.setsKey else { return words.refuseKey() }
         switch (words.name, words.hasValue) {
-        // SQLite would change its own idea of the geometry, and leave the codec behind.
+        // SQLite would change its own geometry and leave that of the codec unchanged.
         case ("page_size", true):
             return entry.isUnpinned ? SQLITE_NOTFOUND : words.answer("\(codec.pageSize)")
         case ("auto_vacuum", true): return prepareAutoVacuum(words.value ?? "")
@@ -307,7 +307,7 @@ final class DatabaseFile: EncryptedFile {
         }
     }
 
-    /// Once the key was taken back: gives up what was derived from it, and what was decrypted.
+    /// After the key was revoked, discards everything derived from it and everything decrypted.
     private func forget() {
         guard entry.isRevoked else { return }
         codec = PageCodec(pageSize: codec.pageSize, reserve: codec.reserve, identity: codec.identity)
@@ -315,10 +315,10 @@ final class DatabaseFile: EncryptedFile {
         for kept in [scratch, header, headerTail] { kept.region.zero() }
     }
 
-    /// The kind of a file that begins as a plain database does; `nil` for any other.
+    /// Returns the kind of a file that begins like a plain database; `nil` for any other file.
     ///
-    /// SQLite keeps 20 bytes of the header zero, and the next byte behind it says the kind of the first page.
-    /// With SQLCipher's plaintext header, 32 bytes by default, both are encrypted.
+    /// SQLite keeps 20 bytes of the header zero, and the byte after the header is the kind of the first page.
+    /// With SQLCipher's plaintext header, 32 bytes by default, all these bytes are encrypted.
     private var clearBeginning: OpenDiagnosis? {
         let start = Scratch(count: 101)
         let result = lower.read(start.region, at: 0)
@@ -327,12 +327,12 @@ final class DatabaseFile: EncryptedFile {
         else { return nil }
         let isPlain = start.region.part(72, 20).isZero && [0, 2, 5, 10, 13].contains(start.region[100])
         guard !isPlain else { return .plain }
-        // Where the key expects such a header, it is the key that does not fit, or a page that is damaged.
+        // If the key expects such a header, either the key is wrong or a page is damaged.
         return entry.plaintextHeader > 0 ? nil : .plaintextHeader
     }
 
-    /// Answers the pragma that proves the encryption: with the format, where the file is no plain database.
-    /// One without pages is not one either.
+    /// Answers the pragma that proves the encryption: returns the format, unless the file is a plain
+    /// database. A file without pages is not a plain database.
     private func proof(_ words: PragmaNames) -> Int32 {
         let isShort = lower.size.map { $0 < PageCodec.plainMagic.count } ?? false
         let isTold = isShort || Self.clearBytes(lower) != nil
@@ -343,15 +343,15 @@ final class DatabaseFile: EncryptedFile {
         return words.answer(entry.format.rawValue)
     }
 
-    /// Without its key a connection begins nothing more, not even on pages that it has in memory.
+    /// Without its key a connection begins nothing new, not even on pages that it has in memory.
     override func lock(_ level: Int32) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
-        // The last to close copies the WAL into the database and deletes it: not under a key that opened
-        // nothing.
+        // The last connection to close copies the WAL into the database and deletes it. A connection whose
+        // key has opened nothing must not.
         if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }
         if level == SQLITE_LOCK_RESERVED { end.fill(behind: 0) } else { end.forget() }
-        // First without the lock, which others wait for while a database is made; then under it, because
-        // another process could end its first transaction and begin the next in between.
+        // First checked without the lock, which others wait for while a database is created. Then again under
+        // the lock, because another process could end its first transaction and begin the next in between.
         let seemsEmptied = level == SQLITE_LOCK_SHARED && isEmptied
         let result = lower.lock(level)
         guard seemsEmptied, result == SQLITE_OK, isEmptied else { return result }
@@ -377,7 +377,7 @@ final class DatabaseFile: EncryptedFile {
         return lower.shmUnmap(delete)
     }
 
-    /// Letting go of the WAL's write lock ends what this connection may rewrite in it.
+    /// Releasing the WAL's write lock ends what this connection may rewrite in the WAL.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
         if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_AUTH_USER_CODE }
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
@@ -390,8 +390,8 @@ final class DatabaseFile: EncryptedFile {
         return lower.shmLock(offset, count, flags)
     }
 
-    /// While the write lock is still held, so that nobody else writes the header (SQLite, WAL-mode file
-    /// format).
+    /// Runs while the write lock is held, so that no other connection writes the header (SQLite, WAL-mode
+    /// file format).
     private func markWALValid() {
         validWAL = indexHeader.map {
             ValidWAL(frames: $0.word32(16), salts: $0.word64(32), lockPeriod: writeLockPeriod)

@@ -1,9 +1,9 @@
 import CofferBase
 
-/// A database's name as SQLite reads it, byte for byte: see https://sqlite.org/uri.html and the parser of the
-/// releases from 3.39 on.
+/// A database's name, parsed byte for byte as SQLite parses it: see https://sqlite.org/uri.html and the
+/// parser of the releases from 3.39 on.
 package struct DatabaseURI: Sendable, Equatable {
-    /// A query parameter, decoded.
+    /// A decoded query parameter.
     package struct Parameter: Sendable, Equatable {
         package let name: [UInt8]
         package let value: [UInt8]
@@ -14,9 +14,9 @@ package struct DatabaseURI: Sendable, Equatable {
         }
     }
 
-    /// How SQLite takes a name.
+    /// How SQLite interprets a name.
     package enum Reading: Sendable, Equatable {
-        /// No URI: the name is the file's path as it stands.
+        /// Not a URI: the name is the file's path, verbatim.
         case path
         /// SQLite opens nothing: the URI names another machine.
         case refused
@@ -25,8 +25,8 @@ package struct DatabaseURI: Sendable, Equatable {
 
     /// The file's path, decoded.
     package let path: [UInt8]
-    /// All parameters in their order, also those that stand twice. Of `vfs` SQLite takes the last one, and
-    /// the VFS is told the first one of any name.
+    /// All parameters in order, including duplicates. SQLite uses the last `vfs`, while a VFS gets the first
+    /// parameter of any name.
     package let parameters: [Parameter]
 
     package init(path: [UInt8], parameters: [Parameter]) {
@@ -34,12 +34,12 @@ package struct DatabaseURI: Sendable, Equatable {
         self.parameters = parameters
     }
 
-    /// The values of a parameter, in their order.
+    /// Returns the values of a parameter, in order.
     package func values(of name: String) -> [[UInt8]] {
         parameters.filter { $0.name.elementsEqual(name.utf8) }.map(\.value)
     }
 
-    /// Reads a name that holds no NUL.
+    /// Parses a name without a NUL.
     package static func read(_ name: [UInt8]) -> Reading {
         guard name.starts(with: "file:".utf8) else { return .path }
         var rest = name[5...]
@@ -54,8 +54,8 @@ package struct DatabaseURI: Sendable, Equatable {
         return .uri(decoder.uri)
     }
 
-    /// SQLite's own states: it writes the path, the names and the values behind each other, each ended by a
-    /// zero, and takes what it wrote apart afterwards.
+    /// SQLite's own state machine: it writes the path, the names and the values one after the other, each
+    /// terminated by a zero, and splits the result afterwards.
     private struct Decoder {
         private enum Place { case path, name, value }
 
@@ -68,7 +68,7 @@ package struct DatabaseURI: Sendable, Equatable {
         mutating func run() {
             while let byte = rest.popFirst() {
                 if byte == UInt8(ascii: "%"), let octet = takeOctet() {
-                    // A zero ends its part there: what follows it is skipped.
+                    // A zero ends its part there: the rest of the part is skipped.
                     if octet == 0 { rest = rest.drop { !ends($0) } } else { written.append(octet) }
                 } else if ends(byte) {
                     end(at: byte)
@@ -87,7 +87,7 @@ package struct DatabaseURI: Sendable, Equatable {
             return high << 4 | low
         }
 
-        /// Whether a byte ends the part that is being read.
+        /// Reports whether a byte ends the current part.
         private func ends(_ byte: UInt8) -> Bool {
             switch place {
             case .path: byte == UInt8(ascii: "?")
@@ -102,11 +102,11 @@ package struct DatabaseURI: Sendable, Equatable {
                 written.append(0)
                 place = .name
             case .name where written.last == 0:
-                // A parameter without a name is left out, with its value.
+                // A parameter without a name is dropped, with its value.
                 guard byte == UInt8(ascii: "=") else { return }
                 rest = rest.drop { $0 != UInt8(ascii: "&") }.dropFirst()
             case .name:
-                // One without a value has an empty one.
+                // A parameter without a value has an empty one.
                 written += byte == UInt8(ascii: "&") ? [0, 0] : [0]
                 if byte == UInt8(ascii: "=") { place = .value }
             }

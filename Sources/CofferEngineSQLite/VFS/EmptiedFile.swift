@@ -2,10 +2,11 @@ import CofferEngine
 import CSQLite
 
 extension DatabaseFile {
-    /// Whether a database that had pages was cut to nothing in the middle of a transaction.
+    /// Whether a database that had pages was truncated to zero bytes in the middle of a transaction.
     ///
-    /// SQLite takes an empty file for a new database and deletes the journal beside it. A new database has
-    /// such a journal too, after a crash in its first transaction; but that says that there were no pages
+    /// SQLite takes an empty file for a new database and deletes the journal beside it. A new database can
+    /// have such a journal too, after a crash in its first transaction; but that journal records that there
+    /// were no pages before. SQLite never leaves a journal that records pages beside an empty file.
     /// before. The other, SQLite never leaves beside an empty file.
     var isEmptied: Bool {
         guard lower.size == 0, let path = FileNameBytes.path(opening.path + Array("-journal".utf8)),

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// One open file of the shim: what it is, the file below it, and what a read and a write do.
+/// One open file of the shim: its kind, the file below it, and how it is read and written.
 ///
 /// A `sqlite3_file` belongs to one connection, which uses it from one thread at a time.
 class EncryptedFile {
@@ -40,7 +40,7 @@ class EncryptedFile {
     func close() -> Int32 { lower.close() }
 }
 
-/// A super-journal: names of journals in clear, and nothing else.
+/// A super-journal, which contains nothing but names of journals, in plaintext.
 final class PlainFile: EncryptedFile {
     private static let nameEnd = Array("-journal".utf8) + [0]
 
@@ -53,8 +53,8 @@ final class PlainFile: EncryptedFile {
     }
 }
 
-/// A journal that is opened to be looked at only, as SQLite does to see whether it is hot and which
-/// super-journal it names: page images stay out of reach.
+/// A journal that is opened read-only, as SQLite does to check whether it is hot and which super-journal it
+/// names. Page images cannot be read.
 final class JournalState: EncryptedFile {
     override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         region.count < CodecFormat.sqlcipher3.pageSize ? lower.read(region, at: offset) : SQLITE_IOERR

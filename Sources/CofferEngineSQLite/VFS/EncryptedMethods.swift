@@ -1,8 +1,8 @@
 import CSQLite
 
-/// From SQLite's calls with a `sqlite3_file` to the ``EncryptedFile`` behind it.
+/// Forwards SQLite's calls on a `sqlite3_file` to the ``EncryptedFile`` behind it.
 ///
-/// SQLite allocates the file's memory: the methods, the object, and then the lower file's own memory.
+/// SQLite allocates the file's memory, in this order: the methods, the object, the lower file's own memory.
 @safe enum EncryptedMethods {
     @safe private struct Head {
         var methods: UnsafePointer<sqlite3_io_methods>?
@@ -11,7 +11,7 @@ import CSQLite
 
     static let headSize = MemoryLayout<Head>.size
 
-    /// The lower file in `file`'s memory.
+    /// Returns the lower file in `file`'s memory.
     static func lower(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
         unsafe (UnsafeMutableRawPointer(file) + headSize).assumingMemoryBound(to: sqlite3_file.self)
     }
@@ -20,13 +20,13 @@ import CSQLite
         unsafe UnsafeMutableRawPointer(file).assumingMemoryBound(to: Head.self)
     }
 
-    /// Says that `file` is not open.
+    /// Marks `file` as not open.
     static func clear(_ file: UnsafeMutablePointer<sqlite3_file>) {
         unsafe head(file).initialize(to: Head(methods: nil, object: nil))
         unsafe lower(file).pointee.pMethods = nil
     }
 
-    /// Makes `file` stand for `object`, which it owns until it is closed.
+    /// Attaches `object` to `file`, which owns it until it is closed.
     static func attach(
         _ object: EncryptedFile, to file: UnsafeMutablePointer<sqlite3_file>,
         _ methods: UnsafeMutablePointer<sqlite3_io_methods>
@@ -35,7 +35,7 @@ import CSQLite
             methods: UnsafePointer(methods), object: Unmanaged.passRetained(object).toOpaque())
     }
 
-    /// The object behind an open file of this VFS; `nil` for another's.
+    /// Returns the object of an open file of this VFS; `nil` for a file of another VFS.
     static func object(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
     ) -> EncryptedFile? {
@@ -45,19 +45,19 @@ import CSQLite
         return unsafe with(file) { $0 }
     }
 
-    /// Lends the object to `body`. An open file keeps its object, so nobody need count another owner.
+    /// Passes the object to `body`. An open file keeps its object alive, so no further retain is needed.
     @inline(__always)
     private static func with<Result>(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (EncryptedFile) -> Result
     ) -> Result {
-        // SQLite calls methods of open files only, and an open file has its object.
+        // SQLite calls methods of open files only, and every open file has its object.
         unsafe Unmanaged<EncryptedFile>.fromOpaque(
             head(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
         )._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// The methods. Version 2: with the WAL's shared memory, without memory mapping, which would show SQLite
-    /// the ciphertext.
+    /// Returns the methods. Version 2: with the WAL's shared memory, but without memory mapping, which would
+    /// show SQLite the ciphertext.
     static func make() -> sqlite3_io_methods {
         var methods = sqlite3_io_methods()
         methods.iVersion = 2

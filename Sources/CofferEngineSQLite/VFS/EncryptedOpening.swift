@@ -1,7 +1,7 @@
 import CSQLite
 import Glibc
 
-/// Opens files by what SQLite says they are. Whatever it does not know stays closed.
+/// Opens files by the kind that SQLite declares. A kind that is not known is refused.
 @safe enum EncryptedOpening {
     static func open(
         _ vfs: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
@@ -11,8 +11,8 @@ import Glibc
         unsafe EncryptedMethods.clear(file)
         var main: (entry: KeyEntry, opening: FileOpening)?
         if let name = unsafe name, flags & SQLITE_OPEN_MAIN_DB != 0 {
-            // Before the file below exists: an unknown token must not leave an empty file, let alone a
-            // plain one.
+            // Checked before the file below exists: an unknown token must not leave an empty file, let alone
+            // a plain one.
             let opening = unsafe FileOpening(name, flags)
             let target = opening.vacuumTarget
             let entry = if let token = opening.token { DatabaseKeyHandle.entry(token) } else { target?.entry }
@@ -34,8 +34,8 @@ import Glibc
             }
         }
         let result = unsafe base.pointee.xOpen(base, name, lower, flags, outFlags)
-        // For its owner alone, while it is still empty; SQLite gives the files beside it the same mode. By
-        // name, because closing a descriptor of the file would drop SQLite's locks.
+        // Made accessible to its owner only while it is still empty; SQLite gives the files beside it the
+        // same mode. Set by name, because closing a descriptor of the file would drop SQLite's locks.
         var isPrivate = true
         if result == SQLITE_OK, let fresh = unsafe fresh { isPrivate = unsafe chmod(fresh, 0o600) == 0 }
         guard result == SQLITE_OK, isPrivate else {
@@ -50,8 +50,8 @@ import Glibc
         return SQLITE_OK
     }
 
-    /// Whether a file beside a database may be opened. What journals name somebody may have put there, and a
-    /// pipe would never let go of SQLite, nor of the lock that it holds.
+    /// Reports whether a file beside a database may be opened. Another program may have created the files
+    /// that journals name; opening a pipe would block SQLite forever, while it holds a lock.
     private static func isSound(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
         let isSuper = flags & SQLITE_OPEN_SUPER_JOURNAL != 0
         guard unsafe !isSuper || SuperJournal.mayOpen(name, flags) else { return false }
@@ -68,7 +68,7 @@ import Glibc
         if flags & SQLITE_OPEN_SUPER_JOURNAL != 0 { return PlainFile(lower: lower) }
         let isJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0
         guard isJournal || flags & SQLITE_OPEN_WAL != 0 else { return nil }
-        // Of a journal that is only looked at, SQLite does not always say whose it is.
+        // For a journal that is only inspected, SQLite does not always report the database.
         if isJournal, flags & SQLITE_OPEN_READONLY != 0 { return JournalState(lower: lower) }
         guard
             let main = unsafe EncryptedMethods.object(sqlite3_database_file_object(name), registered.methods)

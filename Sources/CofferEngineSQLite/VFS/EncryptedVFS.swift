@@ -2,20 +2,19 @@ import CofferBase
 import CSQLite
 import Glibc
 
-/// The VFS `coffer`: encrypts what SQLite writes and hands it to the system's own VFS.
+/// The VFS `coffer`: encrypts the data that SQLite writes and passes it to the system's own VFS.
 @safe enum EncryptedVFS {
     static let name = "coffer"
-    /// Answers with the format when the connection's database is encrypted; no other VFS answers it.
+    /// Returns the format when the connection's database is encrypted; no other VFS answers this pragma.
     static let proofPragma = "coffer_codec"
     /// Puts the connection under the rules of ``ConnectionGuard``.
     static let guardPragma = "coffer_guard"
-    /// Has a connection whose key was taken back forget what it made of it.
+    /// Makes a connection whose key was revoked discard everything derived from it.
     static let forgetPragma = "coffer_forget"
 
-    /// The memory that a registered VFS must keep, which is for ever.
+    /// The memory that a registered VFS must keep forever.
     ///
-    /// `@unchecked Sendable` holds because nothing in it changes after registration but by SQLite, under its
-    /// own mutex.
+    /// `@unchecked Sendable` holds because after registration only SQLite changes it, under its own mutex.
     @safe struct Registered: @unchecked Sendable {
         let shim: UnsafeMutablePointer<sqlite3_vfs>
         let base: UnsafeMutablePointer<sqlite3_vfs>
@@ -24,13 +23,13 @@ import Glibc
 
     static let registered: Registered? = make()
 
-    /// Makes the VFS known to SQLite, once.
+    /// Registers the VFS with SQLite, once.
     static func register() throws(CofferError) {
         guard sqlite3_libversion_number() >= 3_039_000 else {
             throw CofferError(.unsupported, "Encrypted databases need SQLite 3.39 or later.")
         }
         guard registered != nil else {
-            throw CofferError(.unsupported, "SQLite does not take the VFS of encrypted databases.")
+            throw CofferError(.unsupported, "SQLite did not register the VFS for encrypted databases.")
         }
         guard
             unsafe sqlite3_compileoption_used("USE_URI=1") == 1 || sqlite3_compileoption_used("USE_URI") == 1
@@ -55,7 +54,7 @@ import Glibc
     private static func fill(
         _ shim: UnsafeMutablePointer<sqlite3_vfs>, over base: UnsafeMutablePointer<sqlite3_vfs>
     ) {
-        // Version 2 is without the calls that replace system calls.
+        // Version 2 lacks the calls that replace system calls.
         unsafe shim.pointee.iVersion = 2
         unsafe shim.pointee.szOsFile = Int32(EncryptedMethods.headSize) + base.pointee.szOsFile
         unsafe shim.pointee.mxPathname = base.pointee.mxPathname
@@ -99,17 +98,17 @@ import Glibc
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xGetLastError(base, size, output)
         }
-        // No extensions through this VFS: there is no xDlOpen that finds one.
+        // No extensions through this VFS: its xDlOpen never finds one.
         unsafe shim.pointee.xDlOpen = { _, _ in nil }
         unsafe shim.pointee.xDlError = { _, _, _ in }
         unsafe shim.pointee.xDlSym = { _, _, _ in nil }
         unsafe shim.pointee.xDlClose = { _, _ in }
     }
 
-    /// How many bytes SQLite takes for a path.
+    /// The longest path that SQLite accepts, in bytes.
     static var maxPathLength: Int64 { registered.map { Int64(unsafe $0.base.pointee.mxPathname) } ?? 0 }
 
-    /// The path that SQLite opens a database of this name by; `nil` when it opens none.
+    /// Returns the path by which SQLite opens a database of this name; `nil` when it opens none.
     static func fullPath(_ path: [UInt8]) -> [UInt8]? {
         guard let base = unsafe registered?.base else { return nil }
         let output = Scratch(count: Int(unsafe base.pointee.mxPathname) + 1)
@@ -119,13 +118,13 @@ import Glibc
         ) { start in
             unsafe base.pointee.xFullPathname(base, text, Int32(output.region.count), start)
         }
-        // SQLite means a path that leads over a link.
+        // An extended code of success reports a path that leads over a symbolic link.
         guard result & 0xff == SQLITE_OK else { return nil }
         return output.region.bytes.prefix { $0 != 0 }.map { $0 }
     }
 
     static func base(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs> {
-        // What registration put there; SQLite hands every call its own VFS.
+        // Set at registration; SQLite passes every call its own VFS.
         unsafe vfs.unsafelyUnwrapped.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)
     }
 }

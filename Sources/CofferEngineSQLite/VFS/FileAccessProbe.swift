@@ -1,9 +1,9 @@
 import CSQLite
 
-/// A file of an open database, read and written as no release of SQLite does it: for the tests of what the
-/// VFS makes of such accesses.
+/// A file of an open database, read and written in ways that no release of SQLite uses, to test how the VFS
+/// handles such accesses.
 @safe package final class FileAccessProbe {
-    /// Which file.
+    /// The kind of file to access.
     package enum File: Sendable { case main, journal, temporary }
 
     private let connection: OpaquePointer
@@ -16,7 +16,7 @@ import CSQLite
 
     deinit { unsafe sqlite3_close_v2(connection) }
 
-    /// Opens the database, runs `sql`, which leaves the file open, and takes hold of it.
+    /// Opens the database, runs `sql`, which leaves the file open, and returns a probe for the file.
     package static func open(_ uri: String, _ kind: File, after sql: String) -> FileAccessProbe? {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI
@@ -38,7 +38,7 @@ import CSQLite
 
     private var methods: sqlite3_io_methods { unsafe file.pointee.pMethods.pointee }
 
-    /// Reads; gives SQLite's code and the bytes.
+    /// Reads. Returns SQLite's code and the bytes.
     package func read(_ count: Int, at offset: Int64) -> (code: Int32, bytes: [UInt8]) {
         var bytes = [UInt8](repeating: 0xee, count: count)
         let code = unsafe bytes.withUnsafeMutableBytes { bytes in
@@ -47,32 +47,32 @@ import CSQLite
         return (code, bytes)
     }
 
-    /// Writes; gives SQLite's code.
+    /// Writes. Returns SQLite's code.
     package func write(_ bytes: [UInt8], at offset: Int64) -> Int32 {
         unsafe bytes.withUnsafeBytes { bytes in
             unsafe methods.xWrite(file, bytes.baseAddress, Int32(bytes.count), offset)
         }
     }
 
-    /// Cuts the file; returns SQLite's code.
+    /// Truncates the file. Returns SQLite's code.
     package func truncate(to size: Int64) -> Int32 { unsafe methods.xTruncate(file, size) }
 
-    /// What the file says that it can do.
+    /// The device characteristics that the file reports.
     package var characteristics: Int32 { unsafe methods.xDeviceCharacteristics(file) }
 
-    /// The sector size that it gives.
+    /// The sector size that the file reports.
     package var sectorSize: Int32 { unsafe methods.xSectorSize(file) }
 
-    /// The version of its methods: from 3 on, memory mapping is among them.
+    /// The version of its methods: memory mapping is among them from 3 on.
     package var version: Int32 { methods.iVersion }
 
-    /// Has the VFS delete a file; returns SQLite's code.
+    /// Makes the VFS delete a file. Returns SQLite's code.
     package static func delete(_ path: String) -> Int32 {
         guard let vfs = unsafe EncryptedVFS.registered?.shim else { return SQLITE_ERROR }
         return unsafe vfs.pointee.xDelete(vfs, path, 0)
     }
 
-    /// Has the VFS open a file as a super-journal, to read it or to make it; returns SQLite's code.
+    /// Makes the VFS open a file as a super-journal, to read or to create it. Returns SQLite's code.
     package static func openSuperJournal(_ path: String, isNew: Bool) -> Int32 {
         guard let vfs = unsafe EncryptedVFS.registered?.shim else { return SQLITE_ERROR }
         let memory = Scratch(count: Int(unsafe vfs.pointee.szOsFile))

@@ -9,7 +9,7 @@ enum FileBeside {
     private static let log = Array("-wal".utf8)
     private static let suffixes = [journal, log, Array("-shm".utf8)]
 
-    /// Why no new database may have a path; `nil` when it may.
+    /// Returns why no new database may have a path; `nil` when it may.
     static func refusal(_ path: FilePath) -> CofferError? {
         let bytes = FileNameBytes.of(path)
         if isName(bytes) {
@@ -19,17 +19,17 @@ enum FileBeside {
         guard let suffix = [journal, log].first(where: { isStranger(bytes + $0, $0) }) else { return nil }
         return CofferError(
             .alreadyExists,
-            "\(path)\(String(decoding: suffix, as: UTF8.self)) would be removed as a part of the new "
-                + "database, and is none: move it, or choose another name.")
+            "\(path)\(String(decoding: suffix, as: UTF8.self)) would be removed as part of the new "
+                + "database, but is not: move it, or choose another name.")
     }
 
-    /// Whether a new database may have a path.
+    /// Reports whether a new database may have a path.
     static func allows(_ path: [UInt8]) -> Bool {
         !isName(path) && ![journal, log].contains { isStranger(path + $0, $0) }
     }
 
-    /// Whether SQLite would take a new file with this path for a part of a database that is there: it would
-    /// then be played back into that one.
+    /// Reports whether SQLite would take a new file with this path for part of an existing database, and then
+    /// play it back into that database.
     private static func isName(_ path: [UInt8]) -> Bool {
         suffixes.contains { suffix in
             guard path.count > suffix.count, path.suffix(suffix.count).elementsEqual(suffix) else {
@@ -40,8 +40,8 @@ enum FileBeside {
         }
     }
 
-    /// Whether a file has the name of a journal or a WAL, and begins as none: SQLite removes it, or writes
-    /// over it, when it makes the database.
+    /// Reports whether a file has the name of a journal or a WAL, but does not begin like one: SQLite would
+    /// remove it, or overwrite it, when it creates the database.
     private static func isStranger(_ path: [UInt8], _ suffix: [UInt8]) -> Bool {
         guard case .file = SuperJournal.place(path), let name = FileNameBytes.path(path) else { return false }
         let start = Scratch(count: 8)
@@ -49,17 +49,18 @@ enum FileBeside {
         do throws(CofferError) {
             count = try read(name, into: start.region)
         } catch {
-            // Another process that makes the same database has just done with it.
+            // Another process that creates the same database has just finished with the file.
             return error.code != .absent
         }
         guard count == start.region.count else { return count != 0 }
         let isLog = start.region.bigEndian32(0) & ~1 == WALFile.magic
-        // A journal that is done with begins with zeros.
+        // A finished journal begins with zeros.
         let isJournal = start.region.equals(JournalRecord.magic) || start.region.isZero
         return suffix == log ? !isLog : !isJournal
     }
 
-    /// Reads the beginning of a file; returns how much of it is there, `nil` where that cannot be told.
+    /// Reads the beginning of a file. Returns how many bytes of it exist; `nil` when that cannot be
+    /// determined.
     private static func read(_ name: FilePath, into start: SharedMemoryRegion) throws(CofferError) -> Int? {
         let file = try Descriptor.open(name, [.read, .nonBlocking])
         return start.withMutableSpan { try? file.read(at: 0, into: &$0) }

@@ -1,30 +1,33 @@
 import CSQLite
 
-/// Where a database file ends, and the pages that SQLite leaves out on the way there.
+/// Where a database file ends, and the pages that SQLite skips on the way there.
 ///
-/// SQLite does not write a page that holds nothing. Of a database that vacuums itself it reads such a page
-/// all the same, and takes the zeros of the hole in the file for its content. So a hole gets pages of zeros,
-/// sealed like any other. So does page 1, where the first transaction of a new database writes others before
-/// it: its clear bytes have the salt, without which nobody could tell whose the journal of a crash is.
+/// SQLite does not write a page that holds nothing. In a database that vacuums itself it still reads such a
+/// page, and takes the zeros of the hole in the file for its content. Therefore a hole is filled with pages
+/// of zeros, sealed like any other. So is page 1, when the first transaction of a new database writes other
+/// pages before it: its plaintext bytes contain the salt, without which the owner of a crash's journal could
+/// not be determined.
 struct FileEnd {
-    /// Where the file ends, with room for page 1 once anything is there; `nil` when it has to be asked:
-    /// another connection may have changed it before this one took the lock.
+    /// Where the file ends, with space for page 1 once the file has any bytes; `nil` when it has to be
+    /// queried: another connection may have changed it before this one acquired the lock.
     private var end: Int64?
-    /// Whether the file ends within a page, which `end` leaves out.
+    /// Whether the file ends within a page, which `end` excludes.
     private var isTorn = false
-    /// As many pages there were before: one of them that is missing is damage, and stays unreadable.
+    /// The number of pages that existed before. If one of them is missing, that is damage, and the page stays
+    /// unreadable.
     private var former: Int64 = 0
 
-    /// Asks again: a lock was taken, or the file was cut.
+    /// Queries the end again: a lock was acquired, or the file was truncated.
     mutating func forget() { end = nil }
 
     /// Fills holes from here on, but none among the first `former` pages.
     mutating func fill(behind former: UInt32) { (end, self.former) = (nil, Int64(former)) }
 
-    /// Fills no holes: what SQLite writes now was there before.
+    /// Fills no holes: the pages that SQLite writes now existed before.
     mutating func leave() { former = Int64.max }
 
-    /// Writes the page at `offset`, and before it pages that `zeros` seals from the end of the file to there.
+    /// Writes the page at `offset`, and before it the missing pages from the end of the file on, which
+    /// `zeros` seals.
     mutating func write(
         _ page: SharedMemoryRegion, at offset: Int64, to file: UnderlyingFile,
         zeros: (_ number: UInt32, _ page: SharedMemoryRegion) -> Bool
@@ -32,14 +35,14 @@ struct FileEnd {
         let size = Int64(page.count)
         if end == nil {
             var bytes: Int64 = 0
-            // SQLite tells a lack of memory from other failures.
+            // SQLite distinguishes a lack of memory from other failures.
             let result = unsafe file.fileSize(&bytes)
             guard result == SQLITE_OK else { return result }
             end = bytes > 0 ? max(bytes / size, 1) * size : 0
             isTorn = bytes > size && bytes % size != 0
         }
         if let start = end, start < offset, former < offset / size {
-            // Zeros would take the place of what is left of a page.
+            // Zeros would replace what is left of a page.
             guard !isTorn else { return SQLITE_IOERR_DATA_CODE }
             let sealed = Scratch(count: page.count)
             for number in max(start / size, former)..<(offset / size) {

@@ -4,15 +4,15 @@ import CSQLite
 struct FileOpening {
     /// The full path.
     let path: [UInt8]
-    /// The token in the file's name that stands for a key; `nil` for the copy that `VACUUM INTO` makes.
+    /// The token in the file's name that stands for a key; `nil` for the copy that `VACUUM INTO` creates.
     let token: String?
     let isWritable: Bool
-    /// Whether a new database is to have the room for `auto_vacuum` from its first page on.
+    /// Whether a new database reserves the space for `auto_vacuum` from its first page on.
     let hasPointerMap: Bool
-    /// Set when it is such a copy, also one whose name has a token.
+    /// Set when it is the copy of a `VACUUM INTO`, even if its name has a token.
     let vacuumTarget: VacuumTarget?
 
-    /// Whether it is the file that a key was registered for, and no copy of another.
+    /// Whether it is the file that a key was registered for, not a copy of another.
     var isOwn: Bool { token != nil && vacuumTarget == nil }
 
     init(_ name: UnsafePointer<CChar>, _ flags: Int32) {

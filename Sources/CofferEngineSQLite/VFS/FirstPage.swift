@@ -1,17 +1,19 @@
 import CSQLite
 import CofferBase
 
-/// Makes the first page of a database that is to vacuum itself.
+/// Creates the first page of a database that vacuums itself.
 ///
-/// SQLite takes `PRAGMA auto_vacuum` only while it may still choose a database's page size, and that is
-/// pinned from the start here, with the room at the end of each page. So a connection of its own, which is
-/// told of the wish when it opens the empty file, makes the first page, under SQLite's own locks and journal.
+/// SQLite accepts `PRAGMA auto_vacuum` only while it may still choose a database's page size. Here that is
+/// pinned from the start, with the reserved bytes at the end of each page. So a separate connection, which
+/// gets the setting when it opens the empty file, creates the first page, under SQLite's own locks and
+/// journal.
 enum FirstPage {
-    /// Says in a file's name that a new database has pages for `auto_vacuum`.
+    /// The parameter in a file's name for a new database with the pages for `auto_vacuum`.
     static let parameter = "coffer_pointer_map"
     private static let busyTimeout: Int32 = 10_000
 
-    /// The number that `PRAGMA auto_vacuum` is set to; `nil` for off and for what SQLite does not understand.
+    /// Returns the number that `PRAGMA auto_vacuum` is set to; `nil` for off and for values that SQLite does
+    /// not understand.
     private static func mode(_ value: String) -> Int? {
         switch value.foldedASCII {
         case "full", "1": 1
@@ -20,7 +22,7 @@ enum FirstPage {
         }
     }
 
-    /// Makes it, when the pragma's value asks for it; returns SQLite's code.
+    /// Creates the page when the pragma's value asks for it. Returns SQLite's code.
     static func make(_ value: String, at path: [UInt8], token: String) -> Int32 {
         guard let mode = mode(value) else { return SQLITE_OK }
         let query = "vfs=\(EncryptedVFS.name)&\(DatabaseKeyHandle.tokenParameter)=\(token)&\(parameter)=1"
@@ -36,11 +38,11 @@ enum FirstPage {
 }
 
 extension DatabaseFile {
-    /// `PRAGMA auto_vacuum` on this file, before SQLite sees it.
+    /// Handles `PRAGMA auto_vacuum` on this file before SQLite sees it.
     func prepareAutoVacuum(_ value: String) -> Int32 {
         var level: Int32 = 0
         let isKnown = unsafe lower.control(SQLITE_FCNTL_LOCKSTATE, &level) == SQLITE_OK
-        // Inside a transaction SQLite has found the database empty already.
+        // Inside a transaction SQLite has already found the database empty.
         guard let token = opening.token, opening.isWritable, !opening.hasPointerMap, !entry.isReadOnly,
             lower.size == 0, isKnown, level == SQLITE_LOCK_NONE
         else { return SQLITE_NOTFOUND }
@@ -52,12 +54,12 @@ extension DatabaseFile {
 }
 
 extension DatabaseFile {
-    /// What is known of page 1.
+    /// The state of page 1.
     enum FirstPageState {
         case opens
-        /// It does not open, or there is none.
+        /// It does not open, or does not exist.
         case foreign
-        /// Nothing can be said of it.
+        /// Its state is unknown.
         case unreadable(Int32)
     }
 }

@@ -1,23 +1,23 @@
 import CSQLite
 
-/// Looks a hot journal over before SQLite plays it back, and decides which of it is to be believed.
+/// Checks a hot journal before SQLite plays it back, and decides which part of it to trust.
 ///
-/// SQLite ends a rollback at the first record whose checksum does not fit, and then deletes the journal:
-/// right for what was never flushed, and the loss of the database for a wrong key or a flipped bit. Where the
-/// two cannot be told apart, the journal stays.
+/// SQLite ends a rollback at the first record whose checksum does not match, and then deletes the journal.
+/// That is right for records that were never flushed, but loses the database if the key is wrong or a bit
+/// flipped. When the two cannot be distinguished, the journal stays.
 struct JournalCheck {
     enum Verdict {
-        /// SQLite may play it back; what begins at `end` or after it is torn.
+        /// SQLite may play it back; the part from `end` on is torn.
         case plays(end: Int64)
-        /// Something in it was changed, or cut off, after it was written.
+        /// Some of it was changed, or cut off, after it was written.
         case damaged
-        /// Nothing in it shows that it was written under this key.
+        /// Nothing in it proves that it was written under this key.
         case unknown
         /// It cannot be read.
         case unreadable(Int32)
     }
 
-    /// One header, and what SQLite makes of it.
+    /// One header, as SQLite interprets it.
     private struct Segment {
         let start: Int64
         let count: UInt32
@@ -25,7 +25,7 @@ struct JournalCheck {
         let databaseSize: UInt32
         let sectorSize: Int64
 
-        /// Without synchronisation the count is not kept: all that follows are records.
+        /// Without synchronisation SQLite does not maintain the count: everything that follows is records.
         var isOpen: Bool { count == UInt32.max }
     }
 
@@ -36,7 +36,7 @@ struct JournalCheck {
     private var record: JournalRecord
     private var size: Int64 = 0
     private var isSealed = false
-    /// The pages that the database had and has no more, as far as no record of them was found.
+    /// The pages that the database had and no longer has, until a record of them is found.
     private var lacking: Set<UInt32> = []
     /// Whether anything in the journal is authentic.
     private var isProven: Bool { main.isProven }
@@ -47,37 +47,37 @@ struct JournalCheck {
         record = JournalRecord(codec: main.codec)
     }
 
-    /// The verdict over the whole journal.
+    /// Returns the verdict on the whole journal.
     mutating func run() -> Verdict {
         guard let size = lower.size else { return .unreadable(SQLITE_IOERR) }
         self.size = size
-        // The journal of what took this file's name.
+        // The journal belongs to the file that took this file's name.
         guard !main.hasMoved else { return .unreadable(SQLITE_READONLY_DBMOVED_CODE) }
         if let refusal = refusedEnding() { return refusal }
-        // Without a whole header nothing of the database was changed yet.
+        // Without a whole header, no page of the database was changed yet.
         guard size >= Int64(sector.region.count) else { return ifOwn(.plays(end: 0)) }
         let result = lower.read(sector.region, at: 0)
         guard result == SQLITE_OK else { return .unreadable(result) }
-        // A journal that is done with has zeros there, and one whose records were never flushed.
+        // Zeros begin a finished journal, and one whose records were never flushed.
         guard sector.region.setBits(in: 0..<JournalRecord.magic.count) > 1 else {
             return ifOwn(.plays(end: 0))
         }
         guard var segment = firstSegment() else { return withoutHeader() }
-        // The first transaction of a new database, of which nothing came to the disk. Where something did, so
-        // did the salt, and the journal is sealed under the key: anything else may be a database whose first
-        // page is damaged.
+        // The first transaction of a new database, of which nothing reached the disk. If anything did, so did
+        // the salt, and the journal is sealed under the key: anything else may be a database whose first page
+        // is damaged.
         if segment.databaseSize == 0 {
             guard let isBlank = main.isBlank else { return .unreadable(SQLITE_IOERR_READ_CODE) }
             if isBlank { return .plays(end: size) }
         }
-        // Somebody who takes the seals away could change the headers unseen.
+        // An attacker who removes the seals could change the headers undetected.
         guard isSealed || !main.codec.sealsEveryJournal else { return damage }
         if isSealed, !isAuthentic(at: 0) { return ifOwn(.damaged) }
         if isSealed { main.prove() }
         guard let count = main.pageCount else { return .unreadable(SQLITE_IOERR_FSTAT_CODE) }
         let former = Int64(segment.databaseSize)
-        // SQLite cuts a database only when its transaction is over. Of pages that are gone a record is left,
-        // or they are lost: SQLite would make pages of zeros in their place.
+        // SQLite truncates a database only after its transaction has ended. A missing page either has a
+        // record, or is lost: SQLite would create a page of zeros in its place.
         if count < former {
             guard former - count <= size / record.size else { return damage }
             lacking = Set((UInt32(count) + 1)...segment.databaseSize)
@@ -96,7 +96,7 @@ struct JournalCheck {
         }
     }
 
-    /// The verdict on a journal whose end leads SQLite to what is no super-journal.
+    /// Returns the verdict on a journal whose end names something other than a super-journal.
     private func refusedEnding() -> Verdict? {
         switch SuperJournal.ending(size, lower.read) {
         case .none: return nil
@@ -106,7 +106,7 @@ struct JournalCheck {
             switch SuperJournal.place(name) {
             case .vacant, .file: return nil
             case .noFile: return damage
-            // SQLite would say that it is gone, and drop the journal.
+            // SQLite would take the super-journal for deleted, and drop the journal.
             case .unreadable: return .unreadable(SQLITE_IOERR_ACCESS_CODE)
             }
         }
@@ -117,12 +117,13 @@ struct JournalCheck {
         return isProven ? .plays(end: end) : ifOwn(.plays(end: end))
     }
 
-    /// The verdict without a first header. A power cut may garble the header's sector while the journal is
-    /// flushed, and the database is then as it was: so it was when every record that opens says the same as
-    /// the database, and no later header shows that the first one was once whole.
+    /// Returns the verdict on a journal without a first header. A power cut can garble the header's sector
+    /// while the journal is flushed; the database is then unchanged. It counts as unchanged if every record
+    /// that opens equals the page in the database, and no later header proves that the first one was once
+    /// whole.
     private mutating func withoutHeader() -> Verdict {
         guard case .opens = main.firstPage else { return ifOwn(.damaged) }
-        // A header that is nearly right has lost bits, and a crash does not do that.
+        // A nearly correct header has lost bits, which a crash does not cause.
         guard sector.region.part(0, 8).distance(to: JournalRecord.magic) >= Self.garbledBits else {
             return .damaged
         }
@@ -143,10 +144,11 @@ struct JournalCheck {
         return hasOwnRecord ? .plays(end: 0) : .damaged
     }
 
-    /// Of the mark's 64 bits, so many differ in a sector of garbage, but for one case in ten thousand.
+    /// The number of the mark's 64 bits that differ at least in a sector of garbage, except in one case of
+    /// ten thousand.
     private static let garbledBits = 16
 
-    /// Whether a header follows a segment that ends at `offset`.
+    /// Reports whether a header follows a segment that ends at `offset`.
     private func isHeader(at offset: Int64) -> Bool {
         let step = Int64(JournalSeal.sectorSize)
         let place = (offset + step - 1) / step * step
@@ -161,7 +163,7 @@ struct JournalCheck {
         main.codec.journalSeal?.isAuthentic(sector.region, at: offset, number: number.region) == true
     }
 
-    /// The journal's first header; `nil` when it is none.
+    /// Returns the journal's first header; `nil` when there is none.
     private mutating func firstSegment() -> Segment? {
         let sectorSize = Int64(sector.region.bigEndian32(20))
         guard sector.region.part(0, 8).equals(JournalRecord.magic), (32...65536).contains(sectorSize),
@@ -185,7 +187,7 @@ struct JournalCheck {
         case stop(Verdict)
     }
 
-    /// Returns what stands where a header may follow.
+    /// Returns what is at the place where a header may follow.
     private func next(at offset: Int64, _ previous: Segment) -> Next {
         let place = (offset + previous.sectorSize - 1) / previous.sectorSize * previous.sectorSize
         guard place + previous.sectorSize <= size else { return .end(place) }
@@ -227,16 +229,16 @@ struct JournalCheck {
             }
             offset += record.size
         }
-        // A record more than the header counts: the count is wrong.
+        // There is one record more than the header counts: the count is wrong.
         guard !isSealed, !segment.isOpen else { return .goOn(offset) }
         if case .whole = record.read(lower, at: offset, start: segment.sumStart) { return .stop(damage) }
         return .goOn(offset)
     }
 
-    /// The verdict on a finding: damage when the key is known to be the right one.
+    /// The verdict on damage: definite only when the key is known to be right.
     private var damage: Verdict { isProven ? .damaged : ifOwn(.damaged) }
 
-    /// The verdict for a key of which only page 1 can say whether it is the right one.
+    /// Returns the verdict when only page 1 can prove that the key is right.
     private func ifOwn(_ verdict: Verdict) -> Verdict {
         switch main.firstPage {
         case .opens: verdict
@@ -245,10 +247,11 @@ struct JournalCheck {
         }
     }
 
-    /// Whether a crash can have torn the record at `offset`: then nothing that was written after it is there.
+    /// Decides whether a crash can have torn the record at `offset`: only if nothing that was written after
+    /// it exists.
     private mutating func torn(at offset: Int64, _ segment: Segment) -> Progress {
         if segment.isOpen { return isFollowed(offset, segment) ? .stop(damage) : .end(offset) }
-        // The records that this file's headers count were flushed before.
+        // The records that the headers of a sealed journal count were flushed before.
         if isSealed { return .stop(damage) }
         // Pages of the database are changed only after the records of their segment were flushed.
         var place = segment.start
@@ -263,7 +266,7 @@ struct JournalCheck {
         return .end(offset)
     }
 
-    /// Whether a whole record of the segment stands after the one at `offset`.
+    /// Reports whether a whole record of the segment follows the one at `offset`.
     private mutating func isFollowed(_ offset: Int64, _ segment: Segment) -> Bool {
         var place = offset + record.size
         while place + record.size <= size {

@@ -1,9 +1,11 @@
 import CSQLite
 
-/// The rollback journal: headers and page numbers in clear, page images encrypted like the pages themselves.
+/// The rollback journal: headers and page numbers in plaintext, page images encrypted like the pages
+/// themselves.
 ///
-/// A record is page number (4), page, checksum (4) over the page as SQLite sees it; on the disk it is over
-/// the ciphertext, as in SQLCipher's journals, so it is shifted by the difference.
+/// A record is the page number (4), the page, and the checksum (4). SQLite computes the checksum over the
+/// decrypted page. On the disk it is over the ciphertext, as in SQLCipher's journals, so it is shifted by the
+/// difference.
 final class JournalFile: EncryptedFile {
     private let main: DatabaseFile
     private let scratch: Scratch
@@ -13,29 +15,29 @@ final class JournalFile: EncryptedFile {
         var number: UInt32
         var offset: Int64
     }
-    /// The number last read or written, and where the page belongs that may follow.
+    /// The page number last read or written, and the offset of the page that may follow.
     private var number: Record?
     private struct Sum {
         var offset: Int64
-        /// What the checksum on the disk is more than SQLite's own.
+        /// The difference between the checksum on the disk and SQLite's own.
         var shift: UInt32
-        /// What to answer whatever is on the disk.
+        /// The value to return, whatever is on the disk.
         var answer: UInt32?
     }
-    /// Where the checksum stands that may follow a page.
+    /// The offset of the checksum that may follow a page.
     private var sum: Sum?
-    /// Where the header stands that was read last.
+    /// The offset of the header that was last read.
     private var header: Int64?
     private var hasWritten = false
-    /// The verdict on a journal that a crash left, reached before SQLite was handed its first byte.
+    /// The verdict on a journal that a crash left, reached before SQLite receives its first byte.
     private var verdict: JournalCheck.Verdict?
 
-    /// The sector of the header that was written last, and where it stands.
+    /// The sector of the last written header, and its offset.
     private let sector = Scratch(count: JournalSeal.sectorSize)
     private var sectorOffset: Int64?
-    /// The number that the headers of one transaction have in common.
+    /// The random number that all headers of one transaction share.
     private let ownNumber = Scratch(count: JournalSeal.numberSize)
-    /// Whether everything that was written here was flushed.
+    /// Whether everything written here was flushed.
     private var isFlushed = true
 
     init(lower: UnderlyingFile, main: DatabaseFile) {
@@ -64,8 +66,8 @@ final class JournalFile: EncryptedFile {
         note(region.count <= 8 ? "read \(region.count)" : "read name")
         if region.count == 8, region.equals(JournalRecord.magic) {
             header = offset
-            // The remains of a former transaction must not begin again behind the end. The name of a
-            // super-journal ends in the same mark, at the end of the file.
+            // The remains of a former transaction must not count as a new segment behind the end. The name of
+            // a super-journal ends in the same mark, at the end of the file.
             if let end, offset >= end, let size = lower.size, offset + 8 < size { region.zero() }
         }
         guard region.count == 4 else { return SQLITE_OK }
@@ -79,14 +81,14 @@ final class JournalFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// SQLite drops a journal shorter than a header without reading any of it: the size alone tells it so.
+    /// SQLite drops a journal shorter than a header without reading it, because of its size alone.
     override func fileSize(_ size: UnsafeMutablePointer<Int64>?) -> Int32 {
         let refusal = look()
         guard refusal == SQLITE_OK else { return refusal }
         return unsafe lower.fileSize(size)
     }
 
-    /// Looks over a journal that a crash left; returns the code that keeps SQLite from touching it.
+    /// Checks a journal that a crash left. Returns the code that keeps SQLite from touching it.
     private func look() -> Int32 {
         guard !hasWritten else { return SQLITE_OK }
         if verdict == nil {
@@ -94,7 +96,7 @@ final class JournalFile: EncryptedFile {
                 var check = JournalCheck(lower: lower, main: main)
                 return check.run()
             }
-            // What is played back stood in the database before: a page that is missing there is damage.
+            // The pages that are played back were in the database before: a page missing there is damage.
             if case .plays = verdict { main.end.leave() }
         }
         return switch verdict {
@@ -105,7 +107,7 @@ final class JournalFile: EncryptedFile {
         }
     }
 
-    /// Where the part begins that a crash tore.
+    /// The offset at which the torn part begins.
     private var end: Int64? { if !hasWritten, case .plays(let end) = verdict { end } else { nil } }
 
     private func readPage(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
@@ -129,14 +131,15 @@ final class JournalFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// A record that a crash tore: the checksum that SQLite reads next must not fit, and it stops there.
+    /// Handles a record that a crash tore: the checksum that SQLite reads next must not match, so that it
+    /// stops there.
     private func torn(_ region: SharedMemoryRegion, after offset: Int64) -> Int32 {
         region.zero()
         let start = small.region.part(0, 4)
         guard let header, lower.read(start, at: header + 12) == SQLITE_OK else {
             return SQLITE_IOERR_DATA_CODE
         }
-        // The page handed back is all zero, so its right checksum is the header's start value.
+        // The returned page is all zeros, so its correct checksum would be the header's start value.
         sum = Sum(offset: offset, shift: 0, answer: start.bigEndian32(0) &+ 1)
         return SQLITE_OK
     }
@@ -175,7 +178,7 @@ final class JournalFile: EncryptedFile {
         }
     }
 
-    /// A header goes to the disk with its seal.
+    /// Writes a header with its seal.
     private func writeHeader(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         if offset == 0, !SystemRandom.fill(ownNumber.region) { return SQLITE_IOERR }
         sector.region.copy(region)
@@ -183,9 +186,9 @@ final class JournalFile: EncryptedFile {
         return writeSector(at: offset)
     }
 
-    /// The header's first 12 bytes again, once its records are there: mark and count. With
-    /// `synchronous = NORMAL` SQLite leaves it open which of them comes to the disk first; here the records
-    /// do, so that a record which is counted and does not fit is damage and no torn end.
+    /// Writes the header's first 12 bytes, mark and count, again once its records are written. With
+    /// `synchronous = NORMAL` SQLite leaves open which of them reaches the disk first. Here the records do,
+    /// so that a counted record that does not match is damage and not a torn end.
     private func countRecords(_ region: SharedMemoryRegion, at offset: Int64, areFlushed: Bool) -> Int32 {
         guard sectorOffset == offset else { return SQLITE_IOERR }
         if !areFlushed {
@@ -209,7 +212,7 @@ final class JournalFile: EncryptedFile {
         return result
     }
 
-    /// Headers, their parts, zeros over them, and the name of a super-journal.
+    /// Headers, parts of them, zeros over them, and the name of a super-journal.
     private func isKnown(_ region: SharedMemoryRegion) -> Bool {
         switch region.count {
         case 1, 28: region.isZero

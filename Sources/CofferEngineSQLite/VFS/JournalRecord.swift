@@ -1,15 +1,16 @@
 import CSQLite
 
-/// One record of a rollback journal as it lies on the disk: page number, page, checksum.
+/// One record of a rollback journal as it is on the disk: page number, page, checksum.
 struct JournalRecord {
     enum State {
-        /// The checksum fits, and the page is authentic.
+        /// The checksum matches, and the page is authentic.
         case whole
-        /// The checksum fits, and the page is not authentic: no crash does that.
+        /// The checksum matches, and the page is not authentic: a crash does not cause that.
         case altered
-        /// The checksum does not fit by what one bit makes: of the page, of the checksum, of the header.
+        /// The checksum differs by an amount that one flipped bit causes: of the page, the checksum or the
+        /// header.
         case flipped
-        /// The checksum does not fit, or there is less than a record.
+        /// The checksum does not match, or the record is incomplete.
         case torn
         /// It cannot be read.
         case unreadable(Int32)
@@ -21,9 +22,9 @@ struct JournalRecord {
 
     private let bytes: Scratch
     private let codec: PageCodec
-    /// The page number that was read last.
+    /// The page number that was last read.
     private(set) var number: UInt32 = 0
-    /// Whether the page that was read last opens, whatever its checksum is.
+    /// Whether the page that was last read opens, whatever its checksum.
     private(set) var isAuthentic = false
 
     init(codec: PageCodec) {
@@ -33,10 +34,10 @@ struct JournalRecord {
 
     var size: Int64 { Int64(bytes.region.count) }
 
-    /// The page that was read last; in clear, when it is whole.
+    /// The page that was last read; decrypted, when the record is whole.
     var page: SharedMemoryRegion { bytes.region.part(4, codec.pageSize) }
 
-    /// The sum over every 200th byte that SQLite's checksum is made of.
+    /// The sum over every 200th byte, on which SQLite's checksum is based.
     static func sampledChecksum(_ page: SharedMemoryRegion) -> UInt32 {
         var sum: UInt32 = 0
         var index = page.count - sampleStep
@@ -65,6 +66,6 @@ struct JournalRecord {
 
     private static func distance(_ difference: UInt32) -> UInt32 { min(difference, 0 &- difference) }
 
-    /// Whether one bit more or less makes the difference.
+    /// Reports whether the difference is a single bit.
     private static func isPower(_ difference: UInt32) -> Bool { distance(difference).nonzeroBitCount == 1 }
 }

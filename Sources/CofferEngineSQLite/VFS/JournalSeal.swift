@@ -2,9 +2,9 @@ import CofferEngine
 
 /// Authenticates the headers of a rollback journal, in the bytes of their sector that SQLite leaves unused.
 ///
-/// SQLite takes the number of records, the database's former size and the rest of a header on trust. After
-/// its 28 bytes stand the journal's own random number (16) and the tag (32). A journal that SQLCipher wrote,
-/// or Coffer before there were seals, has zeros there.
+/// SQLite trusts the number of records, the database's former size and the rest of a header. After the
+/// header's 28 bytes come the journal's own random number (16) and the tag (32). A journal that SQLCipher
+/// wrote, or Coffer before there were seals, has zeros there.
 struct JournalSeal {
     static let headerSize = 28
     static let sectorSize = 512
@@ -18,21 +18,21 @@ struct JournalSeal {
     private let work = Scratch(count: 8 + headerSize + numberSize)
     private let tag = Scratch(count: tagSize)
 
-    /// `nil` when OpenSSL refuses, which it does for want of memory only.
+    /// `nil` when OpenSSL fails, which happens only when memory runs out.
     init?(keys: DerivedKeys) {
         guard let key = try? keys.journalKey(), let mac = PageMAC("SHA256", size: Self.tagSize, key: key.span)
         else { return nil }
         self.mac = mac
     }
 
-    /// Puts number and tag into a sector that begins with a header.
+    /// Writes the number and the tag into a sector that begins with a header.
     func seal(_ sector: SharedMemoryRegion, at offset: Int64, number: SharedMemoryRegion) -> Bool {
         sector.copy(number, at: Self.numberOffset)
         return authenticate(
             sector, at: offset, number: number, tag: sector.part(Self.tagOffset, Self.tagSize))
     }
 
-    /// Whether the sector has the header that the journal of this number has at this place.
+    /// Reports whether the sector's header is authentic for the journal of this number at this offset.
     func isAuthentic(_ sector: SharedMemoryRegion, at offset: Int64, number: SharedMemoryRegion) -> Bool {
         authenticate(sector, at: offset, number: number, tag: tag.region)
             && PageMAC.equal(tag.region, sector.part(Self.tagOffset, Self.tagSize))
@@ -49,12 +49,12 @@ struct JournalSeal {
         return mac.authenticate(body, number: work.region.part(0, 8), tag: tag)
     }
 
-    /// Whether there is a seal at all.
+    /// Reports whether there is a seal at all.
     static func isSealed(_ sector: SharedMemoryRegion) -> Bool {
         !sector.part(numberOffset, numberSize + tagSize).isZero
     }
 
-    /// The number that stands in the sector.
+    /// Returns the number in the sector.
     static func number(in sector: SharedMemoryRegion) -> SharedMemoryRegion {
         sector.part(numberOffset, numberSize)
     }

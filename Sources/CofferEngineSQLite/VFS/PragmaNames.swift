@@ -1,7 +1,7 @@
 import CSQLite
 import CofferBase
 
-/// A `PRAGMA` as SQLite hands it to the VFS: an answer to fill in, a name, a value or none.
+/// A `PRAGMA` as SQLite passes it to the VFS: an answer to fill in, the name, and the value or none.
 @safe struct PragmaNames {
     private let words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     let name: String
@@ -17,11 +17,11 @@ import CofferBase
         value = unsafe words[2].map { unsafe String(cString: $0) }
     }
 
-    /// Whether SQLCipher or SQLite's encryption extension would set a key by it. SQLite passes over a pragma
+    /// Whether SQLCipher or SQLite's encryption extension would set a key with it. SQLite ignores a pragma
     /// that it does not know, and the user would believe that the key was changed.
     var setsKey: Bool { ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"].contains(name) }
 
-    /// Refuses a pragma that sets a key: the answer of one that fails is its error's message.
+    /// Rejects a pragma that sets a key. The answer of a failing pragma is its error message.
     func refuseKey() -> Int32 {
         let result = answer(
             "PRAGMA \(name) does nothing here: the key is given when the database is opened, and changed by "
@@ -29,8 +29,8 @@ import CofferBase
         return result == SQLITE_OK ? SQLITE_ERROR : result
     }
 
-    /// Answers with `text`, in memory that SQLite frees. Who says that a pragma was dealt with must answer:
-    /// the statement has a column, whose name would be missing.
+    /// Answers with `text`, in memory that SQLite frees. A pragma that is reported as handled must be
+    /// answered: the statement has a column, whose name would otherwise be missing.
     func answer(_ text: String) -> Int32 {
         let bytes = Array(text.utf8) + [0]
         guard let memory = unsafe sqlite3_malloc(Int32(bytes.count)) else { return SQLITE_NOMEM }

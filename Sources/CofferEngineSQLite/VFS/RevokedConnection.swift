@@ -3,21 +3,21 @@ import CofferBase
 package import GRDB
 import Synchronization
 
-/// A connection whose key was taken back, and what it has in memory: temporary tables, attached databases
-/// without a file, pages of a transaction that goes on. For these no file is asked.
+/// A connection whose key was revoked, and the data that it has in memory: temporary tables, attached
+/// databases without a file, pages of a transaction in progress. For these SQLite calls no file.
 @safe package enum RevokedConnection {
-    /// The authorizer's answer. SQLite knows no such one, so the statement fails with words that no
-    /// refusal has; an authorizer cannot choose a code of its own.
+    /// The authorizer's answer. SQLite does not know this code, so the statement fails with a message that no
+    /// ordinary denial has; an authorizer cannot choose an error code of its own.
     static let refusal = SQLITE_AUTH_USER_CODE
-    /// SQLite's words where an authorizer answers as ``refusal`` does.
+    /// SQLite's message when an authorizer answers with ``refusal``.
     private static let message = "authorizer malfunction"
 
-    /// Hashes of the statements that were interrupted last, by the seed of this process. SQLite says
-    /// "interrupted" of them, as of those that the program interrupts itself.
+    /// Hashes of the most recently interrupted statements, seeded per process. SQLite reports "interrupted"
+    /// for them, as for statements that the program interrupts itself.
     private static let interrupted = Mutex<[Int]>([])
     private static let maxInterruptedCount = 64
 
-    /// Whether a statement failed because its key was taken back.
+    /// Reports whether a statement failed because its key was revoked.
     package static func isRefusal(_ error: DatabaseError) -> Bool {
         switch error.extendedResultCode.rawValue {
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE: true
@@ -33,7 +33,8 @@ import Synchronization
         return interrupted.withLock { $0.contains(hash) }
     }
 
-    /// Notes the statements of a connection that run now, to be interrupted. Returns whether there are any.
+    /// Records the running statements of a connection, which are then interrupted. Returns whether there are
+    /// any.
     static func noteRunning(on connection: OpaquePointer) -> Bool {
         var isAnyRunning = false
         var statement = unsafe sqlite3_next_stmt(connection, nil)
@@ -56,18 +57,18 @@ import Synchronization
         }
     }
 
-    /// The hash of a statement without the space and the semicolons around it, which GRDB leaves out.
+    /// Returns the hash of a statement without surrounding whitespace and semicolons, which GRDB strips.
     private static func fingerprint(of sql: [UInt8]) -> Int {
         let isOutside = { (byte: UInt8) in byte <= 0x20 || byte == UInt8(ascii: ";") }
         let end = sql.lastIndex { !isOutside($0) }.map { $0 + 1 } ?? 0
         return Array(sql[..<end].drop(while: isOutside)).hashValue
     }
 
-    /// Transactions must end, and GRDB leaves its read-only mode.
+    /// Transactions must be able to end, and GRDB to leave its read-only mode.
     private static let pragmas = [EncryptedVFS.forgetPragma, "query_only", "temp_store"]
 
-    /// Whether the authorizer may leave an action to the rules of every connection. What begins on the
-    /// connection's own file fails there, with SQLite's own words.
+    /// Reports whether the authorizer may leave an action to the rules of every connection. An action that
+    /// begins on the connection's own file fails there, with SQLite's own message.
     static func allows(
         _ action: Int32, _ first: UnsafePointer<CChar>?, _ third: UnsafePointer<CChar>?,
         on connection: OpaquePointer
@@ -85,8 +86,8 @@ import Synchronization
         unsafe schema.map { unsafe CText.bytes($0).elementsEqual("main".utf8) } ?? false
     }
 
-    /// Ends what the connection's statements could still read. None goes on, the authorizer is asked again
-    /// for each, and SQLite drops the temporary tables.
+    /// Ends everything that the connection's statements could still read. No statement continues, the
+    /// authorizer is asked again for each of them, and SQLite drops the temporary tables.
     package static func empty(_ db: Database) {
         guard let connection = unsafe db.sqliteConnection else { return }
         var statement = unsafe sqlite3_next_stmt(connection, nil)
@@ -97,10 +98,11 @@ import Synchronization
         if let place = ConnectionMemory.authorizer {
             let present = unsafe ConnectionMemory.callback(of: connection, at: place)
             let function = unsafe unsafeBitCast(present.function, to: ConnectionGuard.Function?.self)
-            // Setting it expires the statements that were compiled before.
+            // Setting the authorizer expires the statements that were compiled before.
             unsafe sqlite3_set_authorizer(connection, function, present.argument)
         }
-        // Of two settings one is new, and a new one drops them.
+        // One of the two settings differs from the present one, and changing the setting drops the temporary
+        // tables.
         for setting in ["FILE", "DEFAULT"] {
             unsafe sqlite3_exec(connection, "PRAGMA temp_store = \(setting)", nil, nil, nil)
         }

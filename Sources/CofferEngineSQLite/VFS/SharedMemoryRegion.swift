@@ -2,10 +2,10 @@ import CofferEngine
 import CSQLite
 import Glibc
 
-/// Bytes that SQLite or a file state owns, reached only through checked offsets.
+/// Bytes that SQLite or a file's state owns, accessible only through checked offsets.
 ///
-/// The callbacks get bare addresses from SQLite; this is the one place that holds them. A region is valid
-/// while the call that made it lasts, or while the ``Scratch`` that it comes from lives.
+/// SQLite passes bare addresses to the callbacks; only this type holds them. A region is valid during the
+/// call that created it, or while the ``Scratch`` that it comes from lives.
 @safe struct SharedMemoryRegion {
     let start: UnsafeMutablePointer<UInt8>
     let count: Int
@@ -20,7 +20,7 @@ import Glibc
         self.count = count
     }
 
-    /// The address of `offset`, with at least `size` bytes behind it.
+    /// Returns the address of `offset`, with at least `size` bytes after it.
     func address(_ offset: Int, _ size: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(offset >= 0 && size >= 0 && size <= count - offset)
         return unsafe start + offset
@@ -43,12 +43,12 @@ import Glibc
         unsafe UInt32(littleEndian: UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self))
     }
 
-    /// Four bytes as they are in memory.
+    /// Returns four bytes in native order.
     func word32(_ offset: Int) -> UInt32 {
         unsafe UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self)
     }
 
-    /// Eight bytes as they are in memory.
+    /// Returns eight bytes in native order.
     func word64(_ offset: Int) -> UInt64 {
         unsafe UnsafeRawPointer(address(offset, 8)).loadUnaligned(as: UInt64.self)
     }
@@ -108,18 +108,18 @@ import Glibc
         return true
     }
 
-    /// How many bits of these bytes are set.
+    /// Returns how many bits of these bytes are set.
     func setBits(in range: Range<Int>) -> Int { range.reduce(0) { $0 + self[$1].nonzeroBitCount } }
 
-    /// How many bits differ.
+    /// Returns how many bits differ.
     func distance(to other: [UInt8]) -> Int {
         zip(0..<count, other).reduce(0) { $0 + (self[$1.0] ^ $1.1).nonzeroBitCount }
     }
 
-    /// A copy, for what is not secret.
+    /// A copy of bytes that are not secret.
     var bytes: [UInt8] { (0..<count).map { self[$0] } }
 
-    /// The bytes to read.
+    /// The bytes for reading.
     var span: Span<UInt8> {
         @_lifetime(borrow self)
         get {
@@ -128,7 +128,7 @@ import Glibc
         }
     }
 
-    /// The bytes to write. Regions overlap freely, so it is the caller's care that nobody else uses them.
+    /// The bytes for writing. Regions may overlap, so the caller must ensure that nothing else uses them.
     var mutableSpan: MutableSpan<UInt8> {
         @_lifetime(borrow self)
         get {
@@ -137,19 +137,19 @@ import Glibc
         }
     }
 
-    /// The bytes to read, while `self` is valid.
+    /// Passes the bytes to `body` for reading, while `self` is valid.
     func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         body(unsafe Span(_unsafeStart: start, count: count))
     }
 
-    /// The bytes to write, while `self` is valid.
+    /// Passes the bytes to `body` for writing, while `self` is valid.
     func withMutableSpan<Result>(_ body: (inout MutableSpan<UInt8>) -> Result) -> Result {
         var span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: count)
         return body(&span)
     }
 }
 
-/// Memory of a file state for one page and what goes with it, made once and cleared when it goes.
+/// Memory of a file's state for one page and related bytes, allocated once and cleared when it is released.
 @safe final class Scratch {
     let region: SharedMemoryRegion
 

@@ -1,31 +1,31 @@
 import CSQLite
 import Glibc
 
-/// The super-journal of a transaction over several databases. The journal of each ends in its name, and the
-/// transaction is committed once it is gone.
+/// The super-journal of a transaction over several databases. The journal of each database ends in its name,
+/// and the transaction is committed once the super-journal is deleted.
 ///
-/// SQLite opens what a journal names there, and at last deletes it. So only a name is believed that SQLite
-/// itself makes: the path of a database and `-mjXXXXXX9XX`.
+/// SQLite opens the file that a journal names there, and finally deletes it. So only names that SQLite itself
+/// generates are accepted: the path of a database and `-mjXXXXXX9XX`.
 enum SuperJournal {
-    /// What stands at the end of a journal.
+    /// The content of a journal's end.
     enum Ending {
-        /// No name, or none that SQLite believes.
+        /// No name, or none that SQLite accepts.
         case none
         /// A super-journal's name, in a part that begins at `start`.
         case name([UInt8], start: Int64)
-        /// A name that SQLite believes and did not make.
+        /// A name that SQLite accepts but did not generate.
         case stranger
         case unreadable(Int32)
     }
 
-    /// What stands where a name leads.
+    /// The kind of file at a path.
     enum Place {
-        /// Nothing, or an empty file, which SQLite takes for nothing.
+        /// None, or an empty file, which SQLite treats as missing.
         case vacant
         case file
-        /// A pipe, a device, a directory: opening it could wait for ever.
+        /// A pipe, a device, a directory: opening it could block forever.
         case noFile
-        /// Nobody can say.
+        /// The kind cannot be determined.
         case unreadable
     }
 
@@ -34,8 +34,8 @@ enum SuperJournal {
     private static let form = Array("-mjXXXXXX9XX".utf8)
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// What stands at the end of a journal of `size` bytes: a page number that no page has, the name, its
-    /// length, the sum of its bytes, and the journal's magic.
+    /// Parses the end of a journal of `size` bytes: a page number that no page has, the name, its length, the
+    /// sum of its bytes, and the journal's magic.
     static func ending(_ size: Int64, _ read: (SharedMemoryRegion, Int64) -> Int32) -> Ending {
         guard size >= trailerSize else { return .none }
         let trailer = Scratch(count: Int(trailerSize))
@@ -54,13 +54,13 @@ enum SuperJournal {
         return isName(name) ? .name(name, start: max(0, start - numberSize)) : .stranger
     }
 
-    /// SQLite adds the bytes up as C's `char`, which has a sign on one machine and none on another.
+    /// SQLite adds up the bytes as C's `char`, which is signed on some machines and unsigned on others.
     private static func hasSum(_ name: [UInt8], _ sum: UInt32) -> Bool {
         let signed = name.reduce(UInt32(0)) { $0 &+ UInt32(truncatingIfNeeded: Int8(bitPattern: $1)) }
         return sum == signed || sum == name.reduce(UInt32(0)) { $0 &+ UInt32($1) }
     }
 
-    /// Whether SQLite makes such names.
+    /// Reports whether SQLite generates such names.
     static func isName(_ path: [UInt8]) -> Bool {
         path.first == UInt8(ascii: "/") && path.count > form.count && !path.contains(0)
             && zip(form, path.suffix(form.count)).allSatisfy { form, byte in
@@ -68,15 +68,15 @@ enum SuperJournal {
             }
     }
 
-    /// Whether SQLite opens files of this name as super-journals: to look into it, also one of the journals
-    /// that it lists.
+    /// Reports whether SQLite opens files of this name as super-journals. For reading, it also opens the
+    /// journals that a super-journal lists in this way.
     static func mayOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
         let isLook = flags & SQLITE_OPEN_READONLY != 0
         return unsafe isLook && hasEnd(path, "-journal") || isName(CText.bytes(path))
     }
 
-    /// Whether SQLite deletes files of this name. It does so under locks that others wait for, so without
-    /// making an array of the name first.
+    /// Reports whether SQLite deletes files of this name. SQLite calls this under locks that others wait for,
+    /// so the check avoids copying the name first where it can.
     static func mayDelete(_ path: UnsafePointer<CChar>) -> Bool {
         unsafe hasEnd(path, "-wal") || hasEnd(path, "-journal") || isName(CText.bytes(path))
     }
@@ -86,12 +86,12 @@ enum SuperJournal {
         return unsafe size >= count && memcmp(path + size - count, end.utf8Start, count) == 0
     }
 
-    /// What stands at `path`.
+    /// Returns the kind of file at `path`.
     static func place(_ path: [UInt8]) -> Place {
         unsafe place((path + [0]).map { CChar(bitPattern: $0) })
     }
 
-    /// What stands at `path`, followed through links as SQLite follows them.
+    /// Returns the kind of file at `path`, following symbolic links as SQLite does.
     static func place(_ path: UnsafePointer<CChar>) -> Place {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {

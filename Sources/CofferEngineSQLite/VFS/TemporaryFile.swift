@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A nameless file: sorter, statement journal, temporary database.
+/// An unnamed file: sorter, statement journal, temporary database.
 final class TemporaryFile: EncryptedFile {
     private let cipher: TemporaryCipher
     private var nonces = TemporaryNonces()

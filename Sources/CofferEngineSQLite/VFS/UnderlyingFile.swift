@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A file of the VFS below, whose memory lies behind the shim's own in the block that SQLite gave.
+/// A file of the VFS below. Its memory follows the shim's own in the block that SQLite allocated.
 @safe struct UnderlyingFile {
     let file: UnsafeMutablePointer<sqlite3_file>
 
@@ -20,7 +20,7 @@ import CSQLite
 
     func sync(_ flags: Int32) -> Int32 { unsafe methods.xSync(file, flags) }
 
-    /// The size; `nil` when it cannot be told.
+    /// The size; `nil` when it cannot be determined.
     var size: Int64? {
         var size: Int64 = 0
         guard unsafe methods.xFileSize(file, &size) == SQLITE_OK else { return nil }
@@ -43,8 +43,8 @@ import CSQLite
 
     func close() -> Int32 { unsafe methods.xClose(file) }
 
-    /// The methods, where the VFS below has those for shared memory: what is behind the end of an older
-    /// version's is not to be read.
+    /// The methods, if the VFS below has those for shared memory: the bytes after the end of an older
+    /// version's must not be read.
     private var sharedMemory: sqlite3_io_methods? { methods.iVersion >= 2 ? methods : nil }
 
     func shmMap(
@@ -68,22 +68,22 @@ import CSQLite
     }
 }
 
-/// Extended result codes, which SQLite's header writes as expressions that Swift does not see.
+/// Extended result codes, which SQLite's header defines as expressions that Swift does not import.
 let SQLITE_IOERR_SHORT_READ_CODE = SQLITE_IOERR | 2 << 8
 let SQLITE_IOERR_READ_CODE = SQLITE_IOERR | 1 << 8
 let SQLITE_IOERR_FSTAT_CODE = SQLITE_IOERR | 7 << 8
 let SQLITE_IOERR_DELETE_CODE = SQLITE_IOERR | 10 << 8
 let SQLITE_IOERR_ACCESS_CODE = SQLITE_IOERR | 13 << 8
 let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
-/// A crash left a transaction that only somebody who may write can take back.
+/// A crash left a transaction that only a connection with write access can roll back.
 let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8
-/// Another file has taken the name of the one that is open.
+/// Another file has taken the name of the open file.
 let SQLITE_READONLY_DBMOVED_CODE = SQLITE_READONLY | 4 << 8
-/// A WAL without its index, where neither may be made.
+/// A WAL without its index, where neither may be created.
 let SQLITE_READONLY_CANTINIT_CODE = SQLITE_READONLY | 5 << 8
 let SQLITE_READONLY_DIRECTORY_CODE = SQLITE_READONLY | 6 << 8
-/// The VFS's own: a first page of another geometry, such as a plain database's in a backup.
+/// The VFS's own code: a first page of another geometry, such as a plain database's in a backup.
 let SQLITE_READONLY_GEOMETRY_CODE = SQLITE_READONLY | 0x43 << 8
-/// The error with which a connection without its key refuses. SQLite's text for it is “authorization denied”.
+/// The error of a connection without its key. SQLite's text for it is “authorization denied”.
 let SQLITE_AUTH_USER_CODE = SQLITE_AUTH | 1 << 8
 let SQLITE_IOERR_DATA_CODE = SQLITE_IOERR | 32 << 8

@@ -1,12 +1,12 @@
 import CofferBase
 
-/// Reads a `VACUUM`.
+/// Parses a `VACUUM`.
 package enum VacuumStatement {
-    /// Reads which database it vacuums.
+    /// Returns which database it vacuums.
     ///
     /// - Parameter sql: The statement.
-    /// - Returns: The name of its schema, `main` where it names none; `nil` for another statement, or one
-    ///   whose name does not end.
+    /// - Returns: The name of its schema, `main` if it names none; `nil` for another statement, or one whose
+    ///   name is not terminated.
     package static func schema(in sql: [UInt8]) -> [UInt8]? {
         var rest = sql[...]
         guard let first = takeName(from: &rest), !first.isQuoted, isWord(first.text, "vacuum") else {
@@ -22,7 +22,7 @@ package enum VacuumStatement {
         text.map { $0 | 0x20 }.elementsEqual(word.utf8)
     }
 
-    /// White space, comments and empty statements.
+    /// Skips white space, comments and empty statements.
     private static func skip(_ rest: inout ArraySlice<UInt8>) {
         while let byte = rest.first {
             if rest.starts(with: "--".utf8) {

@@ -3,34 +3,35 @@ import CofferBase
 import Glibc
 import Synchronization
 
-/// The copy that a `VACUUM INTO` on this thread is about to make.
+/// The copy that a `VACUUM INTO` on this thread is about to create.
 ///
 /// SQLite attaches it by its bare name and does not tell the VFS for which connection. So the authorizer,
-/// which SQLite asks just before, says so: the copy gets the key of its source, and its clear bytes, because
-/// a key may go with one salt only. As a copied file does, it takes pages of its source for its own.
+/// which SQLite calls just before, registers it: the copy gets the key of its source, and its plaintext
+/// bytes, because a key may be used with one salt only. Like a copied file, it accepts pages of its source as
+/// its own.
 struct VacuumTarget: Sendable {
     /// The key of the source.
     let entry: KeyEntry
-    /// The clear bytes of the source's first page.
+    /// The plaintext bytes of the source's first page.
     let identity: [UInt8]
     /// The token in the name of the copy; without one, it gets the key of its source.
     let token: [UInt8]?
 
     private static let expected = Mutex<[UInt: (path: [UInt8], target: VacuumTarget)]>([:])
 
-    /// Expects the file with this full path to be opened next on this thread.
+    /// Expects the file with this full path to be the next one opened on this thread.
     static func expect(_ path: [UInt8], _ target: VacuumTarget) {
         let thread = UInt(pthread_self())
         expected.withLock { $0[thread] = (path, target) }
     }
 
-    /// Expects nothing more on this thread: what was expected is not opened, or was.
+    /// Clears the expectation for this thread: the expected file was opened, or will not be.
     static func drop() {
         let thread = UInt(pthread_self())
         expected.withLock { _ = $0.removeValue(forKey: thread) }
     }
 
-    /// Returns the target when the file that is opened is the expected one, under the expected name.
+    /// Returns the target if the opened file is the expected one, under the expected name.
     static func take(_ path: [UInt8], token: [UInt8]?) -> VacuumTarget? {
         let thread = UInt(pthread_self())
         return expected.withLock { expected in
@@ -39,7 +40,7 @@ struct VacuumTarget: Sendable {
         }
     }
 
-    /// The file of the database that the connection vacuums; `nil` when it vacuums none.
+    /// Returns the file of the database that the connection vacuums; `nil` when it vacuums none.
     static func source(
         of connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
     ) -> DatabaseFile? {

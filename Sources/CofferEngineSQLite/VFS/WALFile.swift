@@ -1,30 +1,32 @@
 import CSQLite
 
-/// The write-ahead log: headers in clear, page bodies encrypted like the pages themselves, the running
-/// checksum over what is on the disk.
+/// The write-ahead log: headers in plaintext, page bodies encrypted like the pages themselves, the running
+/// checksum over the bytes on the disk.
 ///
-/// SQLite computes its checksum over the page in clear, so this file ignores it and computes another from the
-/// frame that is physically there before. Recovery and the rewriting of checksums read whole frames raw and
-/// continue that chain by themselves.
+/// SQLite computes its checksum over the decrypted page. This file ignores it and computes another that
+/// continues from the frame physically before. Recovery and the rewriting of checksums read whole frames raw
+/// and continue that chain themselves.
 final class WALFile: EncryptedFile {
     private static let headerSize = 32
     private static let frameHeader = 24
-    /// The first word of a WAL, whose last bit says the order of bytes in its checksums.
+    /// The first word of a WAL, whose last bit is the byte order of its checksums.
     static let magic: UInt32 = 0x377f_0682
 
     private let main: DatabaseFile
     /// A frame: its header, then the page.
     private let frame: Scratch
     private let small = Scratch(count: 32)
-    /// Where the header in ``frame`` belongs that waits for its page.
+    /// The offset of the header in ``frame`` that waits for its page.
     private var pending: Int64?
-    /// Where a header was dropped whose page did not come next, because memory ran out between the two.
+    /// The offset of a header that was dropped because its page did not come next: memory ran out between the
+    /// two.
     private var abandoned: Int64?
-    /// Where a whole frame was read in the access before this one.
+    /// The offset of the whole frame that was read in the previous access.
     private var rawFrame: Int64?
-    /// The checksum of the frame that ends at ``end``, which was written here last: the next one continues
-    /// it, while this connection keeps the write lock. Afterwards others may have written there, unless the
-    /// frame was the last valid one when the lock was let go of: then it stays while the salts are the same.
+    /// The checksum of the last frame written here, which ends at ``end``. The next frame continues it while
+    /// this connection keeps the write lock. Afterwards other connections may have written there, unless the
+    /// frame was the last valid one when the lock was released: then it stays usable while the salts are the
+    /// same.
     private struct Link {
         let end: Int64
         let salts: UInt64
@@ -32,9 +34,9 @@ final class WALFile: EncryptedFile {
         let lockPeriod: Int
     }
     private var link: Link?
-    /// Whether the words of the checksum are big-endian; `nil` until the header was seen.
+    /// Whether the words of the checksum are big-endian; `nil` until the header was read.
     private var isBigEndian: Bool?
-    /// Whether the WAL was looked over, or written, here.
+    /// Whether the WAL was checked, or written, here.
     private var isKnown = false
 
     init(lower: UnderlyingFile, main: DatabaseFile) {
@@ -53,7 +55,7 @@ final class WALFile: EncryptedFile {
         return SQLITE_IOERR
     }
 
-    /// Drops a header without its page: the frame stays as it was on the disk, as before a crash.
+    /// Drops a header without its page: the frame on the disk stays as it was, as before a crash.
     private func abandonPending() {
         guard let pending else { return }
         note("abandoned 24")
@@ -61,7 +63,7 @@ final class WALFile: EncryptedFile {
         self.pending = nil
     }
 
-    /// Whether `offset` is where a frame begins.
+    /// Reports whether a frame begins at `offset`.
     private func isFrame(_ offset: Int64) -> Bool {
         offset >= Int64(Self.headerSize)
             && (offset - Int64(Self.headerSize)) % Int64(frame.region.count) == 0
@@ -106,7 +108,7 @@ final class WALFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Opens the page of ``frame``, which stays as it is.
+    /// Opens the page of ``frame``, which is not changed.
     private func open(into region: SharedMemoryRegion, _ number: UInt32) -> Bool {
         region.copy(frame.region.part(Self.frameHeader, page))
         guard codec.open(region, number: number) else { return false }
@@ -114,11 +116,11 @@ final class WALFile: EncryptedFile {
         return true
     }
 
-    /// Sees to it that the WAL is this database's, before its first byte is handed to SQLite: recovery and
-    /// checkpoints take frames as they are.
+    /// Verifies that the WAL belongs to this database, before SQLite receives its first byte: recovery and
+    /// checkpoints use frames without opening them.
     private func look() -> Int32 {
         guard !isKnown else { return SQLITE_OK }
-        // Another connection may have made the database since this one opened it.
+        // Another connection may have created the database since this one opened it.
         let result = main.tryingIdentity {
             let result = beginsWithForeignFrame()
             guard result == SQLITE_NOTADB else { return result }
@@ -132,15 +134,15 @@ final class WALFile: EncryptedFile {
         return result
     }
 
-    /// Reads, where a WAL may be shorter than what is read.
+    /// Reads from a WAL that may end before the region does.
     private func readAvailable(_ region: SharedMemoryRegion, at offset: Int64) -> (code: Int32, isWhole: Bool)
     {
         let code = lower.read(region, at: offset)
         return code == SQLITE_IOERR_SHORT_READ_CODE ? (SQLITE_OK, false) : (code, code == SQLITE_OK)
     }
 
-    /// Returns `SQLITE_NOTADB` when the first frame is one that SQLite would take, and does not open under
-    /// the key; `SQLITE_OK` when it is not so; the code of a read that failed, of which nothing follows.
+    /// Returns `SQLITE_NOTADB` when SQLite would accept the first frame, but it does not open under the key;
+    /// otherwise `SQLITE_OK`. Returns the code of a failed read, which proves nothing.
     private func beginsWithForeignFrame() -> Int32 {
         let header = small.region
         let first = readAvailable(header, at: 0)
@@ -204,16 +206,16 @@ final class WALFile: EncryptedFile {
         }
     }
 
-    /// Writes the waiting header and the page after it in one piece.
+    /// Writes the waiting header and the page after it in one write.
     private func append(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         pending = nil
         let header = frame.region.part(0, Self.frameHeader)
         let body = frame.region.part(Self.frameHeader, page)
         guard accepts(region, header) else { return SQLITE_READONLY_GEOMETRY_CODE }
         guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
-        // Zeros stand for a checksum that SQLite will write when the transaction is complete. Up to 3.50.1 it
-        // forgets some of them after ROLLBACK TO, and a crash then loses what was committed (fixed in
-        // 3.50.2): so every frame has its checksum from the start.
+        // Zeros stand for a checksum that SQLite writes when the transaction is complete. Up to 3.50.1 it
+        // forgets some of them after ROLLBACK TO, and a crash then loses committed data (fixed in 3.50.2). So
+        // every frame gets its checksum from the start.
         if header.part(8, 16).isZero {
             let salts = lower.read(small.region.part(0, 8), at: 16)
             guard salts == SQLITE_OK else { return salts }
@@ -226,7 +228,7 @@ final class WALFile: EncryptedFile {
         return result
     }
 
-    /// Writes a page over one of the same transaction.
+    /// Overwrites a page of the same transaction.
     private func overwrite(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         let header = small.region.part(0, Self.frameHeader)
         let result = lower.read(header, at: offset)
@@ -239,12 +241,12 @@ final class WALFile: EncryptedFile {
         return lower.write(body, at: offset + Int64(Self.frameHeader))
     }
 
-    /// Whether a page leaves the room that the codec needs, which the first one says for all.
+    /// Reports whether a page reserves the bytes that the codec needs; page 1 states that for all pages.
     private func accepts(_ page: SharedMemoryRegion, _ header: SharedMemoryRegion) -> Bool {
         header.bigEndian32(0) != 1 || codec.accepts(firstPage: page)
     }
 
-    /// Puts the checksum into `header` that continues the chain on the disk.
+    /// Writes the checksum that continues the chain on the disk into `header`.
     private func computeChecksum(_ header: SharedMemoryRegion, _ body: SharedMemoryRegion, at offset: Int64)
         -> Int32
     {
@@ -269,16 +271,16 @@ final class WALFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Whether the frame of `link` was the last valid one of the WAL with these salts when the write lock was
-    /// let go of.
+    /// Reports whether the frame of `link` was the last valid one of the WAL with these salts when the write
+    /// lock was released.
     private func isValid(_ link: Link, _ salts: UInt64) -> Bool {
         guard let valid = main.validWAL, valid.lockPeriod == link.lockPeriod else { return false }
         let frames = (link.end - Int64(Self.headerSize)) / Int64(frame.region.count)
         return frames == Int64(valid.frames) && link.salts == salts && valid.salts == salts
     }
 
-    /// Reads into the end of ``small`` what the checksum at `offset` continues, from the frame before or from
-    /// the WAL's header.
+    /// Reads the checksum that the one at `offset` continues, from the frame before or from the WAL's header,
+    /// into the end of ``small``.
     private func readPrevious(at offset: Int64) -> Int32 {
         let isFirst = offset == Int64(Self.headerSize)
         if isBigEndian == nil || isFirst {

@@ -1,23 +1,23 @@
-"""A message bus of its own, or a Secret Service on it that does what a test tells it.
+"""A private message bus, or a Secret Service on it that a test controls.
 
 Usage: fake_secret_service.py bus DIRECTORY
        fake_secret_service.py service DIRECTORY
 
-Both end with their standard input. The bus listens at DIRECTORY/bus. The service keeps its items in
-DIRECTORY/items.json, so that it can be killed and started anew. Nothing here protects anything: what is stored
-lies there as it came. Needs dbus-daemon and the Python modules dbus and gi (python3-dbus, python3-gi).
+Both end when their standard input closes. The bus listens at DIRECTORY/bus. The service keeps its items in
+DIRECTORY/items.json, so that it can be killed and restarted. It protects nothing: items are stored as received.
+Needs dbus-daemon and the Python modules dbus and gi (python3-dbus, python3-gi).
 
-Besides the Secret Service, the process owns the name org.coffer.FakeSecretService with one method, Tell, that takes a
-command in words and gives a text:
+In addition to the Secret Service, the process owns the name org.coffer.FakeSecretService with one method, Tell, which
+takes a command in words and returns a text:
 
     lock | unlock               the collection
     answer completed|dismissed|never|none
-                                what becomes of a prompt; none: nothing asks
+                                the outcome of a prompt; none: there are no prompts
     asks CreateItem|Delete yes|no
-                                whether these ask before they do anything
+                                whether these methods prompt before they act
     default yes|no              whether there is a default collection
     on METHOD before|after stop|die|ERROR [CALLS]
-                                once, when METHOD is called, before or after it does its work; so many calls are
+                                inject a fault into one call of METHOD, before or after its work; CALLS calls are
                                 let through first
     count | copy | clear        how many items, make a copy of each, remove all of them
     prompts                     how many prompts were shown
@@ -69,7 +69,7 @@ def run_bus(directory):
 
 
 def connect(dbus, address):
-    """A connection to the bus, which may still be starting; its owner ends this process when it does not."""
+    """Connects to the bus, which may still be starting. If it never starts, the owner ends this process."""
     while True:
         try:
             return dbus.bus.BusConnection(address)
@@ -89,7 +89,7 @@ def run_service(directory):
         return dbus.exceptions.DBusException(text, name=name)
 
     class State:
-        """What outlives the process, and what tests have told it."""
+        """The state that outlives the process, and the settings of tests."""
 
         def __init__(self):
             self.path = os.path.join(directory, "items.json")
@@ -161,7 +161,7 @@ def run_service(directory):
             (path_of(session), dbus.ByteArray(b""), dbus.ByteArray(value), "text/plain"), signature="oayays")
 
     class Node(dbus.service.Object):
-        """An object with properties that only its class knows."""
+        """An object with properties that its subclass defines."""
 
         def properties(self):
             return {}
@@ -212,7 +212,7 @@ def run_service(directory):
             self.remove_from_connection()
 
     def asking(action, nothing=dbus.String("", variant_level=1)):
-        """The path of a prompt that does `action` when it is answered, and else gives `nothing`."""
+        """Returns the path of a prompt that runs `action` if confirmed, and otherwise returns `nothing`."""
         state.number += 1
         path = f"{ROOT}/prompt/p{state.number}"
         exported[path] = Prompt(path, action, nothing)
@@ -383,7 +383,7 @@ def run_service(directory):
             return len(state.items)
 
     service = Service(bus, ROOT)
-    # libsecret makes items by the alias.
+    # libsecret creates items by the alias.
     collections = [Collection(bus, path) for path in [COLLECTION, ROOT + "/aliases/default"]]
     control = Control(bus, "/")
     for path in state.items:

@@ -2,8 +2,8 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-// swift-crypto as a Swift program uses it, for `bench` to compare with. It answers one line for each line
-// that it is told:
+// swift-crypto as a Swift program uses it, for `bench` to compare with. It answers each line of input with
+// one line:
 //
 //     OPERATION SIZE COUNT KEY NONCE → ok and the SHA-256 of the last result
 //
@@ -11,7 +11,7 @@ import Foundation
 // SIZE counts the bytes of the message, whose byte i is i modulo 256, or of the derived key. KEY, NONCE and
 // the answer are in hexadecimal.
 
-/// What one operation works on, made once and kept for the lines that follow.
+/// The inputs of one operation, created once and kept for the lines that follow.
 struct Work {
     let operation: String
     let size: Int
@@ -43,7 +43,7 @@ struct Work {
         return box.ciphertext + box.tag
     }
 
-    /// Runs the operation so many times and gives the last result.
+    /// Runs the operation this many times and returns the last result.
     func run(_ count: Int) throws -> Data {
         var result = Data()
         switch operation {
@@ -91,7 +91,7 @@ func hex(_ bytes: some Sequence<UInt8>) -> String {
     bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
 }
 
-/// Remembers the work of the line before.
+/// Remembers the work of the previous line.
 struct Answers {
     private var last: (kind: [Substring], work: Work)?
 

@@ -1,12 +1,12 @@
 public import CofferBase
 import CofferCrypto
 
-/// The public Ed25519 key of somebody who may order a vault to be wiped.
+/// The public Ed25519 key of an administrator who may send signed orders to a vault, such as to wipe it.
 public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
     /// The 32 bytes of the public key.
     public let bytes: [UInt8]
 
-    /// A key of these bytes.
+    /// Creates a key from its bytes.
     ///
     /// - Throws: `invalidInput` unless there are 32.
     public init(_ bytes: [UInt8]) throws(CofferError) {
@@ -16,7 +16,7 @@ public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// A key given as 64 hexadecimal digits.
+    /// Creates a key from 64 hexadecimal digits.
     ///
     /// - Throws: `invalidInput` for anything else.
     public init(hex text: String) throws(CofferError) {
@@ -26,13 +26,13 @@ public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// The public key that belongs to a private one, which is a seed of 32 bytes.
+    /// Derives the public key of a private one, which is a seed of 32 bytes.
     ///
     /// - Throws: `invalidInput` for a seed of another size.
     public init(of seed: borrowing SymmetricKey) throws(CofferError) {
         bytes = try Ed25519.publicKey(seed: seed)
     }
 
-    /// 64 hexadecimal digits.
+    /// The key as 64 hexadecimal digits.
     public var description: String { HexText.encode(bytes) }
 }

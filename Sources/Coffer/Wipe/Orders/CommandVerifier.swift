@@ -1,25 +1,27 @@
 import CofferBase
 import FoundationEssentials
 
-/// Whether a vault takes an order: whose orders it takes, who it is, what it has seen and what time it is.
+/// Decides whether a vault accepts an order, from its pinned keys, its identity, the counters it has seen
+/// and the time.
 struct CommandVerifier {
     let keys: [AdministratorKey]
     let vaultID: UUID
-    /// `nil` where the machine has no identity.
+    /// `nil` if the machine has no identity.
     let deviceID: DeviceID?
-    /// The counter of the last order taken; 0 for none.
+    /// The counter of the last order accepted, contacts excluded; 0 for none.
     let lastOrder: UInt64
-    /// The counter of the last contact taken; 0 for none.
+    /// The counter of the last contact accepted; 0 for none.
     let lastContact: UInt64
     /// Seconds since 1970.
     let now: UInt64
 
-    /// The same as ``verificationResult(of:)``, for callers to whom a refusal is an error like others.
+    /// Like ``verificationResult(of:)``, but throws a refusal like any other error.
     func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
         try verificationResult(of: order).orThrow()
     }
 
-    /// Makes a verified order, or refuses with a code of its own for each reason, in this order.
+    /// Returns a verified order, or a refusal with a separate code for each reason, checked in a fixed
+    /// order.
     func verificationResult(
         of order: SignedCommand
     ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
@@ -50,10 +52,10 @@ struct CommandVerifier {
         let last = claimed.action == .contact ? lastContact : lastOrder
         guard claimed.counter > last else {
             throw OrderRefusal(
-                .orderReplayed, "The order's counter is \(claimed.counter), and \(last) has been seen.")
+                .orderReplayed, "The order's counter is \(claimed.counter), but \(last) was accepted before.")
         }
         guard let issued = OrderEncoding.seconds(claimed.issued), issued <= now else {
-            throw OrderRefusal(.orderNotYetValid, "The order is not valid yet, by this machine's clock.")
+            throw OrderRefusal(.orderNotYetValid, "The order is not valid yet by this machine's clock.")
         }
         guard let expires = OrderEncoding.seconds(claimed.expires), now < expires else {
             throw OrderRefusal(.orderExpired, "The order is no longer valid.")

@@ -1,34 +1,35 @@
 public import CofferBase
 
-/// The dead-man's switch: what happens when no signed contact has come in for so long.
+/// The dead-man's switch: the action to take when there was no signed contact for a time.
 ///
-/// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots, and never more than has
-/// passed, also on machines that look in turns. The time that the machine was off does not count, nor does
-/// the end of a boot after the last look at the vault: see ``Vault/checkHeartbeat()``. Where the boot cannot
-/// be told, as without /proc, nothing is erased: the keys are dropped.
+/// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots. It is never more than
+/// the time that passed, even if several machines check the vault in turn. The time that the machine was off
+/// does not count, nor does the end of a boot after the last check of the vault: see
+/// ``Vault/checkHeartbeat()``. If the boot cannot be identified, as without /proc, nothing is erased and the
+/// keys are evicted.
 public struct DeadManSwitch: Sendable, Hashable {
-    /// What to do when the time is over.
+    /// The action when the time is over.
     public enum Action: String, Sendable, CaseIterable {
-        /// Drop every key, at each look, until a contact comes in.
+        /// Evict every key, at each check, until a contact arrives.
         case lock
         /// Erase the vault.
         case wipe
     }
 
-    /// What to do when the time is over.
+    /// The action when the time is over.
     public let action: Action
-    /// So long after the last contact, in whole seconds.
+    /// The time after the last contact, in whole seconds.
     public let limit: Duration
 
-    /// A switch.
+    /// Creates a switch.
     ///
     /// - Parameters:
-    ///   - action: What to do when the time is over.
+    ///   - action: The action when the time is over.
     ///   - limit: One hour to ten years.
     /// - Throws: `invalidInput` for another limit.
     public init(_ action: Action, after limit: Duration) throws(CofferError) {
         guard Self.limits.contains(limit.components.seconds) else {
-            throw CofferError(.invalidInput, "Contact may be missed for one hour to ten years.")
+            throw CofferError(.invalidInput, "The time without contact must be one hour to ten years.")
         }
         self.action = action
         self.limit = .seconds(limit.components.seconds)

@@ -2,17 +2,17 @@ public import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The identity of a machine, for orders that mean every vault on it: 16 bytes of an application-specific
-/// HMAC of the machine id, as machine-id(5) asks for.
+/// The identity of a machine, for orders to every vault on it: 16 bytes of an application-specific HMAC of
+/// the machine id, as machine-id(5) asks for.
 ///
-/// Machines that were cloned without a new machine id have the same one.
+/// Machines that were cloned without a new machine id have the same identity.
 public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
     static let size = 16
 
     /// The 16 bytes.
     public let bytes: [UInt8]
 
-    /// An identity of these bytes.
+    /// Creates an identity from its bytes.
     ///
     /// - Throws: `invalidInput` unless there are 16.
     public init(_ bytes: [UInt8]) throws(CofferError) {
@@ -22,7 +22,7 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// An identity given as 32 hexadecimal digits.
+    /// Creates an identity from 32 hexadecimal digits.
     ///
     /// - Throws: `invalidInput` for anything else.
     public init(hex text: String) throws(CofferError) {
@@ -32,10 +32,10 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// 32 hexadecimal digits.
+    /// The identity as 32 hexadecimal digits.
     public var description: String { HexText.encode(bytes) }
 
-    /// This machine's; `nil` where it has no machine id.
+    /// This machine's identity; `nil` if it has no machine id.
     public static func current() throws(CofferError) -> DeviceID? {
         guard let identity = MachineFingerprint.machineIdentity() else { return nil }
         let key = try SymmetricKey.copying(identity.span)

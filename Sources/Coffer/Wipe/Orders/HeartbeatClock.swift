@@ -1,31 +1,31 @@
 import CofferBase
 
-/// How long the machine has run since the last contact, as far as anybody looked: never more than has really
-/// passed, whatever machines the home was on and in whatever order.
+/// The running time of the machine since the last contact, as far as it was observed. It is never more than
+/// the time that passed, whatever machines the vault was on and in whatever order.
 ///
-/// Each boot is compared with its own last look alone, so that two machines that look in turns count no time
-/// twice. A boot that nobody looked in before may have begun long before the last look, elsewhere: of its
-/// time counts what the wall clock says has passed since that look, at most. The same goes for a boot whose
-/// clock was seen to go back, as where a machine goes on from a snapshot while its clone runs: its looks may
-/// be of either. Those are the only uses of the wall clock.
+/// Each boot is compared only with its own last check, so two machines that check in turn count no time
+/// twice. A boot without an earlier check may have begun long before the last check on another machine, so
+/// its time is limited to what the wall clock shows since that check. The same applies to a boot whose clock
+/// went back, for example if a machine resumes from a snapshot while its clone runs: its checks may come from
+/// either. Those are the only uses of the wall clock.
 struct HeartbeatClock: Equatable {
-    /// A boot, as of the last look in it.
+    /// A boot, as of its last check.
     private struct Boot: Equatable {
         let identifier: [UInt8]
         /// Time since boot.
         let lastLook: Duration
-        /// The time since the contact, then.
+        /// The time since the contact at that check.
         let elapsed: Duration
 
-        /// Where the boot's identifier cannot be read, a look may be in any boot.
+        /// If the boot's identifier cannot be read, a check may have been in any boot.
         var isKnown: Bool { identifier != Array(VaultClock.unknownBoot.utf8) }
     }
 
     private(set) var elapsed = Duration.zero
-    /// Never empty; the one of the last look first. Of a boot whose clock went back, there is one for each
-    /// time that it went on from.
+    /// Never empty; the boot of the last check comes first. A boot whose clock went back has one entry for
+    /// each time that it resumed from.
     private var boots: [Boot]
-    /// The latest wall time of any look; `nil` in the record of an earlier release.
+    /// The latest wall time of any check; `nil` in the record of an earlier release.
     private var wall: Duration?
 
     private static let maxBootCount = 9
@@ -37,7 +37,7 @@ struct HeartbeatClock: Equatable {
         wall = time.wallClock()
     }
 
-    /// Starts at zero again. A wall clock that was ahead once is not believed less for it.
+    /// Starts at zero again. Keeps the latest wall time, even if the wall clock was ahead once.
     mutating func restart(_ time: VaultClock) {
         let wall = wall
         self = HeartbeatClock(time)
@@ -50,8 +50,8 @@ struct HeartbeatClock: Equatable {
             lastLook: time.bootTime(), elapsed: elapsed)
     }
 
-    /// The time since the contact, with what passed since the last look. A clock set back in the same boot
-    /// adds nothing, and takes nothing away; of the end of an earlier boot nothing is known.
+    /// The time since the contact, including the time since the last check. A clock set back in the same boot
+    /// neither adds nor subtracts time; the end of an earlier boot is not counted.
     func passed(_ time: VaultClock) -> Duration {
         let now = Self.boot(time, elapsed: elapsed)
         let own = boots.filter { $0.identifier == now.identifier }
@@ -65,18 +65,19 @@ struct HeartbeatClock: Equatable {
         return elapsed + max(.zero, min(running, sinceLastLook(time)))
     }
 
-    /// The time since the last look by the wall clock; none where it was set back, or nobody noted it.
+    /// The time since the last check by the wall clock; zero if the clock was set back or no wall time is
+    /// recorded.
     private func sinceLastLook(_ time: VaultClock) -> Duration {
         wall.map { max(.zero, time.wallClock() - $0) } ?? .zero
     }
 
-    /// What `now` goes on from; `nil` where the boot's clock went back.
+    /// The entry that `now` continues; `nil` if the boot's clock went back.
     private static func last(of boots: [Boot], before now: Boot) -> Boot? {
         boots.filter { $0.identifier == now.identifier && $0.lastLook <= now.lastLook }
             .max { $0.lastLook < $1.lastLook }
     }
 
-    /// Whether it is worth a write: nobody looked in this boot before, the clock was set back, or a minute
+    /// Whether the clock should be stored: this boot has no check yet, the clock was set back, or a minute
     /// passed.
     func isStale(_ time: VaultClock) -> Bool {
         let now = Self.boot(time, elapsed: elapsed)
@@ -106,7 +107,7 @@ struct HeartbeatClock: Equatable {
         boots = [Boot(identifier: try reader.lengthPrefixed(), lastLook: lastLook, elapsed: elapsed)]
     }
 
-    /// What earlier releases do not have.
+    /// Encodes the fields that earlier releases do not have.
     func encodeRest(to writer: inout BinaryWriter) {
         writer.append([wall == nil ? 0 : 1])
         writer.append(UInt64(clamping: wall?.nanoseconds ?? 0))

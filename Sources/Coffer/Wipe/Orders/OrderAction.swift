@@ -1,11 +1,11 @@
-/// What a signed order asks for.
+/// The action of a signed order.
 public enum OrderAction: Sendable, Hashable {
     /// Erase.
     case wipe(WipeScope)
-    /// Nothing but to note that the administrator has been heard from: see ``DeadManSwitch``.
+    /// Only record a contact of the administrator: see ``DeadManSwitch``.
     case contact
     /// Trust another key from now on.
     case pin(AdministratorKey)
-    /// Trust a key no longer. The last key is not removed by order.
+    /// Stop trusting a key. An order cannot remove the last key.
     case unpin(AdministratorKey)
 }

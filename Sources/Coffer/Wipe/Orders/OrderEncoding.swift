@@ -2,16 +2,17 @@ import CofferBase
 import CofferCrypto
 import FoundationEssentials
 
-/// An order's bytes but for its signature; numbers are big-endian. There is one way to write an order.
+/// The encoding of an order without its signature; numbers are big-endian. Every order has exactly one
+/// encoding.
 ///
-/// Magic (8), version (2), action (1), scope (1), sort of target (1), 3 zero, target (16), counter (8),
+/// Magic (8), version (2), action (1), scope (1), kind of target (1), 3 zero, target (16), counter (8),
 /// issued (8), expires (8), signer (32), length (2) and subject, length (2) and reason. The signature (64)
 /// follows.
 enum OrderEncoding {
     static let version: UInt16 = 1
     static let maxNameLength = 256
     static let maxReasonLength = 1024
-    /// Before the subject.
+    /// The size of the fields before the subject.
     static let headerSize = 88
     static let maxByteCount = headerSize + 2 + maxNameLength + 2 + maxReasonLength + Ed25519.signatureSize
     /// The last second of the year 9999.
@@ -65,7 +66,7 @@ enum OrderEncoding {
         }
     }
 
-    /// Reads what ``encode(_:signer:)`` writes, and nothing else, from bytes whose magic and version are
+    /// Decodes the output of ``encode(_:signer:)``, and nothing else, from bytes whose magic and version are
     /// right.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> (
         order: RemoteCommand, signer: AdministratorKey
@@ -125,12 +126,12 @@ enum OrderEncoding {
         (1...maxNameLength).contains(text.utf8.count) && isPlain(text)
     }
 
-    /// Without the control characters of Unicode, which a terminal might obey.
+    /// Whether the text has no Unicode control characters, which a terminal might interpret.
     private static func isPlain(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// Whole seconds since 1970; `nil` for what an order cannot say.
+    /// Whole seconds since 1970; `nil` if an order cannot contain the date.
     static func seconds(_ date: Date) -> UInt64? {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         guard seconds >= 0, seconds <= Double(lastSecond) else { return nil }

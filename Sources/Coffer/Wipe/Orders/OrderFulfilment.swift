@@ -4,15 +4,15 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// Carrying out the orders that were taken, and what every opening of a vault begins with.
+/// Carries out accepted orders, and does the work that every opening of a vault begins with.
 extension VaultCore {
-    /// Judges an order again, under the lock, takes its counter and carries it out.
+    /// Verifies an order again, under the lock, accepts its counter and carries it out.
     func execute(_ order: VerifiedCommand) throws(CofferError) -> OrderOutcome {
         try obey(order).orThrow()
     }
 
-    /// The same, with a refusal told from a failure. Of several who have the same order one carries it out;
-    /// to the others it is a replay.
+    /// Like ``execute(_:)``, but distinguishes a refusal from a failure. If several processes have the same
+    /// order, one carries it out and the others get a replay.
     func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
         let pending: PendingOrder?
         switch try take(order) {
@@ -31,7 +31,7 @@ extension VaultCore {
 
     private static let replay = OrderRefusal(.orderReplayed, "The order was carried out before.")
 
-    /// Erases what an order was taken for; a replay when that is done.
+    /// Erases what an order was accepted for; returns a replay if that was already done.
     func finish(
         _ order: PendingOrder, reason: String
     ) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
@@ -44,8 +44,8 @@ extension VaultCore {
         }
     }
 
-    /// Erases what an order was taken for, and no other; the receipt names it. May be repeated after a crash
-    /// anywhere.
+    /// Erases what an order was accepted for, and nothing else; the receipt names the order. May be
+    /// repeated after a crash at any point.
     private func erase(_ order: PendingOrder, reason: String) throws(CofferError) -> WipeReceipt {
         var wiper = VaultEraser(home: home, time: time, orderDigest: order.digest)
         wiper.namespaceID = order.vaultID
@@ -54,13 +54,13 @@ extension VaultCore {
         }
         let receipt = try wiper.wipe(
             order.scope, reason: reason.isEmpty ? "a signed order" : reason, by: self)
-        // What cannot be noted now is found done by the next opening.
+        // If this cannot be recorded now, the next opening finds that it is done.
         if order.scope != .all { try? markCompleted(order) }
         return receipt
     }
 
-    /// Whether an error of ``erase(_:reason:)`` says that what was ordered is done: the tokens were erased,
-    /// or the vault that the order was for is no more.
+    /// Whether an error of ``erase(_:reason:)`` shows that the order was already carried out: the tokens
+    /// were erased, or the vault that the order was for no longer exists.
     private func isDone(_ order: PendingOrder, by error: CofferError) throws(CofferError) -> Bool {
         switch order.scope {
         case .all: return false
@@ -73,14 +73,14 @@ extension VaultCore {
         }
     }
 
-    /// What was erased of a vault that lives on is not erased again.
+    /// Removes the order from the record, so that a vault that still exists is not erased again.
     private func markCompleted(_ order: PendingOrder) throws(CofferError) {
         try changeOrderBook { (book) throws(CofferError) in
             book.pending.removeAll { $0.isOf(order.digest) }
         }
     }
 
-    /// Whether the receipt in a home is that of this order.
+    /// Whether the receipt in a vault directory is that of this order.
     private static func hasReceipt(of order: PendingOrder, in home: VaultDirectory) -> Bool {
         guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
@@ -94,7 +94,7 @@ extension VaultCore {
 
     // MARK: At each look
 
-    /// Carries out an order that was taken before a crash. A namespace that is gone is success.
+    /// Carries out an order that was accepted before a crash. A namespace that is gone is success.
     private func resumeInterrupted(_ order: PendingOrder, now: UInt64) throws(CofferError) {
         guard order.scope == .all || order.vaultID != nil || isStillMeant(order, now: now) else {
             return try markCompleted(order)
@@ -103,8 +103,8 @@ extension VaultCore {
         if order.scope == .all { throw CofferError.wiped }
     }
 
-    /// Whether an order that does not say for which vault it was taken may be carried out: it is judged
-    /// again, as another vault may be in the place by now.
+    /// Whether an order that does not name the vault it was accepted for may be carried out. It is checked
+    /// again, because another vault may be in that place by now.
     private func isStillMeant(_ order: PendingOrder, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
         guard case .user(let name) = order.scope else { return true }
@@ -112,18 +112,18 @@ extension VaultCore {
         return !Self.hasReceipt(of: order, in: inside)
     }
 
-    /// What opening a vault and looking at it later begin with: orders that a crash interrupted are carried
-    /// out, and the dead-man's switch is looked at. An order that cannot be finished keeps nobody from
-    /// anything else; it is tried again at each look.
+    /// Does the work that opening a vault, and each later check, begins with: carries out orders that a
+    /// crash interrupted, and checks the dead-man's switch. An order that cannot be finished blocks nothing
+    /// else; each check tries it again.
     ///
-    /// A record that is damaged keeps no vault from opening: who could damage it could remove it as well, and
-    /// with it what it asks for. No order is taken meanwhile; see ``Vault/securityChecks()``.
+    /// A damaged record keeps no vault from opening, because an attacker who can damage it could also remove
+    /// it, and the orders with it. Until it is repaired no order is accepted; see
+    /// ``Vault/securityChecks()``.
     ///
-    /// - Throws: `wiped` when the vault is no more; what kept it from being erased where an order asks for
-    ///   all of it.
+    /// - Throws: `wiped` if the vault no longer exists; if an order to erase everything fails, its error.
     func processPendingCommands() throws(CofferError) {
         guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
-        // Before all that needs the disk.
+        // This comes before everything that needs the disk.
         if book.contact?.action == .lock, book.isOverdue(time) { close(.contactTimeout) }
         var failure: CofferError?
         for order in book.pending {
@@ -138,7 +138,7 @@ extension VaultCore {
         if let failure { throw failure }
     }
 
-    /// Looks at the dead-man's switch. The time is noted where the disk takes it.
+    /// Checks the dead-man's switch. Stores the time if the disk can be written.
     private func attendToContact() throws(CofferError) {
         guard var book = try readOrderBook(), book.contact != nil else { return }
         if book.clock.isStale(time) {
@@ -155,7 +155,7 @@ extension VaultCore {
         switch contact.action {
         case .lock: close(.contactTimeout)
         case .wipe:
-            // Nothing is erased by a look that may be another machine's.
+            // A check that may be another machine's erases nothing.
             guard time.knowsBoot else { return close(.contactTimeout) }
             let days = contact.limit.components.seconds / 86_400
             _ = try VaultEraser(home: home, time: time).wipe(

@@ -1,8 +1,8 @@
-/// What carrying out an order did.
+/// The result of carrying out an order.
 public enum OrderOutcome: Sendable, Equatable {
-    /// It erased.
+    /// The wipe is complete.
     case wiped(WipeReceipt)
-    /// The contact was noted; the dead-man's switch starts anew.
+    /// The contact was recorded; the dead-man's switch starts again.
     case contactNoted
     /// A key was pinned.
     case keyPinned(AdministratorKey)

@@ -1,7 +1,7 @@
 import CofferBase
 
-/// Why a vault does not take an order. Only what judges orders makes one: whatever else goes wrong with an
-/// order is a failure, which says nothing of the order, and it is tried again.
+/// Why a vault does not accept an order. Only verification creates a refusal. Any other error is a failure,
+/// which means nothing about the order; the order is tried again.
 struct OrderRefusal: Error {
     let reason: CofferError
 
@@ -11,7 +11,7 @@ struct OrderRefusal: Error {
 }
 
 extension Result where Failure == OrderRefusal {
-    /// The same for callers to whom a refusal is an error like others.
+    /// Returns the success, or throws the refusal like any other error.
     func orThrow() throws(CofferError) -> Success {
         switch self {
         case .success(let success): return success

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Whom an order is for.
+/// The recipient of an order.
 public enum OrderTarget: Sendable, Hashable {
     /// One vault.
     case vault(UUID)

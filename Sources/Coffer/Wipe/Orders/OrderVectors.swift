@@ -2,13 +2,14 @@ import CofferBase
 import CofferCrypto
 import FoundationEssentials
 
-/// The vectors of signed orders: see Formats. A valid one is taken and says what the file says, and writing
-/// and signing that gives its bytes; an invalid one is refused with the error that the file names.
+/// The test vectors of signed orders: see Formats. A valid one is accepted and has the contents in the
+/// file, and encoding and signing those contents returns its bytes. An invalid one is refused with the error
+/// in the file.
 package enum OrderVectors {
     /// The algorithm that vector files name.
     package static let algorithm = "SIGNED-ORDER"
 
-    /// How one vector is run.
+    /// The procedure for one vector.
     package static let procedure = VectorTest(
         ["SignedOrderTest"],
         fields: [
@@ -22,16 +23,16 @@ package enum OrderVectors {
         do throws(CofferError) {
             let rules = try rules(of: test)
             let verified = try rules.verify(SignedCommand.read(bytes))
-            guard describes(verified.order, wanted) else { return .wrong("it says something else") }
+            guard describes(verified.order, wanted) else { return .wrong("its contents differ") }
             let written = try verified.order.signed(by: SymmetricKey.copying(seed.span))
-            return written == bytes ? .agrees : .wrong("writing it gives other bytes")
+            return written == bytes ? .agrees : .wrong("encoding it returns other bytes")
         } catch {
             return error.code == .invalidInput
-                ? .wrong("it is not refused by a code of its own") : .refused(error.code)
+                ? .wrong("it is not refused with a separate code") : .refused(error.code)
         }
     }
 
-    /// What the fields of the file say: in numbers, as in the bytes.
+    /// The fields of the file, as numbers as in the encoding.
     private struct Fields: Equatable {
         let action: Int
         let scope: Int

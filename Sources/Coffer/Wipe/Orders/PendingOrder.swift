@@ -2,18 +2,18 @@ import CofferBase
 import CofferCrypto
 import FoundationEssentials
 
-/// An order to erase that was taken and is not carried out yet, with what it was taken for: it erases that
-/// and nothing that was made since.
+/// An order to erase that was accepted but not carried out yet, with the vault it was accepted for. It
+/// erases that vault, and nothing that was created since.
 struct PendingOrder: Equatable {
-    /// SHA-256 of all its bytes, in hexadecimal.
+    /// SHA-256 of all bytes of the order, in hexadecimal.
     let digest: String
     let scope: WipeScope
-    /// For the receipt; at most 255 bytes, as a tombstone keeps it.
+    /// The reason for the receipt; at most 255 bytes, the maximum in a tombstone.
     let reason: String
     /// Seconds since 1970.
     let expires: UInt64
-    /// The vault that it was taken for. `nil` where nothing told its id, and for an order that an earlier
-    /// release took.
+    /// The vault that it was accepted for. `nil` if its id was not known, and for an order that an earlier
+    /// release accepted.
     let vaultID: VaultID?
 
     private static let digestSize = 32
@@ -26,7 +26,7 @@ struct PendingOrder: Equatable {
         self.vaultID = vaultID == .unknown ? nil : vaultID
     }
 
-    /// Whether it is this order.
+    /// Whether this is the order with this digest.
     func isOf(_ digest: String) -> Bool { self.digest.hasSameBytes(as: digest) }
 
     // MARK: In the record

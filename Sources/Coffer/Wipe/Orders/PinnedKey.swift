@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
-/// A key whose orders a vault takes.
+/// A key whose orders a vault accepts.
 public struct PinnedKey: Sendable, Hashable {
     /// The key.
     public let key: AdministratorKey
-    /// When it was pinned.
+    /// The time at which it was pinned.
     public let pinned: Date
-    /// What the owner calls it; empty for a key that was pinned by order.
+    /// The owner's name for it; empty for a key that an order pinned.
     public let label: String
 }

@@ -2,7 +2,7 @@ public import CofferBase
 public import CofferCrypto
 public import FoundationEssentials
 
-/// An order as an administrator writes it: for whom, how long, what and why.
+/// An order as an administrator writes it: the recipient, the validity, the action and the reason.
 ///
 /// ```swift
 /// let order = RemoteCommand(
@@ -11,30 +11,30 @@ public import FoundationEssentials
 /// let bytes = try order.signed(by: seed)
 /// ```
 ///
-/// Whoever receives the bytes reads them as ``SignedCommand``.
+/// The recipient reads the bytes as ``SignedCommand``.
 public struct RemoteCommand: Sendable, Hashable {
-    /// What is to be done.
+    /// The action.
     public let action: OrderAction
-    /// Whom it is for.
+    /// The recipient.
     public let target: OrderTarget
-    /// Greater than in every order that the vault has taken before; contacts are counted by themselves.
+    /// Greater than in every order that the vault has accepted before; contacts have a separate count.
     public let counter: UInt64
-    /// When it was made, in whole seconds; before that it is not valid.
+    /// The time of issue, in whole seconds. The order is not valid before it.
     public let issued: Date
-    /// From when on it is no longer valid, in whole seconds.
+    /// The time from which the order is no longer valid, in whole seconds.
     public let expires: Date
-    /// What the receipt says; up to 1024 bytes of UTF-8 without control characters.
+    /// The reason for the receipt; up to 1024 bytes of UTF-8 without control characters.
     public let reason: String
 
-    /// Puts the parts together.
+    /// Creates an order from its parts.
     ///
     /// - Parameters:
-    ///   - action: What is to be done.
-    ///   - target: Whom it is for.
-    ///   - counter: 1 to 2^64 - 2, greater than in every order before; the time in milliseconds will do.
-    ///   - issued: When it was made.
-    ///   - expires: From when on it is no longer valid.
-    ///   - reason: What the receipt says.
+    ///   - action: The action.
+    ///   - target: The recipient.
+    ///   - counter: 1 to 2^64 - 2, greater than in every order before, such as the time in milliseconds.
+    ///   - issued: The time of issue.
+    ///   - expires: The time from which the order is no longer valid.
+    ///   - reason: The reason for the receipt.
     public init(
         _ action: OrderAction, for target: OrderTarget, counter: UInt64, issued: Date, expires: Date,
         reason: String = ""
@@ -47,7 +47,7 @@ public struct RemoteCommand: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// The order as bytes, signed: see the documentation of the formats.
+    /// Encodes and signs the order: see the documentation of the formats.
     ///
     /// - Parameter seed: The private key, 32 bytes.
     /// - Returns: At most ``SignedCommand/maxByteCount`` bytes.
@@ -58,16 +58,18 @@ public struct RemoteCommand: Sendable, Hashable {
         return body + (try Ed25519.sign(body.span, seed: seed))
     }
 
-    /// What whoever reads it will look at, too.
+    /// Checks the fields that the recipient checks, too.
     private func check() throws(CofferError) {
         guard Self.counters.contains(counter) else {
-            throw CofferError(.invalidInput, "The counter of an order is 1 to \(Self.counters.upperBound).")
+            throw CofferError(
+                .invalidInput, "The counter of an order must be 1 to \(Self.counters.upperBound).")
         }
         guard let issued = OrderEncoding.seconds(issued), let expires = OrderEncoding.seconds(expires),
             issued < expires
         else {
             throw CofferError(
-                .invalidInput, "An order is issued after 1970, and expires later and before the year 10000.")
+                .invalidInput,
+                "An order must be issued after 1970, and expire later and before the year 10000.")
         }
         guard OrderEncoding.isReason(reason) else {
             throw CofferError(
@@ -80,6 +82,6 @@ public struct RemoteCommand: Sendable, Hashable {
         }
     }
 
-    /// The counters that an order may have: 0 stands for none seen yet, and the greatest would be the last.
+    /// The valid counters: 0 stands for no order yet, and after the greatest there could be no other.
     static let counters: ClosedRange<UInt64> = 1...UInt64.max - 1
 }

@@ -4,41 +4,41 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// What a vault knows of orders: pinned keys, counters seen, orders that are being carried out, and the
-/// dead-man's switch. Two slots updated in place, authenticated under the device key.
+/// A vault's record of orders: pinned keys, counters seen, pending orders, and the dead-man's switch. Two
+/// slots updated in place, authenticated under the device key.
 ///
-/// A vault has it from the first pinned key on. Counters belong to the vault, not to a key: a key that is
-/// removed and pinned again brings no old order back.
+/// A vault has it from the first pinned key on. Counters belong to the vault, not to a key, so removing a key
+/// and pinning it again does not make an old order valid.
 ///
-/// Payload: counter of the last order (8) and contact (8), newest time of issue seen (8, seconds), action of
-/// the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last contact
-/// (8, nanoseconds), time since boot at the last look (8), length (4) and boot identifier, number of keys
-/// (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order that an
-/// earlier release was carrying out, or none. Then, what earlier releases do not have: whether there is a
-/// wall time (1), the latest of any look (8, nanoseconds since 1970), number of other boots (1), each:
-/// running time since the last contact (8) and time since boot (8) at its last look, length (4) and boot
-/// identifier; number of orders that are being carried out (1), and each: see ``PendingOrder``.
+/// Payload: counter of the last order (8) and contact (8), newest time of issue seen (8, seconds), action
+/// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last
+/// contact (8, nanoseconds), time since boot at the last check (8), length (4) and boot identifier, number of
+/// keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order
+/// that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there is a
+/// wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
+/// running time since the last contact (8) and time since boot (8) at its last check, length (4) and boot
+/// identifier; number of pending orders (1), and each: see ``PendingOrder``.
 struct RemoteCommandRecord: Equatable {
     static let record = DualSlotRecord(
         name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
     static let maxKeyCount = 16
     static let maxLabelLength = 64
-    /// What a slot has room for beside the rest: two orders of the longest names and reasons, or a dozen.
+    /// The space for pending orders in a slot: two orders with the longest names and reasons, or a dozen.
     private static let maxPendingByteCount = 1536
     private static let maxPendingCount = 64
-    /// What makes the record unreadable for good.
+    /// Errors that mean that the record stays unreadable.
     static let lastingDamage: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
     ]
 
     var lastOrder: UInt64 = 0
     var lastContact: UInt64 = 0
-    /// Orders are judged by a clock that is at least here, whatever the machine's says.
+    /// The lower limit of the clock by which orders are verified, whatever the machine's clock shows.
     var newestIssue: UInt64 = 0
     var keys: [PinnedKey] = []
-    /// Orders to erase whose counters were taken and which are not carried out yet, the oldest first.
+    /// Orders to erase whose counters were accepted and that are not carried out yet, the oldest first.
     var pending: [PendingOrder] = []
-    /// `nil`: off.
+    /// `nil` if the switch is off.
     var contact: DeadManSwitch?
     var clock: HeartbeatClock
 
@@ -48,7 +48,7 @@ struct RemoteCommandRecord: Equatable {
 
     mutating func pin(_ key: AdministratorKey, label: String, at now: UInt64) throws(CofferError) {
         guard !keys.contains(where: { $0.key == key }) else {
-            throw CofferError(.alreadyExists, "That key is pinned already.")
+            throw CofferError(.alreadyExists, "That key is already pinned.")
         }
         guard keys.count < Self.maxKeyCount else {
             throw CofferError(.refused, "\(Self.maxKeyCount) keys are pinned: remove one first.")
@@ -71,8 +71,9 @@ struct RemoteCommandRecord: Equatable {
             lastOrder: lastOrder, lastContact: lastContact, now: max(now, newestIssue))
     }
 
-    /// Throws `busy` where no more can be taken now. That is no refusal: the order is tried again. A contact
-    /// is always taken; beside an order to erase everything there is nothing else to do.
+    /// Throws `busy` if no more orders can be accepted now. That is not a refusal: the order is tried
+    /// again. A contact is always accepted. While an order to erase everything is pending, no other order
+    /// is.
     func requireRoom(for action: OrderAction, _ order: PendingOrder?) throws(CofferError) {
         guard action == .contact || !pending.contains(where: { $0.scope == .all }) else {
             throw CofferError(.busy, "Another order is being carried out: open the vault again.")
@@ -80,14 +81,15 @@ struct RemoteCommandRecord: Equatable {
         guard let order else { return }
         var writer = BinaryWriter()
         for order in pending + [order] { order.encode(to: &writer) }
-        // What erases everything takes the part of all that erase less with it.
+        // An order to erase everything replaces all orders that erase less.
         guard order.scope == .all || writer.bytes.count <= Self.maxPendingByteCount else {
             throw CofferError(
-                .busy, "Orders taken before cannot be finished, and there is no room for another.")
+                .busy, "Earlier orders cannot be finished, and there is no room for another.")
         }
     }
 
-    /// Notes that an order was taken; one to erase as `waiting` to be carried out, the rest done at once.
+    /// Records that an order was accepted: an order to erase as pending, the others are carried out at
+    /// once.
     mutating func take(
         _ order: VerifiedCommand, _ waiting: PendingOrder?, time: VaultClock
     ) throws(OrderRefusal) {
@@ -118,18 +120,18 @@ struct RemoteCommandRecord: Equatable {
         case .pin(let key): try pin(key, label: "", at: issued)
         case .unpin(let key):
             guard keys.count > 1 || keys.first?.key != key else {
-                throw CofferError(.refused, "The last key is not removed by order.")
+                throw CofferError(.refused, "An order cannot remove the last key.")
             }
             try unpin(key)
         case .wipe, .contact: break
         }
     }
 
-    /// The order of this digest that is being carried out.
+    /// The pending order with this digest.
     func pending(_ digest: String) -> PendingOrder? { pending.first { $0.isOf(digest) } }
 
-    /// Notes in a vault whose tokens were erased that every order for them is carried out, under the home's
-    /// lock. A record that is damaged has none.
+    /// Records that every order to erase tokens is carried out, in a vault whose tokens were erased, under
+    /// the vault directory's lock. A damaged record has no orders.
     static func settleTokenOrders(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -211,7 +213,8 @@ struct RemoteCommandRecord: Equatable {
         try decodePending(from: &reader)
     }
 
-    /// The last fields: an earlier release has one order whole, and nothing after it.
+    /// Decodes the last fields. The record of an earlier release has one whole order here, and nothing
+    /// after it.
     private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
         let order = try reader.lengthPrefixed(limit: SignedCommand.maxByteCount)
         if !order.isEmpty {

@@ -2,14 +2,14 @@ public import CofferBase
 import CofferCrypto
 public import FoundationEssentials
 
-/// What an administrator can tell of an order without the vault that it is for.
+/// Checks of an order that an administrator can make without the vault that it is for.
 extension SignedCommand {
-    /// Checks the signature, the counter's limits and the time; neither whom the order is for, nor whether it
-    /// was taken before.
+    /// Checks the signature, the range of the counter and the time. Checks neither the recipient nor whether
+    /// the order was accepted before.
     ///
     /// - Parameters:
     ///   - keys: The keys that may have signed it.
-    ///   - date: When it is to be valid.
+    ///   - date: The time at which it must be valid.
     /// - Throws: `orderUnknownKey`, `orderBadSignature`, `orderCounterOutOfRange`, `orderNotYetValid`,
     ///   `orderExpired`.
     public func check(signedBy keys: [AdministratorKey], at date: Date = Date()) throws(CofferError) {
@@ -29,21 +29,22 @@ extension SignedCommand {
         _ = try rules.verify(self)
     }
 
-    /// Whether a receipt, as JSON, is that of this order: it names the order's digest, the order is one to
-    /// wipe, of that scope, and where it is for one whole vault, it is for the receipt's.
+    /// Whether a JSON receipt is that of this order: it contains the order's digest, the order is one
+    /// to wipe with the same scope, and, if it is for one whole vault, the receipt has that vault's id.
     ///
-    /// Nothing vouches for a receipt but where it comes from: the keys that could are destroyed.
+    /// A receipt is not authenticated, because the keys that could authenticate it are destroyed. It is as
+    /// trustworthy as its source.
     ///
-    /// - Parameter receipt: `receipt.json` of the home, or what `coffer wipe --json` printed.
-    /// - Returns: Whether it is.
-    /// - Throws: `invalidInput` when these bytes are no receipt.
+    /// - Parameter receipt: `receipt.json` of the vault directory, or the output of `coffer wipe --json`.
+    /// - Returns: Whether it is this order's receipt.
+    /// - Throws: `invalidInput` if these bytes are not a receipt.
     public func isNamed(inReceipt receipt: [UInt8]) throws(CofferError) -> Bool {
         guard let named = try? JSONDecoder().decode(Named.self, from: Data(receipt)) else {
-            throw CofferError(.invalidInput, "These bytes are no receipt of a wipe.")
+            throw CofferError(.invalidInput, "These bytes are not a receipt of a wipe.")
         }
         guard case .wipe(let scope) = content.action, named.orderDigest == digest, named.scope == scope.name
         else { return false }
-        // The receipt of a namespace bears the id of the user's own vault.
+        // The receipt of a namespace has the id of that vault.
         if case .user = scope { return true }
         if case .vault(let id) = content.target { return id == named.vaultID }
         return true

@@ -1,26 +1,26 @@
 public import CofferBase
 import CofferCrypto
 
-/// Bytes that have the form of an order and that nobody has vouched for yet.
+/// Bytes in the form of a signed order that are not verified yet.
 ///
-/// ``Vault/verify(_:)`` makes a ``VerifiedCommand`` of it, or refuses. What is read here may be shown to
-/// a person and must not be acted on.
+/// ``Vault/verify(_:)`` returns a ``VerifiedCommand``, or throws a refusal. The contents may be shown to a
+/// user, but must not be acted on.
 public struct SignedCommand: Sendable, Hashable {
-    /// The longest order in bytes.
+    /// The maximum size of an order in bytes.
     public static let maxByteCount = OrderEncoding.maxByteCount
 
-    /// What the bytes say.
+    /// The decoded contents.
     public let content: RemoteCommand
-    /// Whose signature they say to bear.
+    /// The key that the order names as its signer.
     public let claimedSigner: AdministratorKey
-    /// SHA-256 of all the bytes, in hexadecimal: what a receipt names the order by.
+    /// SHA-256 of all bytes, in hexadecimal; a receipt identifies the order by it.
     public let digest: String
-    /// All of them.
+    /// All bytes of the order.
     let bytes: [UInt8]
 
     /// Reads an order.
     ///
-    /// - Parameter bytes: All of it, with the signature.
+    /// - Parameter bytes: All bytes, with the signature.
     /// - Returns: The order, unverified.
     /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
     public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
@@ -48,11 +48,11 @@ public struct SignedCommand: Sendable, Hashable {
         }
     }
 
-    /// What bytes are refused with that are no order; whatever else ``read(_:)`` throws says nothing of them.
+    /// The codes for bytes that are not an order; other errors of ``read(_:)`` mean nothing about the bytes.
     static let refusals: Set<CofferError.Code> = [.orderTooLong, .orderUnsupportedVersion, .orderMalformed]
 
     private static var malformed: CofferError {
-        CofferError(.orderMalformed, "These bytes are no order, or it is damaged.")
+        CofferError(.orderMalformed, "These bytes are not an order, or the order is damaged.")
     }
 
     /// Whether the signature is that of the claimed signer over everything before it.

@@ -2,42 +2,42 @@ public import CofferBase
 
 /// Signed orders of an administrator, for this vault.
 extension Vault {
-    /// Whether this vault would take an order now. Changes nothing.
+    /// Checks whether this vault would accept an order now. Changes nothing.
     ///
-    /// - Parameter order: What was received.
-    /// - Returns: The order to give to ``execute(_:)``.
-    /// - Throws: In the order in which it is looked at: `orderUnknownKey`, `orderBadSignature`,
-    ///   `orderForeign`, `orderCounterOutOfRange`, `orderReplayed`, `orderNotYetValid`, `orderExpired`;
-    ///   `wiped`, `corrupt`.
+    /// - Parameter order: The order that was received.
+    /// - Returns: The order to pass to ``execute(_:)``.
+    /// - Throws: In the order of the checks: `orderUnknownKey`, `orderBadSignature`, `orderForeign`,
+    ///   `orderCounterOutOfRange`, `orderReplayed`, `orderNotYetValid`, `orderExpired`; `wiped`, `corrupt`.
     public func verify(_ order: SignedCommand) async throws(CofferError) -> VerifiedCommand {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.verify(order) }
     }
 
-    /// Carries out an order, locked or unlocked. It is judged again first: of several who have the same
-    /// order, one carries it out.
+    /// Carries out an order, locked or unlocked. The order is verified again first: if several processes
+    /// have the same order, one carries it out.
     ///
-    /// Its counter is stored before anything is erased, and the vault that it is for. A crash after that does
-    /// not save that vault: whoever opens it next carries the order out. What is made in its place stays.
+    /// Its counter, and the vault that it is for, are stored before anything is erased. A crash after that
+    /// does not save that vault: the next process that opens it carries the order out. A vault created in
+    /// its place stays.
     ///
-    /// - Parameter order: What ``verify(_:)`` made.
-    /// - Returns: What was done.
+    /// - Parameter order: The order that ``verify(_:)`` returned.
+    /// - Returns: The result.
     /// - Throws: As ``verify(_:)`` and ``wipe(_:reason:)``; `refused`, `alreadyExists`, `absent` for keys;
-    ///   `absent` for a user; `busy` while an order to erase everything, or too many others, wait.
+    ///   `absent` for a user; `busy` while an order to erase everything, or too many others, are pending.
     @discardableResult
     public func execute(_ order: VerifiedCommand) async throws(CofferError) -> OrderOutcome {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.execute(order) }
     }
 
-    /// Carries out an order on the home at `location`, also one whose carrying out was interrupted.
+    /// Carries out an order on the vault at `location`, also one that was interrupted.
     ///
     /// - Parameters:
-    ///   - order: What was received.
-    ///   - location: The home's directory.
-    ///   - time: The clocks to go by.
-    ///   - interaction: Whether the user's keyring may ask the user.
-    /// - Returns: What was done.
+    ///   - order: The order that was received.
+    ///   - location: The vault's directory.
+    ///   - time: The clocks to use.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    /// - Returns: The result.
     /// - Throws: As ``execute(_:)`` and ``open(at:time:interaction:)``.
     public static func execute(
         _ order: SignedCommand, at location: VaultLocation, time: VaultClock = .system,
@@ -52,7 +52,7 @@ extension Vault {
 
     // MARK: Keys
 
-    /// The keys whose orders this vault takes, in the order in which they were pinned.
+    /// The keys whose orders this vault accepts, in the order in which they were pinned.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func administratorKeys() async throws(CofferError) -> [PinnedKey] {
@@ -61,12 +61,13 @@ extension Vault {
         }
     }
 
-    /// Takes orders signed with `key` from now on. Only the owner does that: the vault must be unlocked.
+    /// Accepts orders signed with `key` from now on. Only the owner can do that: the vault must be
+    /// unlocked.
     ///
     /// - Parameters:
-    ///   - key: The key of somebody who may erase this vault.
-    ///   - label: What to call it: up to 64 bytes without control characters.
-    /// - Throws: `locked`; `alreadyExists`; `refused` when 16 are pinned; `invalidInput` for the label.
+    ///   - key: The key of an administrator who may erase this vault.
+    ///   - label: A name for it: up to 64 bytes without control characters.
+    /// - Throws: `locked`; `alreadyExists`; `refused` if 16 keys are pinned; `invalidInput` for the label.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
         guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, OrderEncoding.isReason(label) else {
             throw CofferError(.invalidInput, "A label has at most 64 bytes and no control characters.")
@@ -76,7 +77,7 @@ extension Vault {
         }
     }
 
-    /// Takes no order signed with `key` any more. Only the owner does that: the vault must be unlocked.
+    /// Stops accepting orders signed with `key`. Only the owner can do that: the vault must be unlocked.
     ///
     /// - Throws: `locked`, `absent`.
     public func removeAdministratorKey(_ key: AdministratorKey) async throws(CofferError) {
@@ -85,7 +86,7 @@ extension Vault {
 
     // MARK: The dead-man's switch
 
-    /// What happens when no contact comes in; `nil`, as in every new vault: nothing.
+    /// The dead-man's switch; `nil` if it is off, as in every new vault.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func contactPolicy() async throws(CofferError) -> DeadManSwitch? {
@@ -93,14 +94,15 @@ extension Vault {
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.readOrderBook()?.contact }
     }
 
-    /// Sets, or with `nil` switches off, what happens when no contact comes in. The time starts now.
+    /// Sets the dead-man's switch, or switches it off with `nil`. The time starts now.
     ///
-    /// - Throws: `locked`; `refused` while no key is pinned, since then nobody could make contact.
+    /// - Throws: `locked`; `refused` while no key is pinned, because then contact would be impossible.
     public func setContactPolicy(_ policy: DeadManSwitch?) async throws(CofferError) {
         let time = core.time
         try await changeOrderBook { (book, _) throws(CofferError) in
             guard policy == nil || !book.keys.isEmpty else {
-                throw CofferError(.refused, "Pin the key of somebody who makes contact first.")
+                throw CofferError(
+                    .refused, "Pin the key of an administrator first: without one, contact is impossible.")
             }
             book.contact = policy
             book.clock.restart(time)
@@ -118,16 +120,16 @@ extension Vault {
         }
     }
 
-    /// Looks at the dead-man's switch and notes the time, as every opening does. Programs that live long call
-    /// it now and then: the time between the last look and the end of a boot does not count.
+    /// Checks the dead-man's switch and records the time, as every opening does. Long-lived programs should
+    /// call it from time to time: the time between the last check and the end of a boot does not count.
     ///
-    /// - Throws: `wiped` when the time was over and the vault is no more.
+    /// - Throws: `wiped` if the time was over and the vault was erased.
     public func checkHeartbeat() async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in try core.processPendingCommands() }
     }
 
-    /// Changes the record for the owner, who shows by the unlocked vault to be it.
+    /// Changes the record for the owner; the unlocked vault shows that the caller is the owner.
     private func changeOrderBook(
         _ change: @escaping @Sendable (inout RemoteCommandRecord, _ now: UInt64) throws(CofferError) -> Void
     ) async throws(CofferError) {

@@ -3,19 +3,19 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Where orders arrive: what is believed, and noted.
+/// Verifies and records orders as they arrive.
 ///
-/// The counter of an order is on the disk before anything is erased, and with it what the order asks for:
-/// the next opening of the vault makes up for a crash between the two.
+/// An order's counter is on the disk before anything is erased, together with what the order erases. After
+/// a crash between the two, the next opening of the vault carries the order out.
 extension VaultCore {
-    /// The record of orders; `nil` while the vault has none. Without the home's lock: one slot is always
-    /// whole.
+    /// The record of orders; `nil` if the vault has none. Read without the vault directory's lock, because
+    /// one slot is always intact.
     func readOrderBook() throws(CofferError) -> RemoteCommandRecord? {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.book }
     }
 
-    /// Why the record of orders cannot be read, where that will not pass by itself.
+    /// The error that makes the record of orders permanently unreadable; `nil` if there is none.
     func orderRecordDamage() throws(CofferError) -> CofferError? {
         do throws(CofferError) {
             _ = try readOrderBook()
@@ -35,11 +35,11 @@ extension VaultCore {
         return (try RemoteCommandRecord(decoding: contents.payload), contents)
     }
 
-    /// Changes the record under the home's lock; what `change` throws changes nothing.
+    /// Changes the record under the vault directory's lock; if `change` throws, nothing is changed.
     func changeOrderBook<Outcome>(
         _ change: (inout RemoteCommandRecord) throws(CofferError) -> Outcome
     ) throws(CofferError) -> Outcome {
-        // A refusal is no damage of the home: it goes past whoever looks at the home after an error.
+        // A refusal does not mean that the vault is damaged, so it bypasses the mapping of errors.
         var refusal: CofferError?
         let result: Outcome? = try home.withExclusiveVault { (vault) throws(CofferError) in
             let stored = try orderBook(in: vault, repairing: true)
@@ -70,22 +70,22 @@ extension VaultCore {
             old, to: book.encoded, vaultID: device.vaultID, key: key, in: vault)
     }
 
-    /// Seconds since 1970 by the machine's clock; before that, 0.
+    /// Seconds since 1970 by the machine's clock; 0 for a time before that.
     var wallSeconds: UInt64 { UInt64(clamping: time.wallClock().components.seconds) }
 
-    /// Judges an order and changes nothing.
+    /// Verifies an order and changes nothing.
     func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
         try verificationResult(of: order).orThrow()
     }
 
-    /// The same, with a refusal told from a failure.
+    /// Like ``verify(_:)``, but distinguishes a refusal from a failure.
     func verificationResult(
         of order: SignedCommand
     ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
         try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(time))
     }
 
-    /// An order that is being carried out is not judged again: that was done before its counter was taken.
+    /// A pending order is not verified again: that was done before its counter was accepted.
     private func verificationResult(
         of order: SignedCommand, by book: RemoteCommandRecord
     ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
@@ -93,8 +93,8 @@ extension VaultCore {
         return try book.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
     }
 
-    /// Judges an order again, under the lock, and takes its counter; of an order to erase returns what is to
-    /// be carried out.
+    /// Verifies an order again, under the lock, and accepts its counter; for an order to erase, returns the
+    /// pending order.
     func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingOrder?, OrderRefusal> {
         try changeOrderBook { (book) throws(CofferError) in
             if let pending = book.pending(order.digest) { return .success(pending) }
@@ -119,11 +119,11 @@ extension VaultCore {
         }
     }
 
-    /// The vault that an order of this scope is for, where anything tells its id. A user who has no namespace
-    /// is a refusal: then no counter is taken.
+    /// The vault that an order of this scope is for, if its id is known. A user without a vault is a
+    /// refusal, so no counter is accepted.
     private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, OrderRefusal> {
         guard case .user(let name) = scope else { return .success(device.vaultID) }
-        let absent = OrderRefusal(.absent, "The user that the order names has no namespace here.")
+        let absent = OrderRefusal(.absent, "The user in the order has no namespace here.")
         let inside: WipeTarget
         do throws(CofferError) {
             inside = WipeTarget(try VaultEraser(home: home, time: time).namespace(of: name))
@@ -132,7 +132,8 @@ extension VaultCore {
             case .notInitialised: return .failure(absent)
             case .wiped: throw error
             case .refused where VaultLocation(path: home.path).parentVault != nil: throw error
-            // Nobody can look there now. The order is noted and tried again, and holds up no other.
+            // The place cannot be inspected now. The order is recorded and tried again, and blocks no
+            // other.
             default: return .success(nil)
             }
         }
@@ -140,7 +141,7 @@ extension VaultCore {
         return .success(inside.ids.first)
     }
 
-    /// Whether an order to erase was taken and waits to be finished.
+    /// Whether an order to erase was accepted and is not finished yet.
     func isPending(_ order: SignedCommand) -> Bool {
         (try? readOrderBook())?.pending(order.digest) != nil
     }

@@ -1,14 +1,14 @@
-/// An order that a vault has found to be genuine, for it, new and in time. Only verification makes one, and
-/// only such an order is carried out.
+/// An order that a vault verified: genuine, for this vault, new and valid now. Only verification creates
+/// one, and only verified orders are carried out.
 public struct VerifiedCommand: Sendable, Hashable {
     let signed: SignedCommand
 
     init(_ unverified: SignedCommand) { self.signed = unverified }
 
-    /// What it says.
+    /// The contents of the order.
     public var order: RemoteCommand { signed.content }
 
-    /// Who signed it.
+    /// The key that signed it.
     public var signer: AdministratorKey { signed.claimedSigner }
 
     /// SHA-256 of all its bytes, in hexadecimal.

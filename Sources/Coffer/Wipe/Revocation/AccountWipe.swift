@@ -2,10 +2,10 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Erasing what one account has.
+/// Erases the data of one account.
 extension VaultCore {
-    /// Erases every token of an account, and the namespace that bears the account's name, also when this
-    /// vault is that namespace. Works while locked, and may be repeated.
+    /// Erases every token of an account, and the namespace with the account's name, also if this vault is
+    /// that namespace. Works while locked, and may be repeated.
     func wipe(_ account: TokenAccount, reason: String) throws(CofferError) -> WipedAccount {
         let tokens = try removeTokens(of: account)
         return WipedAccount(
@@ -24,7 +24,7 @@ extension VaultCore {
         }
     }
 
-    /// Removes a token, also one that waits for an unlock or to be accepted; returns whether there was one.
+    /// Removes a token, also a pending or unconfirmed one; returns whether there was one.
     private func removeToken(
         _ name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
@@ -43,7 +43,7 @@ extension VaultCore {
         return isFound
     }
 
-    /// `nil` where there is none, or it was wiped before.
+    /// Returns `nil` if there is none, or it was wiped before.
     private func wipeNamespace(
         of account: TokenAccount, reason: String
     ) throws(CofferError) -> WipeReceipt? {
@@ -57,7 +57,7 @@ extension VaultCore {
             return try VaultEraser(home: home, time: time).wipe(
                 .user(account.account), reason: reason, by: nil)
         } catch {
-            // A vault that was wiped itself shows by its state.
+            // The state shows whether this vault itself was wiped.
             guard [.notInitialised, .wiped].contains(error.code), try home.state()?.isAlive == true else {
                 throw error
             }
@@ -65,7 +65,7 @@ extension VaultCore {
         }
     }
 
-    /// Whether this vault is the namespace of a user. Names that no user may have are nobody's.
+    /// Whether this vault is the vault of a user. A name that no user may have belongs to no vault.
     private func isNamespace(of user: String, in parentVault: VaultLocation) throws(CofferError) -> Bool {
         guard let state = try VaultDirectory.openDirectory(parentVault).state(),
             let location = try? parentVault.namespace(of: user, in: state.vaultID)

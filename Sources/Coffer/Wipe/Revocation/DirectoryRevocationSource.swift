@@ -4,16 +4,16 @@ import CofferEngine
 import Synchronization
 public import SystemPackage
 
-/// Signed orders that somebody puts into a directory as files whose names end in `.order`.
+/// Signed orders that arrive as files in a directory, with names that end in `.order`.
 ///
-/// The directory is only read: it may belong to the administrator. Every file is looked at, however many
-/// there are; an order is told until its outcome is final, and again when its file changes. So one that comes
-/// before its time is taken when that has come, unless somebody removes the file first. Links, pipes and what
-/// is longer than an order are told as what they are not, or passed over.
+/// The directory is only read, so it may belong to the administrator. Every file is read, however many there
+/// are. An order is reported until its outcome is final, and again when its file changes, so an order that
+/// arrives early is accepted when its time has come, unless its file was removed. Links and pipes are
+/// skipped; a file that is too long is reported and refused.
 ///
-/// The source remembers settled orders by their digests, the newest 131 072 of them; one that it forgot is
-/// judged again. One poll reports 16 MiB of orders at most: first those never reported before, the newest of
-/// them first; the next poll reports the rest.
+/// The source remembers settled orders by their digests, the newest 131 072 of them; an order that it
+/// forgot is verified again. One poll reports at most 16 MiB of orders: first those never reported before,
+/// the newest of them first; the next poll reports the rest.
 public final class DirectoryRevocationSource: RevocationSource {
     /// The directory.
     public let directory: FilePath
@@ -28,7 +28,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         var round = 0
     }
 
-    /// A file that nobody has changed since it was read.
+    /// Identifies a file that did not change since it was read.
     private struct FileKey: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -38,7 +38,7 @@ public final class DirectoryRevocationSource: RevocationSource {
 
     private struct KnownFile {
         let digest: [UInt8]
-        /// The poll that told it last.
+        /// The poll that reported it last.
         var round: Int
     }
 
@@ -52,12 +52,13 @@ public final class DirectoryRevocationSource: RevocationSource {
     /// A source that reads `directory`.
     public init(_ directory: FilePath) { self.directory = directory }
 
-    /// An order that is not settled is still in the directory, or somebody took it back.
+    /// An order that is not settled is still in the directory, or was removed from it.
     public var repeatsUnsettled: Bool { true }
 
-    /// The orders that are not settled, by name, and of those that are orders the lowest counter first.
+    /// The orders that are not settled, by file name; those that are well-formed in the order of their
+    /// counters.
     ///
-    /// - Throws: What keeps the directory from being read; `absent` when there is none.
+    /// - Throws: The error of reading the directory; `absent` if there is none.
     public func poll() async throws(CofferError) -> [Revocation] {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let box = try Descriptor.open(directory, [.read, .directory])
@@ -68,7 +69,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         }
     }
 
-    /// Remembers what need not be told again.
+    /// Remembers orders that need not be reported again.
     public func settled(_ revocation: Revocation) async {
         guard case .order(let bytes) = revocation, let digest = try? Digest.sha256.hash(bytes.span) else {
             return
@@ -76,8 +77,8 @@ public final class DirectoryRevocationSource: RevocationSource {
         memory.withLock { $0.settled.insert(digest) }
     }
 
-    /// The files with the right names: those never told first, of these the newest, then those that were told
-    /// longest ago.
+    /// The files with matching names: first those never reported, the newest of them first, then those whose
+    /// last report is oldest.
     private func candidates(in box: borrowing Descriptor) throws(CofferError) -> [Candidate] {
         let ending = Array(".order".utf8)
         let known = memory.withLock { $0.files }
@@ -111,7 +112,7 @@ public final class DirectoryRevocationSource: RevocationSource {
             guard room > 0, let bytes = Self.contents(candidate.name, in: box) else { continue }
             let digest = try Digest.sha256.hash(bytes.span)
             candidate.known = KnownFile(digest: digest, round: memory.round)
-            // One that was changed a moment ago may be changed again without its status showing it.
+            // A file that changed a moment ago may change again without a change of its status.
             if candidate.isSettled { files[candidate.key] = candidate.known }
             guard !memory.settled.contains(digest), told.insert(digest).inserted else { continue }
             room -= bytes.count
@@ -122,7 +123,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         return ReceivedOrder.inSequence(orders.map(\.order)).map { .order($0.bytes) }
     }
 
-    /// One byte more than an order has, at most; `nil` for what cannot be read or is no file.
+    /// Reads at most one byte more than an order may have; `nil` if it is not a readable regular file.
     private static func contents(_ name: FilePath, in box: borrowing Descriptor) -> [UInt8]? {
         guard let file = try? box.open(name, .read), let status = try? file.status(),
             status.kind == .regular

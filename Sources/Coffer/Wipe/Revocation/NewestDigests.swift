@@ -1,6 +1,6 @@
-/// A set of digests that forgets its oldest when it is full.
+/// A set of digests that removes its oldest ones when it is full.
 struct NewestDigests {
-    /// When one of the two is half of the limit, the older is forgotten: no digest is dropped one by one.
+    /// When `new` has half of the limit, it replaces `old`. No digest is removed individually.
     private var new: Set<[UInt8]> = []
     private var old: Set<[UInt8]> = []
     private let half: Int

@@ -1,14 +1,14 @@
 public import CofferBase
 
-/// Revocations that a closure knows of: a request to a server, a queue that something pushes to.
+/// Revocations from a closure, such as a request to a server or a queue that receives pushes.
 public struct PollingRevocationSource: RevocationSource {
     private let body: @Sendable () async throws(CofferError) -> [Revocation]
 
-    /// A source that asks `body`.
+    /// Creates a source that calls `body` at each poll.
     public init(_ body: @escaping @Sendable () async throws(CofferError) -> [Revocation]) {
         self.body = body
     }
 
-    /// What the closure gives.
+    /// Returns the closure's result.
     public func poll() async throws(CofferError) -> [Revocation] { try await body() }
 }

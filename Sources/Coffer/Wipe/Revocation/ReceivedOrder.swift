@@ -1,7 +1,7 @@
-/// The bytes of an order with what they claim, which decides nothing but the sequence of judgement.
+/// The bytes of an order with their unverified contents, which only determine the sequence of verification.
 struct ReceivedOrder {
     let bytes: [UInt8]
-    /// `nil` for bytes that are no order.
+    /// `nil` for bytes that are not an order.
     let read: SignedCommand?
 
     init(_ bytes: [UInt8]) {
@@ -9,8 +9,8 @@ struct ReceivedOrder {
         read = try? SignedCommand.read(bytes)
     }
 
-    /// The same with the orders among them by their counters: of two valid ones the lower goes first, or the
-    /// other would make a replay of it. What is no order keeps its place.
+    /// Sorts the orders by their counters: of two valid ones the lower comes first, otherwise the other
+    /// would make it a replay. Bytes that are not an order keep their place.
     static func inSequence(_ received: [ReceivedOrder]) -> [ReceivedOrder] {
         var orders = received.enumerated().compactMap { place, order in
             order.read.map { (counter: $0.content.counter, place: place, order: order) }
@@ -20,8 +20,8 @@ struct ReceivedOrder {
         return received.map { $0.read == nil ? $0 : next.next()?.order ?? $0 }
     }
 
-    /// Whether it takes a counter that others wait for: not a contact, which has one of its own, nor an order
-    /// to erase everything, after which there is nothing to wait for.
+    /// Whether it must not overtake an order with a lower counter. A contact has a separate counter, and
+    /// after an order to erase everything there is nothing to wait for.
     var waitsItsTurn: Bool {
         switch read?.content.action {
         case .contact, .wipe(.all), nil: false

@@ -1,8 +1,9 @@
-/// Word that something was taken back: from an administrator, signed, or from whoever issued a grant.
+/// A notice of revocation: a signed order from an administrator, or a revoked grant from its issuer.
 public enum Revocation: Sendable, Hashable {
-    /// The bytes of a signed order. It is verified, and then obeyed whatever the policy says.
+    /// The bytes of a signed order. It is verified and then carried out, whatever the policy.
     case order([UInt8])
-    /// A grant was taken back, in words for the receipt: that of an account, or without one what all the
-    /// vault's tokens stand for. Nothing vouches for it but its source: the policy says what follows.
+    /// A grant was revoked, with a reason for the receipt: the grant of an account, or without one the grant
+    /// that all the vault's tokens stand for. Only its source vouches for it; the policy determines the
+    /// action.
     case grantRevoked(reason: String, of: TokenAccount? = nil)
 }

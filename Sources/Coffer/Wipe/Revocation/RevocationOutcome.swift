@@ -1,18 +1,18 @@
 public import CofferBase
 
-/// What became of one revocation.
+/// The outcome of one revocation.
 public enum RevocationOutcome: Sendable {
     /// A signed order was carried out.
     case carriedOut(OrderOutcome)
-    /// The grant was taken back, and the policy wiped the vault.
+    /// The grant was revoked, and the policy wiped the vault.
     case wiped(WipeReceipt)
-    /// The grant was taken back, and the policy erased what the account had.
+    /// The grant was revoked, and the policy erased the account's data.
     case accountWiped(WipedAccount)
-    /// The grant was taken back, and the policy dropped every key.
+    /// The grant was revoked, and the policy evicted every key.
     case locked
-    /// The grant was taken back, and the policy left it to the program.
+    /// The grant was revoked, and the policy left it to the program.
     case kept
-    /// An order that this vault does not take, and why; nothing was changed.
+    /// This vault does not accept the order, with the reason; nothing was changed.
     case refused(CofferError)
 
     init(_ result: Result<OrderOutcome, OrderRefusal>) {
@@ -22,7 +22,7 @@ public enum RevocationOutcome: Sendable {
         }
     }
 
-    /// The word for it in the event that ends its handling; `nil` for a refused order, which has none.
+    /// The result in the event after processing; `nil` for a refused order, which has none.
     var result: RevocationResult? {
         switch self {
         case .carriedOut: .carriedOut
@@ -34,9 +34,9 @@ public enum RevocationOutcome: Sendable {
         }
     }
 
-    /// Whether the same revocation can have no other outcome later. Not final is a refusal that time, a
-    /// corrected clock, another pinned key or a new namespace can turn: `orderNotYetValid`, `orderExpired`,
-    /// `orderUnknownKey`, `orderForeign` and `absent`.
+    /// Whether the same revocation can have no other outcome later. A refusal is not final if time, a
+    /// corrected clock, another pinned key or a new namespace can change it: `orderNotYetValid`,
+    /// `orderExpired`, `orderUnknownKey`, `orderForeign` and `absent`.
     public var isFinal: Bool {
         guard case .refused(let error) = self else { return true }
         return ![.orderNotYetValid, .orderExpired, .orderUnknownKey, .orderForeign, .absent].contains(

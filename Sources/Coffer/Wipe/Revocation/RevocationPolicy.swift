@@ -1,10 +1,10 @@
-/// What follows when a grant was taken back.
+/// The action when a grant was revoked.
 public enum RevocationPolicy: Sendable, Hashable {
-    /// Erase what the scope names: the user has to sign in again. A grant that names no account is locked
-    /// away instead, unless the scope is the whole home.
+    /// Erase the scope; the user must sign in again. If the grant names no account, every key is evicted
+    /// instead, unless the scope is ``RevocationScope/all``.
     case wipe(RevocationScope)
-    /// Every key is dropped.
+    /// Evict every key.
     case lock
-    /// Nothing: the program handles it, told by ``VaultEvent/Kind/revoked``.
+    /// Do nothing; the program handles it when it receives ``VaultEvent/Kind/revoked``.
     case keep
 }

@@ -1,15 +1,15 @@
 /// The result of a revocation, as ``VaultEvent/Kind/revocationProcessed`` reports it.
 public enum RevocationResult: String, Sendable, CaseIterable {
-    /// The tokens and the namespace of the account are erased.
+    /// The tokens and the namespace of the account were erased.
     case accountWiped
-    /// The vault is erased, with every namespace.
+    /// The vault was erased, with every namespace in it.
     case vaultWiped
-    /// Every key was dropped.
+    /// Every key was evicted.
     case locked
-    /// The program was left to handle it.
+    /// The policy left it to the program.
     case kept
     /// A signed order was carried out.
     case carriedOut
-    /// It failed: the error says why.
+    /// Processing failed; the thrown error contains the reason.
     case failed
 }

@@ -1,16 +1,16 @@
 import CofferBase
 
-/// The orders and grants that came in at one time, handled in a sequence in which none is lost: orders first,
-/// by their counters, then grants.
+/// Processes the orders and grants that arrived together in a sequence in which none is lost: first
+/// orders, by their counters, then grants.
 struct RevocationRound {
     typealias Result = (revocation: Revocation, result: Swift.Result<RevocationOutcome, CofferError>)
 
     private let core: VaultCore
     private let policy: RevocationPolicy
-    /// The rules for a first look, read once for all: most of what lies in a mailbox is not for this vault,
-    /// or was seen before. What passes is judged again when it is carried out.
+    /// The verifier for a first check, read once for all: most orders in a mailbox are for other vaults, or
+    /// were seen before. An order that passes is verified again when it is carried out.
     private var rules: Swift.Result<CommandVerifier, CofferError>?
-    /// An order failed that others of a higher counter must not overtake.
+    /// Whether an order failed that orders with a higher counter must not overtake.
     private var isHeldUp = false
 
     init(_ core: VaultCore, _ policy: RevocationPolicy) {
@@ -18,7 +18,7 @@ struct RevocationRound {
         self.policy = policy
     }
 
-    /// Handles all of it, up to the end of the vault.
+    /// Processes everything, until the vault is wiped.
     mutating func handle(_ revocations: [Revocation], isCancelled: () -> Bool) -> [Result] {
         var seen: Set<[UInt8]> = []
         var orders: [ReceivedOrder] = []
@@ -55,7 +55,8 @@ struct RevocationRound {
         case .success(.carriedOut): rules = nil
         case .failure:
             rules = nil
-            // One whose counter was taken waits in the vault: none of a higher counter makes a replay of it.
+            // If its counter was accepted, the order is pending in the vault, and a higher counter does not
+            // make it a replay.
             if let read = order.read, !core.isPending(read) { isHeldUp = true }
         default: break
         }
@@ -70,14 +71,14 @@ struct RevocationRound {
         }
     }
 
-    /// The refusal at first look; `nil` for an order that passes.
+    /// The refusal of the first check; `nil` for an order that passes.
     private mutating func refusal(
         of order: SignedCommand
     ) -> Swift.Result<RevocationOutcome, CofferError>? {
         let rules = self.rules ?? currentRules()
         self.rules = rules
         do throws(CofferError) {
-            // A replay may be an order that is just being carried out.
+            // A replay may be an order that is being carried out now.
             guard case .failure(let refusal) = try rules.get().verificationResult(of: order),
                 refusal.reason.code != .orderReplayed
             else { return nil }

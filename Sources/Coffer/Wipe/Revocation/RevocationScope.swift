@@ -1,11 +1,11 @@
-/// How much a grant that was taken back takes with it.
+/// How much is erased when a grant is revoked.
 public enum RevocationScope: String, Sendable, CaseIterable {
-    /// Everything the grant stood for: every token of that service and account, waiting and volatile ones
-    /// too, and the user's namespace (``VaultLocation/namespace(of:)``) that bears the account's name, if
-    /// there is one, with the user's stores in it; also when that namespace is the vault that had the grant.
-    /// Other services' tokens and other users' namespaces stay, and so do stores that lie in a vault which
-    /// holds several accounts: nothing says whose they are.
+    /// Everything that the grant stood for: every token of that service and account, pending and ephemeral
+    /// ones included, and the namespace (``VaultLocation/namespace(of:)``) with the account's name, if there
+    /// is one, with the user's stores in it; also if the grant was in that namespace. Tokens of other
+    /// services and vaults of other users stay. Stores in a vault with several accounts stay, too, because
+    /// their account is not recorded.
     case account
-    /// The whole home: the vault and every user's namespace.
+    /// The whole vault and every namespace in it.
     case all
 }

@@ -1,31 +1,31 @@
 public import CofferBase
 
-/// Where word of revocations comes from: a server that is asked, a directory, whatever a program has. The
-/// library itself has no network code.
+/// A source of revocations, such as a server that is polled or a directory. The library itself has no network
+/// code.
 ///
-/// Give a source to ``Vault/handleRevocations(from:onRevocation:)`` or
-/// ``Vault/followRevocations(from:every:onRevocation:_:)``. A source may tell the same order again: a vault
-/// takes it once.
+/// Pass a source to ``Vault/handleRevocations(from:onRevocation:)`` or
+/// ``Vault/followRevocations(from:every:onRevocation:_:)``. A source may report the same order again: a
+/// vault accepts it once.
 public protocol RevocationSource: Sendable {
-    /// What has come in since the last call; nothing is the usual answer. Keep a deadline.
+    /// Returns the revocations since the last call, usually none. Implementations should use a time limit.
     func poll() async throws(CofferError) -> [Revocation]
 
-    /// Whether the next ``poll()`` tells again what was not ``settled(_:)``. Where it does not, as by
-    /// default, ``Vault/followRevocations(from:every:onRevocation:_:)`` keeps it and tries it again.
+    /// Whether the next ``poll()`` reports revocations again that were not ``settled(_:)``. If not, which is
+    /// the default, ``Vault/followRevocations(from:every:onRevocation:_:)`` keeps them and tries them again.
     var repeatsUnsettled: Bool { get }
 
-    /// Called with each revocation whose outcome is final: it need not be told again. By default nothing
-    /// happens.
+    /// Called with each revocation whose outcome is final, so it need not be reported again. The default
+    /// implementation does nothing.
     ///
-    /// Not final is an order that is not valid yet, or that a later change can make valid
-    /// (``RevocationOutcome/isFinal``), and one whose handling failed.
+    /// The outcome is not final for an order that is not valid yet, or that a later change can make valid
+    /// (``RevocationOutcome/isFinal``), and for one that failed.
     func settled(_ revocation: Revocation) async
 }
 
 extension RevocationSource {
-    /// No: what was told is not told again.
+    /// The default: reported revocations are not reported again.
     public var repeatsUnsettled: Bool { false }
 
-    /// Nothing happens.
+    /// The default: does nothing.
     public func settled(_ revocation: Revocation) async {}
 }

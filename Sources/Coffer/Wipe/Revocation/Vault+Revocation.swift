@@ -1,18 +1,18 @@
 public import CofferBase
 
-/// Being told that something was taken back.
+/// Processing of revocations.
 extension Vault {
-    /// Handles one revocation.
+    /// Processes one revocation.
     ///
-    /// For a grant and for an order to wipe, ``events`` tells ``VaultEvent/Kind/revoked`` before anything
-    /// is done and ``VaultEvent/Kind/revocationProcessed`` afterwards, so that a program can act for itself,
-    /// with the policy `keep`, or only show what happened.
+    /// For a grant and for an order to wipe, ``events`` delivers ``VaultEvent/Kind/revoked`` before anything
+    /// is done and ``VaultEvent/Kind/revocationProcessed`` afterwards. A program can then act itself, with
+    /// the policy `keep`, or just show what happened.
     ///
     /// - Parameters:
-    ///   - revocation: What came in.
-    ///   - policy: What follows when a grant was taken back. A signed order says itself what follows.
-    /// - Returns: What was done; also when an order was refused.
-    /// - Throws: What hinders it: `wiped`, `busy`, `corrupt` and what ``wipe(_:reason:)`` throws.
+    ///   - revocation: The revocation.
+    ///   - policy: The action when a grant was revoked. A signed order contains its own action.
+    /// - Returns: The outcome, also for a refused order.
+    /// - Throws: `wiped`, `busy`, `corrupt` and the errors of ``wipe(_:reason:)``.
     @discardableResult
     public func handle(
         _ revocation: Revocation, onRevocation policy: RevocationPolicy = .wipe(.account)
@@ -23,17 +23,17 @@ extension Vault {
         }
     }
 
-    /// Asks a source once and handles what it says: orders by their counters, then grants.
+    /// Polls a source once and processes its revocations: orders by their counters, then grants.
     ///
-    /// A failure stops only orders of a higher counter, which would make a replay of the one that failed; the
-    /// rest is handled. An order to erase everything waits for none.
+    /// A failure holds up only orders with a higher counter, which would make the failed one a replay; the
+    /// rest is processed. An order to erase everything does not wait for others.
     ///
     /// - Parameters:
-    ///   - source: Whom to ask.
-    ///   - policy: What follows when a grant was taken back.
-    /// - Returns: What became of each, up to the end of the vault.
-    /// - Throws: What the source throws; the first error of ``handle(_:onRevocation:)``, after the rest was
-    ///   handled.
+    ///   - source: The source.
+    ///   - policy: The action when a grant was revoked.
+    /// - Returns: The outcome of each, until the vault is wiped.
+    /// - Throws: The source's error; the first error of ``handle(_:onRevocation:)``, after the rest was
+    ///   processed.
     @discardableResult
     public func handleRevocations(
         from source: some RevocationSource, onRevocation policy: RevocationPolicy = .wipe(.account)
@@ -52,18 +52,18 @@ extension Vault {
         return outcomes
     }
 
-    /// Asks a source again and again, and looks at the dead-man's switch as often, until the calling task is
+    /// Polls a source repeatedly, and checks the dead-man's switch each time, until the calling task is
     /// cancelled.
     ///
-    /// A source that cannot be asked is asked again after the pause: being out of reach is no revocation.
-    /// A revocation that could not be handled is tried again, and so is an order that is not valid yet.
+    /// A source that fails is polled again after the pause: an unreachable source is no revocation. A
+    /// revocation that failed is tried again, and so is an order that is not valid yet.
     ///
     /// - Parameters:
-    ///   - source: Whom to ask.
-    ///   - pause: How long to wait between two questions.
-    ///   - policy: What follows when a grant was taken back.
-    ///   - report: Told of each outcome and of each failure; of a refusal that stays the same, once.
-    /// - Throws: `wiped` when the vault is no more.
+    ///   - source: The source.
+    ///   - pause: The pause between two polls.
+    ///   - policy: The action when a grant was revoked.
+    ///   - report: Called with each outcome and each failure; only once with a refusal that stays the same.
+    /// - Throws: `wiped` if the vault was wiped.
     public func followRevocations(
         from source: some RevocationSource, every pause: Duration = .seconds(60),
         onRevocation policy: RevocationPolicy = .wipe(.account),
@@ -88,7 +88,7 @@ extension Vault {
             do throws(CofferError) {
                 results = try await handleAll(waiting, policy)
             } catch {
-                // Cancelled: the loop ends.
+                // The task was cancelled; the loop ends.
                 report(.failure(error))
             }
             var unsettled: [Revocation] = []
@@ -106,7 +106,7 @@ extension Vault {
         }
     }
 
-    /// How much is kept for sources that do not tell it again.
+    /// The maximum number of revocations kept for sources that do not report them again.
     private static let maxWaitingCount = 4096
 
     private func handleAll(
@@ -121,7 +121,7 @@ extension Vault {
     }
 }
 
-/// Which refusals a listener has been told of, the newest of them.
+/// The newest of the refusals that were already reported.
 private struct RevocationReports {
     private var told: [Int: CofferError.Code] = [:]
     private static let maxCount = 1 << 17
@@ -143,13 +143,13 @@ extension VaultCore {
         case .order(let bytes): return try handle(bytes)
         case .grantRevoked(let reason, let account):
             return try announcing { () throws(CofferError) in
-                try end(reason.isEmpty ? "a grant was taken back" : reason, of: account, policy)
+                try end(reason.isEmpty ? "a grant was revoked" : reason, of: account, policy)
             }
         }
     }
 
-    /// Carries out an order, or says why not. Only what was judged is a refusal: a home that cannot be read
-    /// or changed now says nothing of the order.
+    /// Carries out an order, or returns the refusal. Only verification refuses: a vault that cannot be read
+    /// or changed now means nothing about the order.
     private func handle(_ bytes: [UInt8]) throws(CofferError) -> RevocationOutcome {
         let order: SignedCommand
         do throws(CofferError) {
@@ -166,7 +166,7 @@ extension VaultCore {
         }
     }
 
-    /// Does what the policy says of a grant.
+    /// Applies the policy to a revoked grant.
     private func end(
         _ reason: String, of account: TokenAccount?, _ policy: RevocationPolicy
     ) throws(CofferError) -> RevocationOutcome {
@@ -184,7 +184,7 @@ extension VaultCore {
         }
     }
 
-    /// An event before and one after what `body` does, also when it fails.
+    /// Posts an event before and one after `body`, also if it fails.
     private func announcing(
         _ body: () throws(CofferError) -> RevocationOutcome
     ) throws(CofferError) -> RevocationOutcome {

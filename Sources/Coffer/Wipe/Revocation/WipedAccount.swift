@@ -1,9 +1,9 @@
-/// The data that the end of a grant erased.
+/// The data that was erased because a grant was revoked.
 public struct WipedAccount: Sendable, Equatable {
-    /// Whose grant it was.
+    /// The account of the grant.
     public let account: TokenAccount
-    /// How many tokens were erased.
+    /// The number of tokens that were erased.
     public let tokens: Int
-    /// The receipt of the user's namespace; `nil` where there was none.
+    /// The receipt of the user's vault; `nil` if there was none.
     public let namespace: WipeReceipt?
 }

@@ -9,7 +9,7 @@ struct AWSCredentialProcessTests {
         #expect(try home.run(["token", "put"] + arguments, input: Array(value.utf8)).code == 0)
     }
 
-    @Test("The document has what the profile has")
+    @Test("The document has the profile's keys")
     func document() throws {
         let home = try CommandHome(passcode: nil)
         try put(home, "aws:default", "AKIAEXAMPLE", value: "abc/+\"\\=")
@@ -42,7 +42,7 @@ struct AWSCredentialProcessTests {
         #expect(try home("aws-credential-process").json["SessionToken"] as? String == "own")
     }
 
-    @Test("No keys, expired ones, several, no text, a locked home")
+    @Test("Missing, expired, several and binary keys and a locked home are errors")
     func errors() throws {
         let home = try CommandHome(passcode: nil)
         #expect(try home("aws-credential-process").code == 3)

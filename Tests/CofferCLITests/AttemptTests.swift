@@ -9,7 +9,7 @@ struct AttemptTests {
         try home.run(["unlock"], passcode: "wrong-\(number)").code
     }
 
-    @Test("The tenth wrong one erases; the right one is then too late")
+    @Test("The tenth wrong passcode erases; the right one is then too late")
     func tenth() throws {
         let home = try CommandHome("--attempt-delays", "off")
         for number in 1...9 {
@@ -26,7 +26,7 @@ struct AttemptTests {
         #expect(try home.status()["state"] as? String == "wiped")
     }
 
-    @Test("A right one after nine wrong ones starts anew")
+    @Test("A right passcode after nine wrong ones resets the count")
     func resets() throws {
         let home = try CommandHome("--attempt-delays", "off")
         for number in 1...9 { #expect(try wrong(home, number) == 5) }
@@ -35,7 +35,7 @@ struct AttemptTests {
         #expect(try wrong(home, 10) == 5)
     }
 
-    @Test("The same mistake counts once")
+    @Test("The same wrong passcode counts once")
     func identical() throws {
         let home = try CommandHome("--attempt-delays", "off")
         for _ in 1...12 { #expect(try wrong(home, 1) == 5) }
@@ -57,7 +57,7 @@ struct AttemptTests {
         #expect(try home("token", "list").code == 0)
     }
 
-    @Test("A command that waits after a wrong passcode says that it waits, and goes on")
+    @Test("A command that waits after a wrong passcode says so, and then works")
     func waiting() throws {
         let home = try CommandHome()
         for number in 1...5 { #expect(try wrong(home, number) == 5) }

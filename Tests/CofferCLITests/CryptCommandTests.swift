@@ -25,7 +25,7 @@ struct CryptCommandTests {
     }
 
     @Test(
-        "What is encrypted comes back, a few bytes longer in between",
+        "decrypt returns what encrypt took, and the message between has the documented size",
         arguments: [
             ("documented-cbc", 16), ("documented-cbc", 32), ("cbc-hmac", 32), ("aes-gcm", 16),
             ("aes-gcm", 24),
@@ -97,7 +97,7 @@ struct CryptCommandTests {
     }
 
     @Test(
-        "A changed message exits 7, says one thing, and nothing comes out",
+        "A changed message exits 7 with one sentence and no output",
         arguments: ["cbc-hmac", "aes-gcm"])
     func changed(_ scheme: String) throws {
         let key = try key(32)

@@ -42,7 +42,7 @@ struct DamagedTokenTests {
         #expect(try home("token", "list").code == 0)
     }
 
-    @Test("One changed byte of the sealed file hides all of them; erasing the tokens alone keeps the files")
+    @Test("A changed byte of the sealed file hides all tokens; erasing them alone keeps the files")
     func sealedFile() throws {
         let home = try CommandHome(passcode: nil)
         #expect(try home("token", "put", "s", "ada", input: [1]).code == 0)
@@ -65,7 +65,7 @@ struct DamagedTokenTests {
         #expect(help.split(whereSeparator: \.isWhitespace).joined(separator: " ").contains("one sealed file"))
     }
 
-    @Test("The git helper gives, stores and erases the others")
+    @Test("The git helper returns, stores and erases the others")
     func git() async throws {
         let helper = try LinkedHelper("git-credential-coffer", passcode: nil)
         let server = "protocol=https\nhost=git.example.org\n"
@@ -80,7 +80,7 @@ struct DamagedTokenTests {
         #expect(try helper("get", server).text == "username=bob\npassword=y\n")
     }
 
-    @Test("The Docker helper likewise")
+    @Test("The Docker helper returns, stores and erases the others")
     func docker() async throws {
         let helper = try LinkedHelper("docker-credential-coffer", passcode: nil)
         let document = #"{"ServerURL":"https://r","Username":"ada","Secret":"x"}"#
@@ -92,7 +92,7 @@ struct DamagedTokenTests {
         #expect(try helper("erase", "https://r\n").code == 0)
     }
 
-    @Test("The AWS helper likewise")
+    @Test("The AWS helper returns the others")
     func aws() async throws {
         let home = try CommandHome(passcode: nil)
         #expect(try home("token", "put", "aws:default", "KEY", input: Array("secret".utf8)).code == 0)
@@ -103,7 +103,7 @@ struct DamagedTokenTests {
         #expect(try home("aws-credential-process", "other").code == 3)
     }
 
-    @Test("What came in while locked under another account does not win against what was there")
+    @Test("A token put while locked under another account does not win against an earlier one")
     func planted() async throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "aws:default", "OWN", input: Array("own".utf8)).code == 0)

@@ -5,7 +5,7 @@ import Testing
 /// The meaning of "-" where a file is named.
 @Suite("A dash for a file")
 struct DashArgumentTests {
-    @Test("It is refused where no standard stream is meant, and no file of that name appears")
+    @Test("A dash is refused where no standard stream is meant, and no file of that name appears")
     func refused() throws {
         let home = try CommandHome(passcode: nil)
         let file = try home.file("plain", [1, 2, 3])

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct DatabaseCommandTests {
+@Suite("coffer database")
+struct DatabaseCommandTests {
     private let key = Array(String(repeating: "0a", count: 32).utf8)
     private let other = Array(String(repeating: "0b", count: 32).utf8)
 
@@ -15,7 +16,8 @@ import Testing
             descriptors: [3: key ?? self.key])
     }
 
-    @Test func rowsComeWithTabsAndAsObjects() throws {
+    @Test("query prints rows with tabs, and as objects with --json")
+    func rowsComeWithTabsAndAsObjects() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")
         let made = try query(
@@ -27,7 +29,7 @@ import Testing
         #expect(json.text == "[{\"a\":1,\"b\":\"x\"}]\n")
     }
 
-    @Test("Statements and values come by file, standard input and descriptor, where nobody sees them")
+    @Test("Statements and values come by file, standard input and descriptor, not by argument")
     func secretsStayOutOfTheArguments() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")
@@ -171,7 +173,8 @@ import Testing
         }
     }
 
-    @Test func failuresHaveTheirCodes() throws {
+    @Test("Each failure of a query has its exit code")
+    func failuresHaveTheirCodes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")
         #expect(try query(path, "SELECT 1").code == 3)
@@ -192,7 +195,7 @@ import Testing
 
     private static let options = "--codec gcm1 --passphrase-fd 3 --json"
 
-    @Test("What a foreign database's passphrase costs is bounded; --allow-expensive grants more")
+    @Test("The cost of a foreign database's passphrase is bounded; --allow-expensive grants more")
     func expensivePassphrase() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")
@@ -235,7 +238,8 @@ import Testing
         #expect(try shell("rm -f \"$1\"/a*", folder).code == 0)
     }
 
-    @Test func formatsAreConverted() throws {
+    @Test("convert turns each format into the next and replaces no target")
+    func formatsAreConverted() throws {
         let scratch = try ScratchDirectory.make()
         let names = ["a.db", "b.db", "c.db", "d.db"].map { scratch.path(of: $0) }
         #expect(try query(names[0], "CREATE TABLE t (a); INSERT INTO t VALUES (7)", "--create").code == 0)

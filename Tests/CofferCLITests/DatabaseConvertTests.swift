@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// `coffer database convert`: what stays where it does not reach its end, and which keys it takes.
-@Suite struct DatabaseConvertTests {
+@Suite("coffer database convert")
+struct DatabaseConvertTests {
     private let key = Array(String(repeating: "0a", count: 32).utf8)
     private let other = Array(String(repeating: "0b", count: 32).utf8)
 
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "A killed conversion makes no target and is in nobody's way; the next one removes what it left",
+        "A killed conversion makes no target, and the next one removes its remains",
         .enabled(if: PreloadedLibrary.endAt != nil), arguments: ["plain", "gcm1"])
     func killed(to format: String) throws {
         let scratch = try ScratchDirectory.make()
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "A conversion where the file system cannot rename without replacing",
+        "A conversion works where the file system cannot rename without replacing",
         .enabled(if: PreloadedLibrary.noExchange != nil))
     func noFlags() throws {
         let scratch = try ScratchDirectory.make()
@@ -113,7 +114,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
-    @Test("An empty source is none")
+    @Test("An empty source is refused as empty")
     func emptySource() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 
 /// Why a database cannot be opened, in words that say what to do; each by its exit code.
-@Suite struct DatabaseOpeningTests {
+@Suite("coffer database: opening")
+struct DatabaseOpeningTests {
     private let key = Array(String(repeating: "0a", count: 32).utf8)
 
     /// Root passes by the modes of files as long as it has these capabilities.
@@ -51,7 +52,7 @@ import Testing
         expect(try query(folder + "/a.db", "SELECT 1", "--create"), 64, "bytes")
     }
 
-    @Test("What may not be read or written is said, and the database stays as it was")
+    @Test("A database that may not be read or written is named so and stays as it was")
     func modes() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "a.db")

@@ -19,14 +19,14 @@ struct DemoTests {
         }
     }
 
-    @Test("Holds on a sample, and says so line by line")
+    @Test("The demonstration holds on a sample, and says so line by line")
     func sample() throws {
         try expectHeld(demo(nil))
         let run = try CommandRun.coffer("demo")
         #expect(run.code == 0 && run.text.hasSuffix("steps held.\n") && !run.text.contains("FAIL"))
     }
 
-    @Test("Holds on empty, short, uniform and random files, which stay as they are")
+    @Test("The demonstration holds on empty, short, uniform and random files, which stay as they are")
     func files() throws {
         let folder = try ScratchDirectory.make()
         for (name, bytes) in [
@@ -41,7 +41,7 @@ struct DemoTests {
         }
     }
 
-    @Test("Holds on a name with a newline and bytes that are no UTF-8")
+    @Test("The demonstration holds on a name with a newline and bytes that are no UTF-8")
     func name() throws {
         let folder = try ScratchDirectory.make()
         let script = """
@@ -52,7 +52,7 @@ struct DemoTests {
         try expectHeld(CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, folder.path(of: ".")]))
     }
 
-    @Test("What is no file is refused")
+    @Test("A path that is no regular file is refused")
     func refused() throws {
         for (path, code) in [("/", 64), ("/etc", 11), ("/nowhere/at/all", 3), ("/dev/zero", 11)]
             as [(String, Int32)]

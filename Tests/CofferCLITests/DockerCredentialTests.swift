@@ -16,7 +16,7 @@ struct DockerCredentialTests {
     }
 
     @Test(
-        "What is stored is got exactly",
+        "The helper returns exactly what was stored",
         arguments: ["", "plain", "\"quoted\\\" / \u{1}\u{1F}\n\t", "pässwörd ✓ 𝄞 \u{7F}", "<&>", "%20"])
     func exact(_ secret: String) throws {
         let helper = try make()
@@ -32,7 +32,7 @@ struct DockerCredentialTests {
         #expect(try helper("erase", Self.url).code == 0)
     }
 
-    @Test("Characters that were escaped arrive, and members that nobody knows are passed over")
+    @Test("The helper decodes escaped characters and passes over unknown members")
     func escapes() throws {
         let helper = try make()
         let input = """

@@ -142,7 +142,7 @@ struct DoctorTests {
     }
 
     @Test(
-        "What could not be checked for want of memory says so",
+        "A check that lacks memory is reported as unknown",
         .enabled(if: !Sanitizer.isOn, "a sanitizer takes terabytes of addresses"))
     func notChecked() throws {
         let home = try CommandHome(passcode: "2468", "--kdf-memory", "64")

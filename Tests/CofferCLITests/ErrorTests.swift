@@ -4,7 +4,7 @@ import TestSupport
 @Suite("Errors and usage")
 struct ErrorTests {
     @Test(
-        "What does not parse exits 64 and says so on standard error",
+        "Arguments that do not parse exit 64 and are named on standard error",
         arguments: [
             ["nonsense"], ["key"], ["key", "documented"], ["key", "documented", "--uuid"],
             ["key", "documented", "--uuid", "A", "--passcode-fd", "x"], ["crypt", "encrypt"],
@@ -115,7 +115,7 @@ struct ErrorTests {
         }
     }
 
-    @Test("A secret is in no error")
+    @Test("No error contains a secret")
     func secrets() throws {
         let secret = "5ecre7-5ecre7-not-hexadecimal"
         let badKey = try CommandRun.coffer(

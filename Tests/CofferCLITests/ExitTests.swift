@@ -6,7 +6,7 @@ struct ExitTests {
     /// What OpenSSL frees at exit, a thread that is just ending may be looking at: `coffer lock` crashed once
     /// in some thousand runs.
     @Test(
-        "OpenSSL frees nothing as a command ends, whatever used it first",
+        "OpenSSL frees nothing as a command ends, whichever code used it first",
         arguments: [
             ["status"], ["unlock"], ["lock"], ["token", "put", "s", "a"], ["file", "list"], ["doctor"],
             [

@@ -12,7 +12,7 @@ struct ExportTests {
     }
 
     @Test(
-        "From one home to another: conflicts are 10, wrong passphrases 5, damage 7, a file that is there 13")
+        "Import exits 10 on a conflict, 5 on a wrong passphrase, 7 on damage, 13 on an existing file")
     func circle() throws {
         let home = try CommandHome()
         let file = home.folder.appending(path: "export").path(percentEncoded: false)

@@ -29,7 +29,7 @@ struct FaultSampleTests {
         #expect(run.text.hasPrefix("skipped") || run.text.hasSuffix(" 0 failed\n"))
     }
 
-    @Test("A full disk does not stop a wipe; on a read-only one the keys go from memory")
+    @Test("A full disk does not stop a wipe; on a read-only one it removes the keys from memory")
     func disks() throws {
         let run = try script("wipe_disks.py")
         #expect(run.code == 0, "\(run.text)\(run.errorText)")

@@ -6,7 +6,8 @@ import TestSupport
 struct FileCommandTests {
     private static let content = (0..<200_001).map { UInt8(truncatingIfNeeded: $0 &* 13 >> 3) }
 
-    @Test("Added, listed, read, verified, exported and removed", arguments: [0, 1, 65_536, 200_001])
+    @Test(
+        "A file is added, listed, read, verified, exported and removed", arguments: [0, 1, 65_536, 200_001])
     func circle(_ size: Int) throws {
         let home = try CommandHome()
         let content = Array(Self.content.prefix(size))
@@ -25,7 +26,7 @@ struct FileCommandTests {
     }
 
     @Test(
-        "Ranges as HTTP has them",
+        "cat takes ranges as HTTP has them",
         arguments: [
             ("0-0", 0..<1), ("5-9", 5..<10), ("65530-65540", 65_530..<65_541), ("199990-", 199_990..<200_001),
             ("0-", 0..<200_001), ("200000-999999", 200_000..<200_001), ("200001-", 200_001..<200_001),
@@ -40,7 +41,7 @@ struct FileCommandTests {
             Data(base64Encoded: json.json["contentBase64"] as? String ?? "-") == Data(Self.content[bytes]))
     }
 
-    @Test("With a damaged index, list shows the rest, names what is missing and fails; reindex repairs it")
+    @Test("With a damaged index, list shows the rest and fails; reindex repairs it")
     func damagedIndex() throws {
         let home = try CommandHome(passcode: nil)
         let ids = try ["a", "b"].map { try home.add(try home.file($0, Array($0.utf8))) }
@@ -62,7 +63,7 @@ struct FileCommandTests {
         #expect(try home("file", "list").code == 0)
     }
 
-    @Test("A container that somebody deleted is listed as missing and named everywhere; remove clears it")
+    @Test("A deleted container is listed as missing and named everywhere; remove clears it")
     func missing() throws {
         let home = try CommandHome(passcode: nil)
         let ids = try ["a", "b"].map { try home.add(try home.file($0, Array($0.utf8))) }
@@ -139,7 +140,7 @@ struct FileCommandTests {
         }
     }
 
-    @Test("Ranges that are none, and ids that are none")
+    @Test("Malformed ranges and ids are refused")
     func malformed() throws {
         let home = try CommandHome(passcode: nil)
         let id = try home.add(try home.file("a", [1, 2, 3]))
@@ -151,7 +152,7 @@ struct FileCommandTests {
         #expect(try home("file", "cat", UUID().uuidString).code == 3)
     }
 
-    @Test("What is not a regular file is refused")
+    @Test("A path that is no regular file is refused")
     func notFiles() throws {
         let home = try CommandHome(passcode: nil)
         let folder = home.folder.path(percentEncoded: false)
@@ -166,7 +167,7 @@ struct FileCommandTests {
         #expect(try home.status()["files"] as? Int == 0)
     }
 
-    @Test("A name with a newline and bytes that are no UTF-8 goes in and comes out")
+    @Test("A name with a newline and bytes that are no UTF-8 is kept exactly")
     func names() throws {
         let home = try CommandHome(passcode: nil)
         let script = """
@@ -216,7 +217,7 @@ struct FileCommandTests {
     }
 
     @Test(
-        "What --remove-original leaves in clear is said: other names, and what an interrupted one set aside")
+        "--remove-original names what it leaves in clear: other names and interrupted removals")
     func originalsLeft() throws {
         let home = try CommandHome(passcode: nil)
         let path = try home.file("original", [1, 2, 3])

@@ -77,7 +77,7 @@ struct GitCredentialTests {
         #expect(try git(helper, "fill", Self.server + "path=three.git\n", options: byPath).code != 0)
     }
 
-    @Test("A password is not given to a host or user that is the same to Unicode alone")
+    @Test("A host or user that is equal in Unicode alone receives no password")
     func equivalentNames() throws {
         let helper = try make()
         let stored = "protocol=https\nhost=é.example.org\nusername=andré\npassword=secret\n"
@@ -92,7 +92,7 @@ struct GitCredentialTests {
         }
     }
 
-    @Test("An expired password is not given; what renews it is")
+    @Test("The helper withholds an expired password and returns its refresh token")
     func expiry() throws {
         let helper = try make()
         let credential = Self.server + "username=ada\npassword=short-lived\noauth_refresh_token=long-lived\n"
@@ -143,7 +143,7 @@ struct GitCredentialTests {
         #expect(try helper.home.status()["tokens"] as? Int == 0)
     }
 
-    @Test("What is not of the protocol is refused, and none of it is repeated")
+    @Test("A request outside the protocol is refused, and none of it is repeated")
     func malformed() throws {
         let helper = try make()
         for request in ["password=5ecre7\0\n", "5ecre7\n", "username=5ecre7\u{2028}\nhost=x\nprotocol=y\n"] {
@@ -220,7 +220,7 @@ struct GitCredentialTests {
     }
 
     @Test(
-        "What came in while locked comes after what did not, and not beside it",
+        "A credential put while locked ranks behind earlier ones and is not mixed with them",
         .enabled(if: KernelKeyring.isAvailable))
     func handedIn() throws {
         let helper = try make(passcode: "2468")
@@ -250,7 +250,7 @@ struct GitCredentialTests {
     }
 
     @Test(
-        "Of what came in while locked, both halves go out together",
+        "Both halves of a credential put while locked are returned together",
         .enabled(if: KernelKeyring.isAvailable))
     func bothHandedIn() throws {
         let helper = try make(passcode: "2468")
@@ -261,7 +261,7 @@ struct GitCredentialTests {
         #expect(values(try helper("get", Self.server)) == whole)
     }
 
-    @Test("A locked home says so and asks nobody")
+    @Test("A locked home says so and does not ask")
     func locked() throws {
         let helper = try make(passcode: "2468")
         let run = try helper("get", Self.server)

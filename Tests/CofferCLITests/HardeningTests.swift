@@ -23,13 +23,12 @@ struct HardeningTests {
         #expect(run.code == 0)
         let lines = run.errorText.split(separator: "\n")
         #expect(lines.contains { $0.contains("binding file") }, "the loader says nothing")
-        let start = lines.firstIndex {
-            $0.contains("transferring control") || $0.contains("initialize program")
-        }
-        let later = lines[(start ?? lines.startIndex)...].filter {
-            $0.contains("binding file \(CommandRun.cofferPath)")
-        }
-        #expect(start == nil || later.isEmpty, "\(later.prefix(3))")
+        let start = try #require(
+            lines.firstIndex {
+                $0.contains("transferring control") || $0.contains("initialize program")
+            }, "The loader does not say when the program begins.")
+        let later = lines[start...].filter { $0.contains("binding file \(CommandRun.cofferPath)") }
+        #expect(later.isEmpty, "\(later.prefix(3))")
     }
 
     @Test("A crash while it holds a secret prints nothing, whatever the crash handler is set to")

@@ -54,7 +54,7 @@ struct HostileHomeTests {
         #expect(try home("token", "list").code == 0)
     }
 
-    @Test("A home that others may write, a home that is a file, a home below a file")
+    @Test("A home that others may write, or that is or lies below a file, is refused")
     func places() throws {
         let home = try CommandHome()
         for mode in [0o777, 0o770, 0o702] as [Int] {

@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite("coffer init, coffer status")
 struct InitStatusTests {
-    @Test("The members of status, before and after init")
+    @Test("status has its documented members before and after init")
     func members() throws {
         let home = try CommandHome(passcode: "2468", "--inactivity", "5")
         let status = try home.status()
@@ -64,7 +64,7 @@ struct InitStatusTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("Where the home is: the option, then COFFER_HOME, XDG_DATA_HOME and HOME")
+    @Test("The home is found by the option, then COFFER_HOME, XDG_DATA_HOME and HOME")
     func places() throws {
         let home = try CommandHome()
         let vaultID = try home.status()["vaultID"] as? String

@@ -34,7 +34,9 @@ struct InterruptedAddTests {
             environment: ["FILES": home.path + "/vault/files"])
     }
 
-    @Test("A signal to end removes what is half done at once", arguments: [("INT", 130), ("TERM", 143)])
+    @Test(
+        "A signal that ends file add removes the unfinished file at once",
+        arguments: [("INT", 130), ("TERM", 143)])
     func signalled(_ signal: String, _ code: Int32) throws {
         let home = try CommandHome(passcode: nil)
         let run = try interrupt(home, by: signal)
@@ -44,7 +46,7 @@ struct InterruptedAddTests {
         #expect(try home.status()["unfinishedBytes"] == nil)
     }
 
-    @Test("After kill -9, status and doctor name the bytes, and the next command on the files removes them")
+    @Test("After kill -9, status and doctor name the bytes, and the next file command removes them")
     func killed() throws {
         let home = try CommandHome(passcode: nil)
         let kept = try home.add(try home.file("kept", [1, 2, 3]))
@@ -63,7 +65,7 @@ struct InterruptedAddTests {
         }
     }
 
-    @Test("What another process is adding stays")
+    @Test("A file that another process is adding stays")
     func running() throws {
         let home = try CommandHome(passcode: nil)
         let path = try sparse(home, 2 << 30)

@@ -54,7 +54,7 @@ struct KeyCommandTests {
     }
 
     @Test(
-        "pbkdf2: what makes no sense is a usage error",
+        "pbkdf2: impossible rounds and lengths are usage errors",
         arguments: [
             ["--rounds", "0", "--length", "32"], ["--rounds", "-1", "--length", "32"],
             ["--rounds", "2147483648", "--length", "32"], ["--rounds", "1", "--length", "0"],

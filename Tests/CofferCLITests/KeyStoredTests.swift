@@ -23,7 +23,7 @@ struct KeyStoredTests {
     }
 
     @Test(
-        "One source of the UUID, and it is there",
+        "The UUID must have exactly one source, which exists",
         arguments: [
             [], ["--uuid", "A", "--uuid-fd", "3"], ["--uuid", "A", "--stored", "x"], ["--create"],
             ["--uuid", "A", "--create"], ["--uuid", ""], ["--uuid-fd", "3"], ["--uuid-fd", "9"],
@@ -117,7 +117,7 @@ struct KeyStoredTests {
         #expect(made.code == 0 && made.json["passcodeHash"] as? String == "")
     }
 
-    @Test("A device key is derived from the identifier and what is kept, by the parameters that are kept")
+    @Test("A device key is derived from the identifier and the kept secret and parameters")
     func device() throws {
         let home = try CommandHome(passcode: nil)
         let take = ["key", "device", "--stored", "app", "--json"]

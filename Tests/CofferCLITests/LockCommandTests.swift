@@ -36,7 +36,7 @@ struct LockCommandTests {
         + "cat c/state"
 
     @Test(
-        "Keys that were hidden from a listing go, too",
+        "lock removes keys that were hidden from a listing, too",
         arguments: ["syscall(control, 5, key, 0x3e3e0000)", "move(key)"])
     func hidden(_ how: String) throws {
         let run = try run(
@@ -64,7 +64,7 @@ struct LockCommandTests {
     }
 
     @Test(
-        "Keys that were moved into rings within rings go, too, with --all and without",
+        "lock removes keys in rings within rings, too, with --all and without",
         arguments: ["--home a", "--all"], [1, 6])
     func nested(_ scope: String, _ depth: Int) throws {
         let run = try run(
@@ -138,7 +138,7 @@ struct LockCommandTests {
         #expect(run.errorText.contains("every vault of this user is locked"))
     }
 
-    @Test("A home that is not there is called so, and nobody is told to make one")
+    @Test("A missing home is called so, without advice to make one")
     func mistyped() throws {
         let run = try run(
             """
@@ -182,7 +182,7 @@ struct LockCommandTests {
         #expect(run.code == 4)
     }
 
-    @Test("A key that the kernel keeps is named, and the command fails; one that is gone is no failure")
+    @Test("A key that the kernel keeps is named and fails the command; a key that is gone does not")
     func kept() throws {
         let library = try #require(PreloadedLibrary.noKeyring)
         let run = try run(
@@ -215,7 +215,7 @@ struct LockCommandTests {
         #expect(run.code == 0 && run.text == "0\n0\n4\n4\n0\n0\n", "\(run.text) \(run.errorText)")
     }
 
-    @Test("A planted key that may not be removed, and goes with its link, is no failure")
+    @Test("A planted key that may only be unlinked is no failure")
     func planted() throws {
         let run = try run(
             """

@@ -38,7 +38,7 @@ struct PasscodeTests {
         #expect(try home("token", "list").code == 0)
     }
 
-    @Test("Removing says and counts what goes with the passcode; without one the class is refused")
+    @Test("Removal counts what it destroys with the passcode; without one the class is refused")
     func bound() throws {
         let home = try CommandHome()
         let put = ["token", "put", "s", "a", "--class", "whenPasscodeSetThisDeviceOnly", "--json"]
@@ -107,7 +107,7 @@ struct PasscodeTests {
         #expect(try home.run(["passcode", "change"], new: "äää34").code == 0)
     }
 
-    @Test("Prompts on a terminal: no echo, a new passcode twice, and the echo is back after an interrupt")
+    @Test("A terminal prompt hides the passcode, asks twice for a new one, and restores the echo")
     func prompts() throws {
         let folder = try ScratchDirectory.make()
         let home = folder.path(of: "home")

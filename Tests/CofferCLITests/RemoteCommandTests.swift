@@ -136,7 +136,9 @@ struct RemoteCommandTests {
         #expect(counters[2] <= counters[3] && counters[3] < counters[0])
     }
 
-    @Test("With the clock at 1970 and in 2038", .enabled(if: OtherClocks.areThere))
+    @Test(
+        "An order is valid in its time alone, also with the clock at 1970 and in 2038",
+        .enabled(if: OtherClocks.areThere))
     func clocks() throws {
         let scene = try Fixture(passcode: nil)
         let order = try scene.order("o", "--counter", "6")
@@ -169,7 +171,7 @@ struct RemoteCommandTests {
         }
     }
 
-    @Test("Orders that do not erase go to take, and those that do only to wipe")
+    @Test("apply takes only orders that do not erase, and wipe only those that do")
     func doors() throws {
         let scene = try Fixture()
         let wipe = try scene.order("w")
@@ -206,7 +208,7 @@ struct RemoteCommandTests {
         #expect(try scene.wipe(scene.order("o")).errorCode == "orderUnknownKey")
     }
 
-    @Test("A private key is read from a file of its owner alone or a descriptor, and is never overwritten")
+    @Test("A private key comes from its owner's own file or a descriptor and is never overwritten")
     func privateKeys() throws {
         let scene = try Fixture()
         let mode = try FileManager.default.attributesOfItem(atPath: scene.keyFile)[.posixPermissions] as? Int
@@ -295,7 +297,7 @@ struct RemoteCommandTests {
         #expect(receipt.contains("by post"))
     }
 
-    @Test("A refresh command that ends with 77 says that the token was taken back, when it is asked to")
+    @Test("A refresh command that exits 77 reports a revoked token, when that option is set")
     func refresh() throws {
         for (policy, code, state) in [
             (nil, 1, "unlocked"), ("keep", 11, "unlocked"), ("lock", 11, "unlocked"),

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TestSupport
 
-@Suite("What can be found on the disk and in memory directories")
+@Suite("Residue on the disk and in memory directories")
 struct ResidueTests {
     // Of this run alone: /dev/shm is everybody's, and another run of these tests has its copies there.
     private static let run = UUID().uuidString
@@ -70,7 +70,7 @@ struct ResidueTests {
         #expect(left == ["lock", "receipt.json", "state"])
     }
 
-    @Test("No secret in messages")
+    @Test("No message contains a secret")
     func messages() throws {
         let home = try CommandHome("--attempt-delays", "off")
         _ = try home("token", "put", "s", "a", input: Array(Self.token.utf8))

@@ -36,7 +36,7 @@ struct TightLimitTests {
     }
 
     @Test(
-        "Addresses, in KiB",
+        "Commands fail with a typed error at most when addresses, in KiB, are few",
         arguments: [
             60_000, 90_000, 100_000, 103_000, 106_000, 109_000, 112_000, 116_000, 120_000, 130_000, 150_000,
             175_000, 200_000, 225_000, 250_000, 300_000, 400_000,
@@ -49,7 +49,9 @@ struct TightLimitTests {
         if limit >= 250_000 { #expect(try run(home, ["status"], limit: "-v \(limit)").code == 0) }
     }
 
-    @Test("Data, in KiB", arguments: [2000, 8000, 12_000, 14_000, 16_000, 20_000, 30_000, 60_000])
+    @Test(
+        "Commands fail with a typed error at most when data, in KiB, is short",
+        arguments: [2000, 8000, 12_000, 14_000, 16_000, 20_000, 30_000, 60_000])
     func data(_ limit: Int) throws {
         let home = try home()
         for command in Self.commands {
@@ -58,7 +60,9 @@ struct TightLimitTests {
         if limit >= 60_000 { #expect(try run(home, ["status"], limit: "-d \(limit)").code == 0) }
     }
 
-    @Test("Open files", arguments: [3, 4, 5, 6, 8, 9, 10, 11, 12, 16, 64])
+    @Test(
+        "Commands fail with a typed error at most when open files are few",
+        arguments: [3, 4, 5, 6, 8, 9, 10, 11, 12, 16, 64])
     func descriptors(_ limit: Int) throws {
         let home = try home()
         for command in Self.commands {
@@ -68,7 +72,7 @@ struct TightLimitTests {
     }
 
     @Test(
-        "Threads: none can be had, and what needs none works, a wipe too",
+        "Without threads, commands that need none work, a wipe included",
         .enabled(if: geteuid() == 0, "only root becomes another user, whom the limit holds for"))
     func threads() throws {
         let home = try home()

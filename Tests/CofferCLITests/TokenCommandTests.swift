@@ -10,7 +10,7 @@ struct TokenCommandTests {
         "longest": (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) },
     ]
 
-    @Test("Every byte comes back, up to 1 MiB; --json has the value in Base64")
+    @Test("get returns every byte, up to 1 MiB; --json has the value in Base64")
     func exact() throws {
         let home = try CommandHome()
         for (name, value) in Self.values {
@@ -39,7 +39,7 @@ struct TokenCommandTests {
         #expect(try home.status()["waitingTokens"] == nil)
     }
 
-    @Test("Versions: put over one, over none, over another")
+    @Test("put replaces only the version that --if-version names")
     func versions() throws {
         let home = try CommandHome(passcode: nil)
         func put(_ version: String) throws -> CommandRun {
@@ -80,7 +80,7 @@ struct TokenCommandTests {
         #expect(try home.status()["tokens"] as? Int == 4)
     }
 
-    @Test("What is not seen, or turns the text around, does not make a name look like another")
+    @Test("Invisible and reversing characters do not make a name look like another")
     func invisible() throws {
         let home = try CommandHome(passcode: nil)
         let hidden = ["\u{202E}", "\u{200B}", "\u{2066}", "\u{AD}", "\u{2028}", "\u{3164}", "\u{E0041}"]
@@ -120,7 +120,7 @@ struct TokenCommandTests {
     }
 
     @Test(
-        "What is not taken",
+        "put refuses malformed names, kinds, classes, dates and versions",
         arguments: [
             ["", "a"], [String(repeating: "s", count: 1025), "a"], ["s"], ["s", "a", "--kind", "magic"],
             ["s", "a", "--class", "never"], ["s", "a", "--expires", "tomorrow"],
@@ -134,7 +134,7 @@ struct TokenCommandTests {
         #expect(try home.status()["tokens"] as? Int == 0)
     }
 
-    @Test("An expired token is given with a warning")
+    @Test("An expired token is printed with a warning")
     func expired() throws {
         let home = try CommandHome(passcode: nil)
         _ = try home.run(["token", "put", "s", "a", "--expires", "2001-01-01T00:00:00Z"], input: [1])

@@ -18,7 +18,7 @@ struct TokenRefreshTests {
             ["token", "refresh", "s", "a"] + options + ["--", "sh", "-c", script], passcode: passcode)
     }
 
-    @Test("The command gets the token and gives the new one, byte for byte; the version is printed")
+    @Test("The command reads the token and returns a new one exactly; refresh prints its version")
     func exact() throws {
         let home = try make()
         let all: [UInt8] = Array(0...255) + [10]
@@ -32,7 +32,7 @@ struct TokenRefreshTests {
         #expect(list?.first?["expires"] is String)
     }
 
-    @Test("A command that fails, gives nothing, too much or takes too long changes nothing")
+    @Test("A command that fails, prints nothing or too much, or takes too long changes nothing")
     func failures() throws {
         let home = try make()
         for (script, options, code, name) in [
@@ -62,7 +62,7 @@ struct TokenRefreshTests {
         #expect(!FileManager.default.fileExists(atPath: mark))
     }
 
-    @Test("Who waits in vain is told so")
+    @Test("A refresh that waits in vain times out and says so")
     func waiting() throws {
         let home = try make()
         let holder = try #require(

@@ -51,7 +51,7 @@ struct UnlockInFlightTests {
         #expect(run.text == "\"removedKeys\":4\n0\n4\n2\n", "\(run.text) \(run.errorText)")
     }
 
-    @Test("Without a lock the unlock goes on where it was, and leaves its keys alone")
+    @Test("Without a lock the unlock resumes where it was and keeps its keys")
     func undisturbed() throws {
         let run = try run("\"$0\" status --home a >out")
         #expect(run.code == 0 && run.text == "0\n0\n6\n", "\(run.text) \(run.errorText)")
@@ -85,7 +85,7 @@ struct UnlockInFlightTests {
         #expect(run.code == 0 && run.text == "0\n", "\(run.text) \(run.errorText)")
     }
 
-    @Test("A killed unlock leaves a mark that goes by itself, and with any lock")
+    @Test("A killed unlock leaves a mark that expires by itself, or with any lock")
     func killed() throws {
         let run = try run(
             """

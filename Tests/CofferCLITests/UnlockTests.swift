@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite("coffer unlock, coffer lock")
 struct UnlockTests {
-    @Test("What needs keys exits 4 while locked, and 5 with a wrong passcode; nothing comes out")
+    @Test("Commands that need keys exit 4 while locked and 5 with a wrong passcode, without output")
     func locked() throws {
         let home = try CommandHome("--attempt-delays", "off")
         let id = UUID().uuidString
@@ -168,7 +168,7 @@ struct UnlockTests {
         #expect(try home.status()["damagedTokens"] == nil)
     }
 
-    @Test("Nobody puts anything under a reserved service, locked or not", arguments: ["", "2468"])
+    @Test("A token under a reserved service is refused, locked or not", arguments: ["", "2468"])
     func reserved(_ passcode: String) throws {
         let home = try CommandHome()
         for service in ["coffer.soups", "coffer.documented", "coffer."] {
@@ -240,7 +240,7 @@ struct UnlockTests {
     }
 
     @Test(
-        "Use starts the inactivity time anew, and never that of --for",
+        "Use starts the inactivity time again, and never that of --for",
         .enabled(if: KernelKeyring.isAvailable))
     func use() throws {
         let home = try CommandHome()

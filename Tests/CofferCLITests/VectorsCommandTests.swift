@@ -65,7 +65,7 @@ struct VectorsCommandTests {
         #expect(junit.contains("tests=\"3\" failures=\"0\" skipped=\"0\""))
     }
 
-    @Test("Without the processor's special instructions the results are the same, and the output says so")
+    @Test("Without the processor's instructions the results are the same, and the output says so")
     func portable() throws {
         let found = try verify(["a.json": Self.mac]).run
         let masked = try verify(["a.json": Self.mac], ["--json", "--portable"]).run

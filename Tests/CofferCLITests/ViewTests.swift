@@ -41,7 +41,7 @@ struct ViewTests {
 
     private func isThere(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-    @Test("The copy has the original name and content, is for its owner alone, and goes with the command")
+    @Test("The copy has the original's name and content, one owner, and the command's lifetime")
     func copy() throws {
         let (home, id) = try make()
         let script = "cat \"$1\"; stat -c %a \"$1\"; echo \"$1\"; stat -f -c %T \"$1\""
@@ -91,7 +91,7 @@ struct ViewTests {
         #expect(!isThere(copy) && !isThere("/proc/\(viewer)"))
     }
 
-    @Test("A command that does not heed the signal is killed, and the copy goes")
+    @Test("A command that ignores the signal is killed, and the copy is removed")
     func stubborn() throws {
         let (home, id) = try make()
         let (helper, viewer, copy) = try start(
@@ -263,7 +263,7 @@ struct ViewTests {
         #expect(try home("file", "prune-views").text == "0\n")
     }
 
-    @Test("Wiping takes copies along that are being viewed")
+    @Test("A wipe removes copies that are being viewed")
     func wiped() throws {
         let (home, id) = try make()
         let (helper, _, copy) = try start(home, id)

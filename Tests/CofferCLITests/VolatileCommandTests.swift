@@ -14,7 +14,7 @@ struct VolatileCommandTests {
         "coffer:\(try #require(try home.status()["vaultID"] as? String)):volatile"
     }
 
-    @Test("Later commands find it until lock; no file knows of it; the list marks it")
+    @Test("Later commands find a volatile token until lock; no file has it; the list marks it")
     func lasts() throws {
         let home = try CommandHome()
         #expect(try home("unlock").code == 0)
@@ -34,7 +34,7 @@ struct VolatileCommandTests {
         #expect(try home("token", "get", "s", "a").code == 3)
     }
 
-    @Test("It has the time-out of the session that is held, and goes with a wipe")
+    @Test("A volatile token has the held session's time-out, and a wipe removes it")
     func timeout() throws {
         let home = try CommandHome()
         let ring = try ring(home)
@@ -69,7 +69,7 @@ struct VolatileCommandTests {
         return bytes[40..<72].map { String(format: "%02x", $0) }.joined()
     }
 
-    @Test("An entry of a locked class that somebody put into the kernel's keyring hides no stored token")
+    @Test("An entry of a locked class planted in the kernel's keyring hides no stored token")
     func planted() throws {
         let home = try CommandHome()
         let ring = try ring(home)
@@ -127,7 +127,7 @@ struct VolatileCommandTests {
     }
 
     @Test(
-        "Without a kernel keyring there is nowhere to keep it",
+        "Without a kernel keyring a volatile token cannot be kept",
         .enabled(if: PreloadedLibrary.noKeyring != nil))
     func noKeyring() throws {
         let home = try CommandHome(passcode: nil)

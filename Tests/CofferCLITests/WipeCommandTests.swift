@@ -23,7 +23,7 @@ struct WipeCommandTests {
     }
 
     @Test(
-        "A complete wipe succeeds also where nobody can be told of it", arguments: [">/dev/full", ">&-"],
+        "A complete wipe succeeds also where its output cannot be written", arguments: [">/dev/full", ">&-"],
         [[], ["--json"], ["--tokens"]])
     func untold(output: String, more: [String]) throws {
         let home = try CommandHome()
@@ -49,7 +49,8 @@ struct WipeCommandTests {
     }
 
     @Test(
-        "--tokens where no names can be exchanged", .enabled(if: PreloadedLibrary.noExchange != nil))
+        "--tokens works where the file system cannot exchange names",
+        .enabled(if: PreloadedLibrary.noExchange != nil))
     func tokensWithoutExchange() throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "s", "a", input: [UInt8](repeating: 7, count: 9000)).code == 0)
@@ -102,7 +103,7 @@ struct WipeCommandTests {
         #expect(try home("token", "put", "s", "a", input: [2]).text == "1\n")
     }
 
-    @Test("What is said of a wipe of the tokens, and of a user without a vault")
+    @Test("The output fits a wipe of the tokens alone, and a user without a vault")
     func parts() throws {
         let home = try CommandHome()
         let tokens = try home.run(["wipe", "--yes", "--tokens"], passcode: "")
@@ -114,7 +115,7 @@ struct WipeCommandTests {
         #expect(user.errorText.contains("No user of that name") && !user.errorText.contains("init"))
     }
 
-    @Test("Where there is nothing to wipe")
+    @Test("A wipe where there is no vault exits 12")
     func absent() throws {
         let run = try CommandRun.coffer("wipe", "--yes", "--json", "--home", "/nowhere/at/all")
         #expect(run.code == 12 && run.errorCode == "notInitialised")

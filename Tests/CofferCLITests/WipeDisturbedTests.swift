@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import TestSupport
 
-@Suite("coffer wipe in disturbed weather")
+@Suite("coffer wipe under adverse conditions")
 struct WipeDisturbedCommandTests {
     private let manager = FileManager.default
 
@@ -62,7 +62,7 @@ struct WipeDisturbedCommandTests {
         }
     }
 
-    @Test("Modes that shut their owner out are no hindrance", .enabled(if: getuid() == 0))
+    @Test("A wipe succeeds on modes that shut the owner out", .enabled(if: getuid() == 0))
     func modes() throws {
         let user = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         for shut in ["", "state", "lock", "vault", "vault/device", "vault/keybag", "vault/files"] {
@@ -80,7 +80,7 @@ struct WipeDisturbedCommandTests {
     }
 
     @Test(
-        "What is still there is named with the receipt, in one document, and exits as its error says",
+        "Remains are named with the receipt, in one document, and decide the exit code",
         .enabled(if: getuid() == 0))
     func leftOver() throws {
         let home = try CommandHome()

@@ -55,7 +55,7 @@ struct WipeProveTests {
     }
 
     @Test(
-        "What lies elsewhere is found and exits 1", .enabled(if: !Sanitizer.isOn),
+        "A copy that lies elsewhere is found and exits 1", .enabled(if: !Sanitizer.isOn),
         arguments: ["device", "keybag"])
     func leftOver(_ name: String) throws {
         try withRuntime { runtime, environment in
@@ -99,9 +99,13 @@ struct WipeProveTests {
         let text = try String(contentsOfFile: PackageRoot.path + "SECURITY.md", encoding: .utf8)
         let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(
-            words.contains("A copy of the home made before a wipe opens with the passcode, as the home did."))
+            words.contains(
+                "A copy of the vault directory made before a wipe opens with the passcode, "
+                    + "as the original did."))
         #expect(
-            words.contains("who copies the home first, or puts an older counter back, guesses without end"))
+            words.contains(
+                "an attacker who copies the vault directory beforehand, or restores an older counter, "
+                    + "can guess without limit"))
         _ = try CommandRun.coffer("wipe", "--yes", "--home", aside)
     }
 }

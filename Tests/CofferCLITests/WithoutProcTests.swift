@@ -20,7 +20,7 @@ struct WithoutProcTests {
             before: ["unshare", "-m", "sh", "-c", "umount -l /proc && exec \"$@\"", "sh"])
     }
 
-    @Test("Commands get their arguments, and do what they do")
+    @Test("Commands receive their arguments and work as usual")
     func arguments() throws {
         let home = try CommandHome(passcode: nil)
         #expect(try run(home, "token", "put", "service", "account", input: Array("secret".utf8)).code == 0)
@@ -42,7 +42,7 @@ struct WithoutProcTests {
         #expect(try run(home, "wipe", "--yes").code == 0)
     }
 
-    @Test("A check that goes by something else says by what")
+    @Test("A check that uses another source names it")
     func doctor() throws {
         let home = try CommandHome(passcode: nil)
         let run = try run(home, "doctor")
@@ -50,7 +50,7 @@ struct WithoutProcTests {
         #expect(run.text.contains("No swap is active by sysinfo(2)") || run.text.contains("Swap is active"))
     }
 
-    @Test("What needs /proc says so")
+    @Test("Commands that need /proc say so")
     func refusals() throws {
         let home = try CommandHome(passcode: nil)
         let id = try home.add(try home.file("letter", Array("content".utf8)))

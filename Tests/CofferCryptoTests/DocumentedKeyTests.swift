@@ -5,7 +5,7 @@ import TestSupport
 
 @Suite("Documented key")
 struct DocumentedKeyTests {
-    @Test("1000 random inputs: the same as Python's hashlib")
+    @Test("1000 random inputs make the same keys as Python's hashlib")
     func oracle() throws {
         let answers = try DocumentedKeyOracle.answers(count: 1000, seed: 1)
         #expect(answers.count == 1000)

@@ -75,7 +75,7 @@ struct VectorRunnerTests {
     }
 
     @Test(
-        "What is not a vector file fails",
+        "A file that is no vector file fails",
         arguments: [
             "", "{", "[]", "null", "{}", "{\"algorithm\": \"AES-GCM\"}",
             "{\"algorithm\": 1, \"numberOfTests\": 1}",
@@ -194,7 +194,7 @@ struct VectorRunnerTests {
         #expect(!run(asked).succeeded)
     }
 
-    @Test("What a derivation must refuse is refused, and a wrong result is seen")
+    @Test("The runner notices a derivation that accepts bad parameters or returns a wrong result")
     func derivations() {
         let invalid = VectorSamples.derivation.replacing("\"valid\"", with: "\"invalid\"")
         for (old, new) in [

@@ -45,7 +45,8 @@ LIMIT = 10
 RIGHT = b"48392017"
 INIT = ["init", "--kdf-memory", "8", "--kdf-passes", "2", "--attempt-delays", "off", "--keyring"]
 ATTEMPT = ["token", "list"]
-SENTENCE = "who copies the home first, or puts an older counter back, guesses without end"
+SENTENCE = ("an attacker who copies the vault directory beforehand, or restores an older counter, "
+            "can guess without limit")
 TIME_OUT = 120
 MIB = 1 << 20
 here = os.path.dirname(os.path.abspath(__file__))
@@ -458,9 +459,10 @@ class Service:
 
     def mend(self):
         """All is well from here on."""
-        if self.parts["service"].poll() is not None:
+        # One that was told to die may be dying: it answers no more.
+        if self.parts["service"].poll() is not None or not self.tell("unlock"):
             self.restart()
-        self.tell("unlock")
+            self.tell("unlock")
 
     def upset(self, words):
         self.tell(words)

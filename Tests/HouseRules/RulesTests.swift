@@ -7,9 +7,11 @@ struct RulesTests {
         SwiftSource(path: path, text: text)
     }
 
-    @Test(arguments: [
-        "import CSodium", "public import COpenSSL", "@_exported import Glibc", "import func Glibc.kill",
-    ])
+    @Test(
+        "1: imports of C modules outside the engine are found",
+        arguments: [
+            "import CSodium", "public import COpenSSL", "@_exported import Glibc", "import func Glibc.kill",
+        ])
     func findsImports(_ line: String) {
         let cellar: Set = ["CSodium", "COpenSSL"]
         #expect(Rules.imports(source(line), cellar: cellar).count == 1)
@@ -20,6 +22,7 @@ struct RulesTests {
     }
 
     @Test(
+        "2: unsafe words in code are found, and those in strings and comments are not",
         arguments: [
             "unsafe f()", "let p: UnsafePointer<Int>", "x.withUnsafeBytes { _ in }", "let p: OpaquePointer",
             "nonisolated(unsafe) var x = 1", "final class A: @unchecked Sendable {}",
@@ -33,13 +36,15 @@ struct RulesTests {
         #expect(Rules.dangerousWords(source(line, path: "Sources/CofferEngine/A.swift")).isEmpty)
     }
 
-    @Test func findsUnexplainedPromises() {
+    @Test("2: an unchecked promise without an explanation is found")
+    func findsUnexplainedPromises() {
         let promise = "final class A: @unchecked Sendable {}"
         #expect(Rules.unexplainedPromises(source(promise)).count == 1)
         #expect(Rules.unexplainedPromises(source("/// `@unchecked Sendable` holds.\n" + promise)).isEmpty)
     }
 
     @Test(
+        "3: force unwraps, try! and fatal errors are found, except in allowed files",
         arguments: [
             "try! f()", "let x = a as! B", "let x = a!", "f(a)!.b", "a[0]!", "var a: Int!",
             "Swift.fatalError()",
@@ -50,26 +55,34 @@ struct RulesTests {
         #expect(Rules.crashes(source(line), allowed: ["Sources/Coffer/Session/Sample.swift"]).isEmpty)
     }
 
-    @Test(arguments: ["if !a { }", "a != b", "a!=b", "guard !f(a)", "// a!", "\"a!\"", "#\"\"a!\"\"#"])
+    @Test(
+        "3: negations, comparisons, comments and strings are no crashes",
+        arguments: ["if !a { }", "a != b", "a!=b", "guard !f(a)", "// a!", "\"a!\"", "#\"\"a!\"\"#"])
     func sparesWhatDoesNotCrash(_ line: String) { #expect(Rules.crashes(source(line), allowed: []).isEmpty) }
 
-    @Test(arguments: ["print(1)", "  print (1)", "debugPrint(1)", "fputs(\"a\", stderr)"])
+    @Test(
+        "4: calls that print are found outside the one place for them",
+        arguments: ["print(1)", "  print (1)", "debugPrint(1)", "fputs(\"a\", stderr)"])
     func findsPrints(_ line: String) {
         #expect(Rules.prints(source(line)).count == 1)
         #expect(Rules.prints(source(line, path: "Sources/CofferCLI/Support/Output.swift")).isEmpty)
     }
 
-    @Test(arguments: ["output.print(1)", "fingerprint(1)", "let print = 1"])
+    @Test(
+        "4: other names that contain \"print\" are left alone",
+        arguments: ["output.print(1)", "fingerprint(1)", "let print = 1"])
     func sparesWhatDoesNotPrint(_ line: String) { #expect(Rules.prints(source(line)).isEmpty) }
 
-    @Test func countsCharactersAndLines() {
+    @Test("5: 110 columns and 400 lines are accepted, and one more is found")
+    func countsCharactersAndLines() {
         #expect(Rules.sizes(source(String(repeating: "ü", count: 110) + "\n")).isEmpty)
         #expect(Rules.sizes(source(String(repeating: "a", count: 111))).count == 1)
         #expect(Rules.sizes(source(String(repeating: "a\n", count: 400))).isEmpty)
         #expect(Rules.sizes(source(String(repeating: "a\n", count: 401))).count == 1)
     }
 
-    @Test func countsTopLevelPublicTypes() {
+    @Test("5: a public type beside the one that names the file is found")
+    func countsTopLevelPublicTypes() {
         let nested =
             "public struct Sample {\n    public enum Kind {}\n}\nextension Sample { public struct B {} }"
         #expect(Rules.publicTypes(source(nested)).isEmpty)
@@ -79,7 +92,7 @@ struct RulesTests {
     }
 
     @Test(
-        "9: what goes by characters is found",
+        "9: comparisons by characters are found",
         arguments: [
             #"a.hasPrefix("file:")"#, #"a?.hasSuffix(b)"#, #"name.string.hasPrefix(Self.prefix)"#,
             #"a.split(separator: "?", maxSplits: 1)"#, #"!a.contains("/")"#, #"a.firstIndex(of: ":")"#,
@@ -97,7 +110,7 @@ struct RulesTests {
     }
 
     @Test(
-        "9: what goes by bytes is not",
+        "9: comparisons by bytes are left alone",
         arguments: [
             #"a.utf8.hasPrefix("file:")"#, #"a?.utf8.hasSuffix(b)"#, #"a == "plain""#, #"$0 == "{}""#,
             #"a.utf8.contains(UInt8(ascii: "/"))"#, "a.unicodeScalars.split(whereSeparator: f)",
@@ -116,7 +129,8 @@ struct RulesTests {
         #expect(Set(doubles.map { Unicode.Scalar(UInt8($0)) }) == [";", "`", "K"])
     }
 
-    @Test func readsLiterals() {
+    @Test("The scanner tells literals, interpolations and comments from code")
+    func readsLiterals() {
         let text =
             #"let a = "one\"two"; let b = "x\(f("inner"))y" // "no""# + "\nlet c = \"\"\"\nthree\n\"\"\"\n"
         let literals = source(text).literals.map(\.text)

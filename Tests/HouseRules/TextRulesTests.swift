@@ -60,7 +60,7 @@ struct TextRulesTests {
         }
     }
 
-    @Test("No document, script or source names a path of somebody's machine")
+    @Test("No document, script or source names a path of a developer's machine")
     func machinePaths() throws {
         let paths = try Repository.files(under: ["Sources", "Tests", "Benchmarks", "Scripts", "Vectors"]) {
             path in
@@ -78,7 +78,7 @@ struct TextRulesTests {
         }
     }
 
-    @Test("Scripts can be run and say how")
+    @Test("Every script can be run and explains its usage")
     func scripts() throws {
         let scripts = try Repository.files(under: ["Scripts"]) { !$0.hasPrefix("Scripts/lib/") } + [".ci/run"]
         #expect(scripts.count >= 4)

@@ -3,7 +3,8 @@ import CofferCrypto
 import Testing
 import TestSupport
 
-@Suite struct AEADTests {
+@Suite("AEAD")
+struct AEADTests {
     private let plaintext = [UInt8].counting(20, from: 0x60)
     private let data = [UInt8].counting(5)
 
@@ -16,7 +17,9 @@ import TestSupport
         return bytes(opened)
     }
 
-    @Test(arguments: AEAD.Algorithm.allCases, [0, 1, 16, 100])
+    @Test(
+        "The cipher opens what it sealed, with and without associated data",
+        arguments: AEAD.Algorithm.allCases, [0, 1, 16, 100])
     func opensWhatItSealed(algorithm: AEAD.Algorithm, count: Int) throws {
         var aead = try make(algorithm)
         for data in [[], data] {
@@ -26,13 +29,17 @@ import TestSupport
         }
     }
 
-    @Test(arguments: AEAD.Algorithm.allCases, oddKeySizes + [16, 24, 32])
+    @Test(
+        "The cipher refuses a key of another algorithm's size",
+        arguments: AEAD.Algorithm.allCases, oddKeySizes + [16, 24, 32])
     func refusesKeysOfAnotherSize(algorithm: AEAD.Algorithm, size: Int) {
         let code = failure { _ = try make(algorithm, keySize: size) }
         #expect(code == (size == algorithm.keySize ? nil : .invalidInput))
     }
 
-    @Test(arguments: AEAD.Algorithm.allCases, oddNonceSizes + [12, 23, 24, 25])
+    @Test(
+        "The cipher refuses a nonce of another algorithm's size",
+        arguments: AEAD.Algorithm.allCases, oddNonceSizes + [12, 23, 24, 25])
     func refusesNoncesOfAnotherSize(algorithm: AEAD.Algorithm, size: Int) throws {
         var aead = try make(algorithm)
         var sealed = [UInt8](repeating: 0, count: plaintext.count + 16)
@@ -50,7 +57,9 @@ import TestSupport
         #expect(opening == (size == algorithm.nonceSize ? nil : .invalidInput))
     }
 
-    @Test(arguments: AEAD.Algorithm.allCases)
+    @Test(
+        "A changed, cut or longer message, other data and another key are not authentic",
+        arguments: AEAD.Algorithm.allCases)
     func refusesEverythingElse(algorithm: AEAD.Algorithm) throws {
         var aead = try make(algorithm)
         var other = try make(algorithm, from: 1)
@@ -67,8 +76,7 @@ import TestSupport
         #expect(try open(sealed, &aead, data: data) == plaintext)
     }
 
-    /// Data cannot slide between what is authenticated and what is encrypted.
-    @Test(arguments: AEAD.Algorithm.allCases)
+    @Test("Bytes cannot move between associated data and message", arguments: AEAD.Algorithm.allCases)
     func dataAndMessageAreApart(algorithm: AEAD.Algorithm) throws {
         var aead = try make(algorithm)
         let sealed = try aead.seal(Span(), associatedData: [1, 2, 3].span)
@@ -76,14 +84,16 @@ import TestSupport
         #expect(failure { _ = try open(sealed, &aead, data: [1, 2, 3, 0]) } == .notAuthentic)
     }
 
-    @Test func randomNoncesDoNotRepeat() throws {
+    @Test("100 000 random nonces all differ")
+    func randomNoncesDoNotRepeat() throws {
         var aead = try make(.aes256GCM)
         var nonces: Set<[UInt8]> = []
         for _ in 0..<100_000 { nonces.insert(Array(try aead.seal(Span()).prefix(12))) }
         #expect(nonces.count == 100_000)
     }
 
-    @Test func onceByXChaCha() throws {
+    @Test("XChaCha20-Poly1305 opens what it sealed, and refuses changes and other keys")
+    func onceByXChaCha() throws {
         let right = try key(.counting(32))
         let wrong = try key(.counting(32, from: 1))
         let sealed = try XChaCha20Poly1305.seal(plaintext.span, key: right, associatedData: data.span)

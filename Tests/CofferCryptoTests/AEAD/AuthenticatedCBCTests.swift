@@ -4,7 +4,8 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct AuthenticatedCBCTests {
+@Suite("AES-CBC with HMAC")
+struct AuthenticatedCBCTests {
     private let plaintext = [UInt8].counting(20, from: 0x60)
     private let data = [UInt8].counting(5)
 
@@ -17,7 +18,10 @@ import TestSupport
         return bytes(opened)
     }
 
-    @Test(arguments: [0, 1, 15, 16, 17, 100]) func opensWhatItSealed(count: Int) throws {
+    @Test(
+        "The cipher opens what it sealed, with and without associated data",
+        arguments: [0, 1, 15, 16, 17, 100])
+    func opensWhatItSealed(count: Int) throws {
         var cbc = try make()
         for data in [[], data] {
             let message = try cbc.seal([UInt8].counting(count).span, associatedData: data.span)
@@ -27,7 +31,8 @@ import TestSupport
     }
 
     /// The format, put together from its parts: IV ‖ AES-256-CBC ‖ HMAC over length ‖ data ‖ IV ‖ ciphertext.
-    @Test func isWhatItsDocumentationSays() throws {
+    @Test("A message put together from the documented parts is the one that the cipher makes")
+    func isWhatItsDocumentationSays() throws {
         let master = try key(.counting(32))
         let iv = [UInt8].counting(16, from: 0x30)
         var cbc = try make()
@@ -39,11 +44,13 @@ import TestSupport
         #expect(message == body + (try HMAC.authenticate(covered.span, key: authentication)))
     }
 
-    @Test(arguments: oddKeySizes + [16, 24]) func refusesKeys(size: Int) {
+    @Test("A key that is not 32 bytes long is refused", arguments: oddKeySizes + [16, 24])
+    func refusesKeys(size: Int) {
         #expect(failure { _ = try make(keySize: size) } == .invalidInput)
     }
 
-    @Test(arguments: oddNonceSizes + [12]) func refusesIVs(size: Int) throws {
+    @Test("An IV that is not 16 bytes long is refused", arguments: oddNonceSizes + [12])
+    func refusesIVs(size: Int) throws {
         var cbc = try make()
         let iv = [UInt8].counting(size)
         let code = failure {
@@ -52,7 +59,8 @@ import TestSupport
         #expect(code == .invalidInput)
     }
 
-    @Test func refusesEverythingElse() throws {
+    @Test("A changed, cut or longer message, other data and another key are not authentic")
+    func refusesEverythingElse() throws {
         var cbc = try make()
         var other = try make(from: 1)
         let message = try cbc.seal(plaintext.span, associatedData: data.span)
@@ -70,7 +78,8 @@ import TestSupport
 
     /// Plays the padding oracle: for each byte of the block before the last one, every change. All answers
     /// but to the unchanged message must be one and the same error.
-    @Test func tellsNothingOfThePadding() throws {
+    @Test("A padding oracle learns nothing: every change has the same error")
+    func tellsNothingOfThePadding() throws {
         var cbc = try make()
         var message = try cbc.seal(plaintext.span, associatedData: data.span)
         var answers: Set<String> = []
@@ -91,8 +100,8 @@ import TestSupport
         #expect(answers.count == 1)
     }
 
-    /// Every wrong length of the bare mode and every wrong padding give one error, too.
-    @Test func bareCBCHasOneErrorToo() throws {
+    @Test("Bare CBC, too, has one error for every wrong length and padding")
+    func bareCBCHasOneErrorToo() throws {
         let right = try key(.counting(16))
         let iv = [UInt8].counting(16)
         let ciphertext = try CBC.seal(plaintext.span, iv: iv.span, key: right)

@@ -4,7 +4,7 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite("A128CBC-HS256 and its like") struct JOSECBCTests {
+@Suite("A128CBC-HS256 and related schemes") struct JOSECBCTests {
     private let plaintext = [UInt8].counting(20, from: 0x60)
     private let data = [UInt8].counting(5)
 
@@ -29,7 +29,9 @@ import TestSupport
         return bytes(opened)
     }
 
-    @Test(arguments: JOSECBC.Algorithm.allCases, [0, 1, 15, 16, 17, 9000])
+    @Test(
+        "The scheme opens what it sealed, each time under another IV",
+        arguments: JOSECBC.Algorithm.allCases, [0, 1, 15, 16, 17, 9000])
     func opensWhatItSealed(algorithm: JOSECBC.Algorithm, count: Int) throws {
         var scheme = try make(algorithm)
         for data in [[], data] {
@@ -41,7 +43,9 @@ import TestSupport
         }
     }
 
-    @Test(arguments: JOSECBC.Algorithm.allCases)
+    @Test(
+        "A changed, cut or longer part, other data and another key are not authentic",
+        arguments: JOSECBC.Algorithm.allCases)
     func refusesEverythingElse(algorithm: JOSECBC.Algorithm) throws {
         var scheme = try make(algorithm)
         var other = try make(algorithm, from: 1)
@@ -91,7 +95,9 @@ import TestSupport
 
     private func key(_ bytes: [UInt8]) throws -> SymmetricKey { try SymmetricKey.copying(bytes.span) }
 
-    @Test(arguments: JOSECBC.Algorithm.allCases)
+    @Test(
+        "Keys of another algorithm's size and IVs of other than 16 bytes are refused",
+        arguments: JOSECBC.Algorithm.allCases)
     func refusesSizes(algorithm: JOSECBC.Algorithm) throws {
         for size in [0, 16, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 128] {
             let code = failure { _ = try JOSECBC.make(algorithm, key: try key(.counting(size))) }

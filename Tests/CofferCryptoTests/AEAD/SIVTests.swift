@@ -17,7 +17,9 @@ import TestSupport
         return bytes(opened)
     }
 
-    @Test(arguments: [32, 48, 64], [0, 1, 15, 16, 17, 32, 100])
+    @Test(
+        "SIV opens what it sealed, and seals the same message to the same bytes",
+        arguments: [32, 48, 64], [0, 1, 15, 16, 17, 32, 100])
     func opensWhatItSealed(size: Int, count: Int) throws {
         var siv = try make(size)
         for strings in [[], [[]], strings] {
@@ -29,7 +31,7 @@ import TestSupport
         }
     }
 
-    @Test("An empty string of associated data is not none, with and without a message")
+    @Test("An empty string of associated data differs from none, with and without a message")
     func emptyStrings() throws {
         var siv = try make()
         for message in [[], plaintext] {
@@ -44,7 +46,8 @@ import TestSupport
         }
     }
 
-    @Test func refusesEverythingElse() throws {
+    @Test("A changed, cut or reordered input and another key are not authentic")
+    func refusesEverythingElse() throws {
         var siv = try make()
         var other = try make(from: 1)
         let sealed = try siv.seal(plaintext.span, associatedData: strings)
@@ -61,7 +64,8 @@ import TestSupport
         #expect(try open(sealed, &siv, strings) == plaintext)
     }
 
-    @Test func refusesSizes() throws {
+    @Test("Keys of other sizes and too many strings of associated data are refused")
+    func refusesSizes() throws {
         for size in oddKeySizes + [16, 24, 47, 49, 63, 65, 128] where size != 64 {
             #expect(failure { _ = try make(size) } == .invalidInput)
         }

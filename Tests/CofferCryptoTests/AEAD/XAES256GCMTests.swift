@@ -3,7 +3,8 @@ import CofferCrypto
 import Testing
 import TestSupport
 
-@Suite struct XAES256GCMTests {
+@Suite("XAES-256-GCM")
+struct XAES256GCMTests {
     private let nonce = Array("ABCDEFGHIJKLMNOPQRSTUVWX".utf8)
     private let plaintext = Array("XAES-256-GCM".utf8)
 
@@ -22,7 +23,7 @@ import TestSupport
         return sealed
     }
 
-    @Test("The two test vectors of the specification, by the whole nonce and by its halves")
+    @Test("The cipher reproduces the specification's two vectors, by whole and by halved nonce")
     func published() throws {
         let cases: [(UInt8, String, String)] = [
             (1, "", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"),
@@ -45,7 +46,9 @@ import TestSupport
 
     /// Keys, nonces, messages and associated data come from one SHAKE-128, and the ciphertexts go into
     /// another.
-    @Test("The specification's accumulated test over 10 000 messages", .timeLimit(.minutes(10)))
+    @Test(
+        "The cipher passes the specification's accumulated test over 10 000 messages",
+        .timeLimit(.minutes(10)))
     func accumulated() throws {
         var (source, digest) = (Shake128(), Shake128())
         for _ in 0..<10_000 {

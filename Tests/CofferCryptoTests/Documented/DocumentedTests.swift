@@ -3,7 +3,8 @@ import CofferCrypto
 import Testing
 import TestSupport
 
-@Suite struct DocumentedTests {
+@Suite("Documented schemes")
+struct DocumentedTests {
     private let uuid = "6BA7B810-9DAD-41D1-80B4-00C04FD430C8"
 
     private func isKey(_ expected: String, label: String, passcode: String?) throws -> Bool {
@@ -13,8 +14,8 @@ import TestSupport
         return derived.isEqual(to: expected)
     }
 
-    /// Computed with Python's hashlib and base64.
-    @Test func knownKeys() throws {
+    @Test("The documented key is the one that Python's hashlib and base64 compute")
+    func knownKeys() throws {
         #expect(
             try isKey(
                 "7fc9380599102940792c1e547d23bd0709ac1f69403f313d70baa7104e598a05", label: "",
@@ -33,14 +34,16 @@ import TestSupport
                 passcode: "pä€ss"))
     }
 
-    @Test func knownPasscodeHash() throws {
+    @Test("The documented passcode hash is the known one")
+    func knownPasscodeHash() throws {
         let hash = try Documented.passcodeHash(of: try SecretBytes.copying("1234"))
         #expect(
             String(decoding: bytes(hash), as: UTF8.self) == "A6xnQhbz4Vx2HuGl4lXwZ5U2I8iziLRFnhP5eNfIRvQ=")
     }
 
     /// The bytes count, not what they look like: the composed and the decomposed letter are two passcodes.
-    @Test func nothingIsNormalised() throws {
+    @Test("Composed and decomposed letters, and upper and lower case, make different keys")
+    func nothingIsNormalised() throws {
         let composed = try Documented.key(uuid: uuid, passcode: try SecretBytes.copying("\u{e4}"))
         let decomposed = try Documented.key(uuid: uuid, passcode: try SecretBytes.copying("a\u{308}"))
         let same = composed.isEqual(to: decomposed)
@@ -51,7 +54,8 @@ import TestSupport
         #expect(!isSame)
     }
 
-    @Test func anEmptyPasscodeIsNotNone() throws {
+    @Test("An empty passcode differs from none, and an empty UUID is refused")
+    func anEmptyPasscodeIsNotNone() throws {
         let empty = try Documented.key(uuid: uuid, passcode: try SecretBytes.copying(""))
         let none = try Documented.key(uuid: uuid, passcode: nil)
         let same = empty.isEqual(to: none)
@@ -59,7 +63,10 @@ import TestSupport
         #expect(failure { _ = try Documented.key(uuid: "", passcode: nil) } == .invalidInput)
     }
 
-    @Test(arguments: [16, 32], [0, 1, 15, 16, 33]) func encryptionComesBack(keySize: Int, count: Int) throws {
+    @Test(
+        "A message decrypts to what was encrypted, and is AES-CBC behind its IV",
+        arguments: [16, 32], [0, 1, 15, 16, 33])
+    func encryptionComesBack(keySize: Int, count: Int) throws {
         let right = try key(.counting(keySize))
         let message = try Documented.encrypt([UInt8].counting(count).span, key: right)
         #expect(message.count == 16 + (count / 16 + 1) * 16)
@@ -70,19 +77,22 @@ import TestSupport
         #expect(bytes(bare) == .counting(count))
     }
 
-    @Test(arguments: oddKeySizes + [24]) func refusesKeys(size: Int) throws {
+    @Test("A key that is not 16 or 32 bytes long is refused", arguments: oddKeySizes + [24])
+    func refusesKeys(size: Int) throws {
         let odd = try key(.counting(size))
         #expect(failure { _ = try Documented.encrypt([1].span, key: odd) } == .invalidInput)
         #expect(failure { _ = try Documented.decrypt([UInt8].counting(32).span, key: odd) } == .invalidInput)
     }
 
-    @Test(arguments: Array(0...31) + [33, 47]) func refusesMessagesOfImpossibleSizes(count: Int) throws {
+    @Test("A message of an impossible size is not authentic", arguments: Array(0...31) + [33, 47])
+    func refusesMessagesOfImpossibleSizes(count: Int) throws {
         let right = try key(.counting(32))
         let message = [UInt8].counting(count)
         #expect(failure { _ = try Documented.decrypt(message.span, key: right) } == .notAuthentic)
     }
 
-    @Test func pbkdf2Scheme() throws {
+    @Test("The PBKDF2 scheme joins identifier and random text and derives the known key")
+    func pbkdf2Scheme() throws {
         let secret = try Documented.deviceSecret(deviceID: "device-1", randomString: "random")
         #expect(bytes(secret) == Array("device-1random".utf8))
         let parameters = try Documented.PBKDF2Parameters(
@@ -94,7 +104,8 @@ import TestSupport
         #expect(isRight)
     }
 
-    @Test func refusesParameters() {
+    @Test("Other digests, rounds below one and other key sizes are refused")
+    func refusesParameters() {
         func code(_ digest: Digest = .sha256, rounds: Int = 1, keySize: Int = 32) -> CofferError.Code? {
             failure {
                 _ = try Documented.PBKDF2Parameters(

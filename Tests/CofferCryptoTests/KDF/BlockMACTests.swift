@@ -8,7 +8,8 @@ import TestSupport
     private let message = [UInt8].counting(40)
     private let nonce = [UInt8].counting(12, from: 0x80)
 
-    @Test(arguments: [16, 24, 32]) func onlyTheWholeRightTagIsValid(size: Int) throws {
+    @Test("Only the whole right tag is valid, under the right key and nonce", arguments: [16, 24, 32])
+    func onlyTheWholeRightTagIsValid(size: Int) throws {
         let right = try key(.counting(size))
         let other = try key(.counting(size, from: 1))
         let cmac = try CMAC.authenticate(message.span, key: right)
@@ -39,7 +40,8 @@ import TestSupport
         #expect(try GMAC.authenticate(message.span, nonce: nonce.span, key: key(.counting(32))) == tag)
     }
 
-    @Test(arguments: oddKeySizes + [48]) func refusesKeys(size: Int) throws {
+    @Test("A key that is not 16, 24 or 32 bytes long is refused", arguments: oddKeySizes + [48])
+    func refusesKeys(size: Int) throws {
         #expect(
             failure { _ = try CMAC.authenticate(message.span, key: try key(.counting(size))) }
                 == .invalidInput)
@@ -49,7 +51,8 @@ import TestSupport
         #expect(code == .invalidInput)
     }
 
-    @Test(arguments: oddNonceSizes + [16, 24]) func refusesNonces(size: Int) throws {
+    @Test("GMAC refuses a nonce that is not 12 bytes long", arguments: oddNonceSizes + [16, 24])
+    func refusesNonces(size: Int) throws {
         let nonce = [UInt8].counting(size)
         let code = failure {
             _ = try GMAC.authenticate(message.span, nonce: nonce.span, key: try key(.counting(32)))

@@ -3,7 +3,8 @@ import CofferCrypto
 import Testing
 import TestSupport
 
-@Suite struct PasscodeDerivationTests {
+@Suite("Keys from passcodes")
+struct PasscodeDerivationTests {
     private func pbkdf2(rounds: Int = 1, count: Int = 20) throws -> [UInt8] {
         let secret = Array("password".utf8)
         let derived = try PBKDF2.derive(
@@ -11,17 +12,19 @@ import TestSupport
         return bytes(derived)
     }
 
-    /// RFC 6070.
-    @Test func knownValue() throws {
+    @Test("PBKDF2 derives the value of RFC 6070")
+    func knownValue() throws {
         #expect(try pbkdf2(rounds: 2).hex == "ea6c014dc72d6f8ccd1ed92ace1d41f0d8de8957")
     }
 
-    @Test(arguments: [0, -1, 1 << 31, Int.max, Int.min]) func refusesRoundsAndLengths(number: Int) {
+    @Test("PBKDF2 refuses impossible rounds and lengths", arguments: [0, -1, 1 << 31, Int.max, Int.min])
+    func refusesRoundsAndLengths(number: Int) {
         #expect(failure { _ = try pbkdf2(rounds: number) } == .invalidInput)
         #expect(failure { _ = try pbkdf2(count: number) } == .invalidInput)
     }
 
-    @Test func theFloorAndTheCeilingAreInBounds() throws {
+    @Test("Argon2id's least and greatest costs are accepted, and any beyond them refused")
+    func theFloorAndTheCeilingAreInBounds() throws {
         let (floor, ceiling) = (Argon2id.Cost.floor, Argon2id.Cost.ceiling)
         #expect(try Argon2id.Cost(memoryKiB: floor.memoryKiB, passes: floor.passes) == floor)
         #expect(try Argon2id.Cost(memoryKiB: ceiling.memoryKiB, passes: ceiling.passes) == ceiling)
@@ -33,8 +36,8 @@ import TestSupport
         }
     }
 
-    /// Computed by another implementation (pyca/cryptography 48 over OpenSSL).
-    @Test func argon2id() throws {
+    @Test("Argon2id derives what pyca/cryptography computed and takes 16 bytes of salt")
+    func argon2id() throws {
         let secret = try SecretBytes.copying("passcode")
         let derived = try Argon2id.deriveKey(secret: secret, salt: [UInt8].counting(16).span, cost: .floor)
         let expected = try key(
@@ -49,13 +52,16 @@ import TestSupport
     }
 }
 
-@Suite struct HashTests {
-    @Test(arguments: Digest.allCases) func digestsHaveTheirSize(digest: Digest) throws {
+@Suite("Digests and HMAC")
+struct HashTests {
+    @Test("A digest has its algorithm's size and depends on the message", arguments: Digest.allCases)
+    func digestsHaveTheirSize(digest: Digest) throws {
         #expect(try digest.hash(Span()).count == digest.size)
         #expect(try digest.hash([1].span) != digest.hash([2].span))
     }
 
-    @Test(arguments: Digest.allCases) func tagsAreCheckedWhole(digest: Digest) throws {
+    @Test("Only the whole right tag under the right key is valid", arguments: Digest.allCases)
+    func tagsAreCheckedWhole(digest: Digest) throws {
         let (right, wrong) = (try Keys(from: 0), try Keys(from: 1))
         let message = [UInt8].counting(10)
         let tag = try HMAC.authenticate(message.span, key: right.key, digest: digest)
@@ -77,8 +83,10 @@ import TestSupport
     }
 }
 
-@Suite struct HKDFTests {
-    @Test(arguments: Digest.allCases) func givesOneTo255Blocks(digest: Digest) throws {
+@Suite("HKDF")
+struct HKDFTests {
+    @Test("HKDF derives between one byte and 255 blocks", arguments: Digest.allCases)
+    func givesOneTo255Blocks(digest: Digest) throws {
         let master = try key(.counting(32))
         for count in [0, -1, 255 * digest.size + 1, Int.max, Int.min] {
             let derivation = failure {
@@ -95,7 +103,8 @@ import TestSupport
     }
 
     /// The label and the context are one string of bytes to HKDF; a second secret is not the same as none.
-    @Test func everyInputCounts() throws {
+    @Test("Label, context and second secret each change the key")
+    func everyInputCounts() throws {
         let master = try key(.counting(32))
         let other = try key(.counting(32, from: 1))
         let plain = try HKDF.deriveKey(from: master, info: "a")
@@ -114,7 +123,8 @@ import TestSupport
         #expect(same)
     }
 
-    @Test func blocksAreCut() throws {
+    @Test("Subkeys and public bytes are cut from one expanded block")
+    func blocksAreCut() throws {
         let block = try HKDF.expand(try key(.counting(32)), info: [1].span, digest: .sha512, count: 140)
         let first = try block.subkey(in: 0..<32)
         let whole = block.publicBytes(0..<140)

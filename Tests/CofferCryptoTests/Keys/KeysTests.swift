@@ -4,8 +4,10 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct KeysTests {
-    @Test func keysAreEqualByTheirBytes() throws {
+@Suite("Keys and secrets")
+struct KeysTests {
+    @Test("Keys are equal when their bytes are")
+    func keysAreEqualByTheirBytes() throws {
         let one = try key(.counting(32))
         for other in [UInt8].counting(32).withEachBitFlipped + [[], .counting(31), .counting(33)] {
             let same = one.isEqual(to: try key(other))
@@ -15,7 +17,8 @@ import TestSupport
         #expect(same)
     }
 
-    @Test func randomKeysDiffer() throws {
+    @Test("Random keys are 32 bytes long and differ")
+    func randomKeysDiffer() throws {
         let one = try SymmetricKey.random()
         let two = try SymmetricKey.random()
         let same = one.isEqual(to: two)
@@ -25,7 +28,8 @@ import TestSupport
         #expect(failure { _ = try SymmetricKey.random(count: -1) } == .outOfMemory)
     }
 
-    @Test func secretsAreEqualByTheirBytes() throws {
+    @Test("Secrets are equal when their UTF-8 bytes are")
+    func secretsAreEqualByTheirBytes() throws {
         let one = try SecretBytes.copying("p\u{e4}ss")
         #expect(bytes(one) == [0x70, 0xc3, 0xa4, 0x73, 0x73])
         let same = one.isEqual(to: try SecretBytes.copying([0x70, 0xc3, 0xa4, 0x73, 0x73].span))
@@ -34,7 +38,8 @@ import TestSupport
         #expect(!other)
     }
 
-    @Test func numbersAreBigEndian() {
+    @Test("Numbers are written and read in big-endian order")
+    func numbersAreBigEndian() {
         #expect(UInt8(0xab).bigEndianBytes == [0xab])
         #expect(UInt16(0x0102).bigEndianBytes == [1, 2])
         #expect(UInt32(0xffff_fffe).bigEndianBytes == [0xff, 0xff, 0xff, 0xfe])
@@ -48,8 +53,8 @@ import TestSupport
         #expect(narrow == 0x0980)
     }
 
-    /// No message of an error holds the bytes that it is about.
-    @Test func errorsTellNoSecret() throws {
+    @Test("An error's message contains no byte of the secret")
+    func errorsTellNoSecret() throws {
         let secret = Array("hunter2-hunter2".utf8)
         do throws(CofferError) {
             _ = try AEAD.prepare(.aes256GCM, key: try SymmetricKey.copying(secret.span))

@@ -3,7 +3,8 @@ import CofferCrypto
 import Testing
 import TestSupport
 
-@Suite struct WrappedKeyTests {
+@Suite("Wrapped keys")
+struct WrappedKeyTests {
     private let context = Array("vault 1, class 2".utf8)
 
     private func wrap(generation: UInt32 = 7) throws -> WrappedKey {
@@ -22,7 +23,8 @@ import TestSupport
 
     private func decode(_ bytes: [UInt8]) throws -> WrappedKey { try WrappedKey.decode(bytes.span) }
 
-    @Test func comesBack() throws {
+    @Test("A wrapped key is decoded and unwrapped, with its identifier and generation")
+    func comesBack() throws {
         let wrapped = try wrap()
         #expect(wrapped.encoded.count == WrappedKey.encodedSize)
         #expect(Array(wrapped.encoded.prefix(24)) == [1, 0, 0, 0, 0, 0, 0, 7] + .counting(16))
@@ -34,7 +36,8 @@ import TestSupport
         #expect(try wrap() != wrapped, "a new nonce each time")
     }
 
-    @Test func newKeysHaveNewIdentifiers() throws {
+    @Test("Each wrapped key has an identifier of its own")
+    func newKeysHaveNewIdentifiers() throws {
         func identifier() throws -> [UInt8] {
             try WrappedKey.wrap(try key(.counting(32)), under: try key(.counting(32)), context: Span()).id
         }
@@ -42,7 +45,8 @@ import TestSupport
         #expect(try identifier().count == 16)
     }
 
-    @Test func cannotBeMoved() throws {
+    @Test("A wrapped key does not open in another context, generation or place")
+    func cannotBeMoved() throws {
         let wrapped = try wrap()
         #expect(failure { _ = try unwrap(wrapped, context: Array("vault 1, class 3".utf8)) } == .notAuthentic)
         #expect(failure { _ = try unwrap(wrapped, context: []) } == .notAuthentic)
@@ -59,7 +63,8 @@ import TestSupport
         #expect(failure { _ = try unwrap(other) } == .notAuthentic)
     }
 
-    @Test func everyBitCounts() throws {
+    @Test("A flipped bit is damage, another version or not authentic")
+    func everyBitCounts() throws {
         for flipped in try wrap().encoded.withEachBitFlipped {
             let code = failure { _ = try unwrap(try decode(flipped)) }
             #expect(
@@ -69,17 +74,22 @@ import TestSupport
         }
     }
 
-    @Test(arguments: [0, 2, 255] as [UInt8]) func otherAlgorithmsAreAnotherVersion(algorithm: UInt8) throws {
+    @Test("An unknown algorithm is reported as an unsupported version", arguments: [0, 2, 255] as [UInt8])
+    func otherAlgorithmsAreAnotherVersion(algorithm: UInt8) throws {
         let bytes = [algorithm] + (try wrap().encoded.dropFirst())
         #expect(failure { _ = try decode(bytes) } == .unsupportedVersion)
     }
 
-    @Test(arguments: [0, 1, 24, 95, 97, 192]) func otherSizesAreCorrupt(size: Int) throws {
+    @Test("A wrapped key of another size is corrupt", arguments: [0, 1, 24, 95, 97, 192])
+    func otherSizesAreCorrupt(size: Int) throws {
         let bytes = Array(((try wrap().encoded) + .counting(96)).prefix(size))
         #expect(failure { _ = try decode(bytes) } == .corrupt)
     }
 
-    @Test(arguments: oddKeySizes + [16, 24]) func refusesKeysOfAnotherSize(size: Int) throws {
+    @Test(
+        "A key that is not 32 bytes long is neither wrapped nor used for wrapping",
+        arguments: oddKeySizes + [16, 24])
+    func refusesKeysOfAnotherSize(size: Int) throws {
         let odd = try key(.counting(size))
         let right = try key(.counting(32))
         #expect(failure { _ = try WrappedKey.wrap(odd, under: right, context: Span()) } == .invalidInput)
@@ -88,7 +98,8 @@ import TestSupport
         #expect(failure { _ = try wrapped.unwrap(under: odd, context: Span()) } == .invalidInput)
     }
 
-    @Test(arguments: [0, 15, 17]) func refusesIdentifiersOfAnotherSize(size: Int) throws {
+    @Test("An identifier that is not 16 bytes long is refused", arguments: [0, 15, 17])
+    func refusesIdentifiersOfAnotherSize(size: Int) throws {
         let right = try key(.counting(32))
         let code = failure {
             _ = try WrappedKey.wrap(right, under: right, id: .counting(size), context: Span())

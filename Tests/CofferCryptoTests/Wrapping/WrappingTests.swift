@@ -3,8 +3,12 @@ import CofferCrypto
 import Testing
 import TestSupport
 
-@Suite struct KeyWrapTests {
-    @Test(arguments: [16, 24, 32]) func comesBack(kekSize: Int) throws {
+@Suite("AES key wrap")
+struct KeyWrapTests {
+    @Test(
+        "A wrapped key unwraps to the same key, and a flipped bit is not authentic",
+        arguments: [16, 24, 32])
+    func comesBack(kekSize: Int) throws {
         let kek = try key(.counting(kekSize))
         let secret = try key(.counting(32, from: 0x40))
         let wrapped = try KeyWrap.wrap(secret, under: kek)
@@ -17,7 +21,8 @@ import TestSupport
         }
     }
 
-    @Test(arguments: oddKeySizes) func refusesSizes(size: Int) throws {
+    @Test("Keys of odd sizes are refused", arguments: oddKeySizes)
+    func refusesSizes(size: Int) throws {
         let odd = try key(.counting(size))
         let right = try key(.counting(32))
         let wrapped = try KeyWrap.wrap(right, under: right)
@@ -30,8 +35,10 @@ import TestSupport
     }
 }
 
-@Suite struct SealedBoxTests {
-    @Test func onlyTheHolderOpens() throws {
+@Suite("Sealed boxes")
+struct SealedBoxTests {
+    @Test("Only the holder of the secret key opens the box, whole and unchanged")
+    func onlyTheHolderOpens() throws {
         let secret = try key(.counting(32))
         let other = try key(.counting(32, from: 1))
         let publicKey = try SealedBox.publicKey(of: secret)
@@ -49,7 +56,8 @@ import TestSupport
         }
     }
 
-    @Test(arguments: oddKeySizes) func refusesSizes(size: Int) throws {
+    @Test("A key that is not 32 bytes long is refused", arguments: oddKeySizes)
+    func refusesSizes(size: Int) throws {
         let odd = try key(.counting(size))
         let bytes = [UInt8].counting(size)
         #expect(failure { _ = try SealedBox.publicKey(of: odd) } == .invalidInput)
@@ -57,8 +65,10 @@ import TestSupport
     }
 }
 
-@Suite struct Ed25519Tests {
-    @Test func signsAndChecks() throws {
+@Suite("Ed25519")
+struct Ed25519Tests {
+    @Test("Only the right signature over the right message is valid")
+    func signsAndChecks() throws {
         let seed = try key(.counting(32))
         let message = [UInt8].counting(10)
         let publicKey = try Ed25519.publicKey(seed: seed)
@@ -74,7 +84,8 @@ import TestSupport
         for flipped in signature.withEachBitFlipped { #expect(try !isValid(flipped, message)) }
     }
 
-    @Test(arguments: oddKeySizes) func refusesSeeds(size: Int) throws {
+    @Test("A seed that is not 32 bytes long is refused", arguments: oddKeySizes)
+    func refusesSeeds(size: Int) throws {
         let odd = try key(.counting(size))
         #expect(failure { _ = try Ed25519.publicKey(seed: odd) } == .invalidInput)
         #expect(failure { _ = try Ed25519.sign([1].span, seed: odd) } == .invalidInput)

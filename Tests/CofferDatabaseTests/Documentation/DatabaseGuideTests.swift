@@ -11,7 +11,7 @@ import Testing
 struct DatabaseGuideTests {
     private let texts = "SELECT text FROM note ORDER BY id"
 
-    @Test("The article's code on a file, from its first table to its next key")
+    @Test("The article's code runs on a file, from its first table to its next key")
     func file() async throws {
         let scratch = try ScratchDirectory.make()
         let (path, copy) = (scratch.path.appending("own.db"), scratch.path.appending("copy.db"))
@@ -28,7 +28,7 @@ struct DatabaseGuideTests {
         #expect(DatabaseGuide.busy().journalMode == .default)
     }
 
-    @Test("The article's code on a vault's database: backed up, restored, and with rows of SQLCipher's file")
+    @Test("The article's code backs up, restores and extends a vault's database")
     func vault() async throws {
         let scratch = try ScratchDirectory.make()
         let (path, old) = (scratch.path.appending("backup.db"), scratch.path.appending("old.db"))
@@ -50,7 +50,7 @@ struct DatabaseGuideTests {
         }
     }
 
-    @Test("What is printed is what was compiled, but for the package's description")
+    @Test("The article prints the code that was compiled, apart from the package description")
     func printed() throws {
         let article = "Sources/CofferDatabase/CofferDatabase.docc/YourFirstEncryptedDatabase.md"
         let shown = try Snippets.shown(in: article)

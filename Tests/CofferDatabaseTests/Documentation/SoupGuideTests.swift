@@ -7,7 +7,7 @@ import Testing
 /// What the article on soups shows is run, and is what it shows.
 @Suite("Documents: the article on soups")
 struct SoupGuideTests {
-    @Test("The article's code, from the first soup to retention")
+    @Test("The article's code runs from the first soup to retention")
     func article() async throws {
         let store = try await SoupGuide.open(try DatabaseQueue())
         #expect(try await SoupGuide.upsert(store) == 1)
@@ -21,7 +21,7 @@ struct SoupGuideTests {
         #expect(try await SoupGuide.retain(store).remaining == 2)
     }
 
-    @Test("What is printed is what was compiled")
+    @Test("The article prints the code that was compiled")
     func printed() throws {
         let article = "Sources/CofferDatabase/CofferDatabase.docc/Soups.md"
         let shown = try Snippets.shown(in: article)

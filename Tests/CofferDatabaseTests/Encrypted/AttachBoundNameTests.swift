@@ -206,7 +206,7 @@ struct AttachBoundNameTests {
         #expect(try world.isAsItWas())
     }
 
-    @Test("The guard is the connection's, also when an attached database is asked for it and leaves")
+    @Test("The guard belongs to the connection, also when an attached database is asked and leaves")
     func guardOfAttached() throws {
         let world = try World()
         let bad = world.name("file:PATH?vfs=unix")

@@ -12,7 +12,8 @@ import Testing
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
 /// `PRAGMA auto_vacuum`, which SQLite takes of a new database only.
-@Suite struct AutoVacuumTests {
+@Suite("Databases that vacuum themselves")
+struct AutoVacuumTests {
     /// The words for it, and the number that SQLite answers with.
     enum Mode: String, CaseIterable {
         case full, incremental
@@ -100,7 +101,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.pool().read { try self.mode($0) } == mode.number)
     }
 
-    @Test("Conversion keeps it, and SQLCipher reads such a database", arguments: Mode.allCases)
+    @Test("A conversion keeps the setting, and SQLCipher reads such a database", arguments: Mode.allCases)
     func converted(mode: Mode) throws {
         let scene = try DatabaseFixture(.gcm1)
         let queue = try EncryptedDatabase.queue(
@@ -118,7 +119,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(answer["integrity"] == "ok" && answer["damaged"] == "0")
     }
 
-    @Test("What is not asked for makes no page, and a value that SQLite does not know neither")
+    @Test("Without auto_vacuum, or with a value that SQLite does not know, no page is made")
     func untouched() throws {
         for value in ["NONE", "0", "banana", "3"] {
             let scene = try DatabaseFixture()
@@ -131,7 +132,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         }
     }
 
-    @Test("A database with tables takes it with the next VACUUM, as SQLite's do", arguments: writable)
+    @Test(
+        "A database with tables takes the setting with the next VACUUM, as SQLite's do", arguments: writable)
     func later(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         let queue = try scene.queue()
@@ -163,7 +165,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.queue().read { try integrity($0) } == "ok")
     }
 
-    @Test("A vault's database too, and the vault knows it afterwards")
+    @Test("A vault's database takes the setting and keeps it when it is opened again")
     func ofAVault() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let databases = VaultDatabases.of(vault.session)

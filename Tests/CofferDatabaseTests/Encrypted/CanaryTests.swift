@@ -10,8 +10,8 @@ import Testing
 
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
-/// No plaintext in any file, in any journal mode.
-@Suite struct CanaryTests {
+@Suite("No plaintext in any file")
+struct CanaryTests {
     /// A text that stands nowhere else in this process's files.
     private static func canary() -> String { "CANARY" + UUID().uuidString }
 
@@ -36,7 +36,9 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         return (found, files)
     }
 
-    @Test(arguments: writable, ["delete", "truncate", "persist", "wal"])
+    @Test(
+        "13: the database's files hold no plaintext in any journal mode",
+        arguments: writable, ["delete", "truncate", "persist", "wal"])
     func filesHoldNone(format: DatabaseFormat, journal: String) throws {
         let scene = try DatabaseFixture(format)
         let canary = Self.canary()
@@ -95,7 +97,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(result.files > 0)
     }
 
-    @Test("13: nor is anything in clear while a database is vacuumed") func vacuumLeavesNone() async throws {
+    @Test("13: a vacuum leaves nothing in clear while it runs") func vacuumLeavesNone() async throws {
         let scene = try DatabaseFixture()
         let canary = Self.canary()
         let queue = try scene.queue()

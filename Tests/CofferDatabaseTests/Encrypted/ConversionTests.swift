@@ -10,7 +10,8 @@ import Testing
 
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
-@Suite struct ConversionTests {
+@Suite("Converting databases")
+struct ConversionTests {
     private static let count = "SELECT count(*) FROM t"
 
     /// A database with things that a copy by hand would lose.
@@ -44,7 +45,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try String.fetchOne(db, sql: "SELECT a FROM v") == "seven", sourceLocation: place)
     }
 
-    @Test(arguments: writable, writable)
+    @Test("A database of each format converts to each format under a new key", arguments: writable, writable)
     func eachFormatBecomesEach(from: DatabaseFormat, to: DatabaseFormat) throws {
         let scene = try DatabaseFixture(from)
         try scene.pool().write { try furnish($0) }
@@ -60,7 +61,9 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try queue.read { try integrity($0) } == "ok")
     }
 
-    @Test(arguments: writable, [512, 1024, 4096, 8192])
+    @Test(
+        "A plain database of any page size is encrypted and exported again",
+        arguments: writable, [512, 1024, 4096, 8192])
     func plainBecomesEncryptedAndPlainAgain(format: DatabaseFormat, pageSize: Int) throws {
         let scene = try DatabaseFixture(format)
         let plain = scene.scratch.path.appending("plain.db")
@@ -78,7 +81,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         try DatabaseQueue(path: back.string).read { try expectFurnished($0) }
     }
 
-    @Test func whatExistsIsNotReplaced() throws {
+    @Test("A conversion does not replace an existing file")
+    func whatExistsIsNotReplaced() throws {
         let scene = try DatabaseFixture()
         try scene.queue().write { try furnish($0) }
         let target = scene.scratch.path.appending("new.db")
@@ -90,7 +94,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.scratch.read("new.db") == [1, 2, 3])
     }
 
-    @Test func failuresLeaveNoFile() throws {
+    @Test("A conversion that fails leaves no file")
+    func failuresLeaveNoFile() throws {
         let scene = try DatabaseFixture()
         try scene.queue().write { try furnish($0) }
         let wrong: [UInt8] = .counting(32, from: 1)
@@ -106,7 +111,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.scratch.names() == ["test.db"])
     }
 
-    @Test("What somebody's death left goes with the next copy; what is in use, or no directory, stays")
+    @Test("The next copy removes a dead process's remains, but no directory in use and no other file")
     func remains() throws {
         let scene = try DatabaseFixture()
         try scene.queue().write { try furnish($0) }
@@ -141,7 +146,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.scratch.names() == ["test.db"])
     }
 
-    @Test(arguments: writable)
+    @Test("A rekey replaces the key, also after one that a crash interrupted", arguments: writable)
     func rekeyReplacesTheKey(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         let pool = try scene.pool()
@@ -159,7 +164,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.scratch.names() == ["test.db"])
     }
 
-    @Test func rekeyWaitsForNobodyAndHarmsNobody() throws {
+    @Test("A rekey is refused as busy while a connection reads, and the rows stay")
+    func rekeyWaitsForNobodyAndHarmsNobody() throws {
         let scene = try DatabaseFixture()
         let pool = try scene.pool()
         try pool.write { try furnish($0) }
@@ -175,7 +181,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         try pool.read { try expectFurnished($0) }
     }
 
-    @Test func backupCopiesBetweenEncryptedDatabases() throws {
+    @Test("A backup copies a database into another under another key")
+    func backupCopiesBetweenEncryptedDatabases() throws {
         let scene = try DatabaseFixture()
         let source = try scene.pool()
         try source.write { try furnish($0) }
@@ -186,8 +193,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         try backup.read { try expectFurnished($0) }
     }
 
-    /// Rule 22 and section 3: pages without room for their authentication never get into an encrypted file.
-    @Test(arguments: writable)
+    @Test("22: a plain database is not backed up into an encrypted one", arguments: writable)
     func backupOfAPlainDatabaseIsRefused(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         let queue = try scene.queue()

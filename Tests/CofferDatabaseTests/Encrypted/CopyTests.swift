@@ -12,7 +12,8 @@ import Testing
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
 /// GRDB's own ways to copy a database: `vacuum(into:)` and `backup(to:)`.
-@Suite struct CopyTests {
+@Suite("Copies: vacuum(into:) and backup(to:)")
+struct CopyTests {
     private static let count = "SELECT count(*) FROM t"
 
     private func rows(_ path: FilePath, _ key: borrowing DatabaseKey) throws -> Int? {
@@ -71,7 +72,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         }
     }
 
-    @Test("However it is written, it makes nothing in clear", arguments: writable)
+    @Test("VACUUM INTO makes nothing in clear, however it is written", arguments: writable)
     func spellings(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         let queue = try scene.queue()
@@ -96,7 +97,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try !scene.scratch.names().contains { $0.hasPrefix("d.db") })
     }
 
-    @Test("What is there is not replaced")
+    @Test("VACUUM INTO replaces no existing file")
     func existing() throws {
         let scene = try DatabaseFixture()
         let queue = try scene.queue()
@@ -202,7 +203,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try own.read { try Int.fetchOne($0, sql: Self.count) } == 3)
     }
 
-    @Test("Nor for a statement that was compiled before")
+    @Test("A copy that never begins leaves no key for a statement compiled before")
     func neverBegunAndCompiled() throws {
         let scene = try DatabaseFixture()
         let queue = try scene.queue()
@@ -222,7 +223,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test(
-        "The schema that a VACUUM names",
+        "The schema that a VACUUM names is read from the statement",
         arguments: [
             ("VACUUM", "main"), (" ;vacuum/**/INTO 'x'", "main"), ("VACUUM aux INTO ?", "aux"),
             ("-- VACUUM b\nVACUUM \"a\"\"b\" INTO 'x'", "a\"b"), ("VACUUM [into] INTO 'x'", "into"),

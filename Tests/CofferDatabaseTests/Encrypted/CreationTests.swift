@@ -9,9 +9,11 @@ import Testing
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
 /// Several connections, with a salt of their own each, that make one database at the same time.
-@Suite struct CreationTests {
+@Suite("Databases that several connections make at once")
+struct CreationTests {
     @Test(
-        "Who opened a database before another made it finds its rows", arguments: writable, ["wal", "delete"])
+        "A connection that opened a database before another made it finds the rows", arguments: writable,
+        ["wal", "delete"])
     func overtaken(format: DatabaseFormat, journal: String) throws {
         let scene = try DatabaseFixture(format)
         let early = try scene.queue()
@@ -23,7 +25,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try queue.read { try integrity($0) } == "ok")
     }
 
-    @Test("Processes that make one at once all open it", arguments: writable)
+    @Test("Processes that make one database at once all open it", arguments: writable)
     func together(format: DatabaseFormat) throws {
         let script = "for number in 1 2 3 4 5; do \"$@\" & done; wait"
         for _ in 0..<5 {
@@ -39,7 +41,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test(
-        "A header that somebody lays there is not kept when no page opens under it",
+        "A planted header is not kept when no page opens under it",
         arguments: ["", "-wal", "-journal"])
     func laidHeader(beside suffix: String) throws {
         let scene = try DatabaseFixture()
@@ -75,7 +77,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test(
-        "Who opened a database before another made it, and was killed, takes back what that left",
+        "A connection opened early recovers what a killed writer left",
         arguments: writable, ["wal", "delete", "persist"])
     func overtakenByCrash(format: DatabaseFormat, journal: String) throws {
         let hot = try HotFixture(format, journal)

@@ -35,7 +35,7 @@ struct CutFileTests {
         } catch { return EncryptedDatabase.failure(error).code }
     }
 
-    @Test("A page of which a part is gone is damage", arguments: writable, [1, 2000, 4095])
+    @Test("A page that lacks a part is damage", arguments: writable, [1, 2000, 4095])
     func partOfAPage(format: DatabaseFormat, cut: Int) throws {
         let scene = try filled(format)
         let whole = try scene.bytes()
@@ -197,7 +197,7 @@ struct CutFileTests {
         #expect(code { _ = try scene.queue() } == .inputOutput)
     }
 
-    @Test("What has the name of an unfinished rekey and is no file of one stays")
+    @Test("A rekey removes nothing that merely has the name of an unfinished one")
     func rekeyInTheWay() throws {
         let scene = try filled(.gcm1)
         let place = scene.pathText + "-rekey"

@@ -10,7 +10,8 @@ private let journals = ["delete", "persist", "truncate"]
 
 /// An empty file with a journal beside it: a new database whose first transaction a crash interrupted, or one
 /// that was cut to nothing.
-@Suite struct EmptiedFileTests {
+@Suite("Empty files beside a journal or WAL")
+struct EmptiedFileTests {
     @Test("Cut to nothing under a hot journal: an error; the journal stays", arguments: writable, journals)
     func emptied(format: DatabaseFormat, journal: String) throws {
         let hot = try HotFixture(format, journal)

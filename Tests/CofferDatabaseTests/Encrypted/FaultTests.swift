@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// What crashes and full disks do to a database that several processes use.
-@Suite struct FaultTests {
+@Suite("Databases under kills and full disks")
+struct FaultTests {
     private static let key = [UInt8].counting(32).hex
 
     @Test(

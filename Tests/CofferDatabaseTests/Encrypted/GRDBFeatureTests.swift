@@ -7,8 +7,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// GRDB's own features, on an encrypted database.
-@Suite struct GRDBFeatureTests {
+@Suite("GRDB's features on encrypted databases")
+struct GRDBFeatureTests {
     private struct Note: Codable, FetchableRecord, PersistableRecord, Equatable {
         var id: Int64
         var text: String
@@ -29,7 +29,9 @@ import Testing
         return migrator
     }
 
-    @Test(arguments: [DatabaseFormat.gcm1, .sqlcipher4])
+    @Test(
+        "Migrations run once, and records are inserted, updated and fetched",
+        arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func migrationsRunOnceAndRecordsArePersisted(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         try migrator().migrate(try scene.pool())
@@ -42,7 +44,8 @@ import Testing
         #expect(try pool.read { try Note.fetchAll($0).map(\.text) } == ["changed"])
     }
 
-    @Test func failedTransactionsAndSavepointsRollBack() throws {
+    @Test("Failed transactions and savepoints roll back")
+    func failedTransactionsAndSavepointsRollBack() throws {
         let scene = try DatabaseFixture()
         let queue = try scene.queue(journal: "delete")
         try migrator().migrate(queue)
@@ -65,7 +68,8 @@ import Testing
         #expect(try queue.read { try integrity($0) } == "ok")
     }
 
-    @Test func fullTextSearchFinds() throws {
+    @Test("Full-text search finds stemmed words")
+    func fullTextSearchFinds() throws {
         let scene = try DatabaseFixture()
         let queue = try scene.queue()
         try queue.write { db in
@@ -90,7 +94,8 @@ import Testing
         #expect(found == 10)
     }
 
-    @Test func observationSeesChanges() async throws {
+    @Test("An observation sees every change")
+    func observationSeesChanges() async throws {
         let scene = try DatabaseFixture()
         let pool = try scene.pool()
         try migrator().migrate(pool)
@@ -106,7 +111,9 @@ import Testing
         #expect(seen.first == 0 && seen.last == 3)
     }
 
-    @Test(arguments: [DatabaseFormat.gcm1, .sqlcipher4])
+    @Test(
+        "A pool's readers see no half transaction while another connection writes",
+        arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func poolServesReadersWhileOneWrites(format: DatabaseFormat) async throws {
         let scene = try DatabaseFixture(format)
         let pool = try scene.pool()
@@ -140,7 +147,8 @@ import Testing
         #expect(try await pool.read { try integrity($0) } == "ok")
     }
 
-    @Test func snapshotsStayAsTheyWere() throws {
+    @Test("A snapshot keeps its rows while the database changes")
+    func snapshotsStayAsTheyWere() throws {
         let scene = try DatabaseFixture()
         let pool = try scene.pool()
         try pool.write { _ = try fill($0, count: 10) }
@@ -150,7 +158,8 @@ import Testing
         #expect(try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 20)
     }
 
-    @Test func vacuumAndReindexWork() throws {
+    @Test("VACUUM, REINDEX and ANALYZE leave a sound database")
+    func vacuumAndReindexWork() throws {
         let scene = try DatabaseFixture()
         let pool = try scene.pool()
         try pool.write { _ = try fill($0, count: 500) }

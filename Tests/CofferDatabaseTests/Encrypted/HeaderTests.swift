@@ -16,7 +16,8 @@ private let hasReader =
     ).code) == 0
 
 /// The clear bytes that a `gcm1` database begins with, of both versions.
-@Suite struct HeaderTests {
+@Suite("Headers of gcm1 databases")
+struct HeaderTests {
     private static let least = Argon2id.Cost.floor
 
     private func key(_ text: String, cost: Argon2id.Cost? = nil, expensive: Bool = false) throws
@@ -110,7 +111,7 @@ private let hasReader =
         }
     }
 
-    @Test("A changed bit of the clear bytes: an error, nothing is touched, and the right bytes open it")
+    @Test("A changed bit of the header is an error that changes nothing; the right header opens it")
     func changedBits() throws {
         let scene = try DatabaseFixture()
         try make(scene)
@@ -200,7 +201,7 @@ private let hasReader =
         try scene.write(bytes)
     }
 
-    @Test("What a foreign file asks for is bounded before it is derived, and granted to who allows it")
+    @Test("A foreign file's cost is checked before any derivation; a greater one needs consent")
     func boundedCost() throws {
         let scene = try DatabaseFixture()
         try make(scene)
@@ -234,7 +235,7 @@ private let hasReader =
         #expect(try row(scene, key("correct horse")) == "there")
     }
 
-    @Test("A cost of one's own above the bounds needs no consent; for others it does")
+    @Test("The owner's cost above the bounds needs no consent; a foreign one does")
     func ownCost() throws {
         let scene = try DatabaseFixture()
         let cost = try Argon2id.Cost(memoryKiB: 8192, passes: 17)
@@ -269,7 +270,7 @@ private let hasReader =
 
     // MARK: SQLite's header
 
-    @Test("Stock SQLite takes it for no database, whatever page size it reads in the salt")
+    @Test("Stock SQLite takes the file for no database, whatever page size it reads in the salt")
     func stockSQLite() throws {
         let scene = try DatabaseFixture()
         // Where SQLite looks for the page size: 4096.

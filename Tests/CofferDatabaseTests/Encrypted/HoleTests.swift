@@ -10,10 +10,11 @@ import Testing
 
 /// Pages that SQLite does not write, because they hold nothing, and reads all the same when a database
 /// vacuums itself.
-@Suite struct HoleTests {
+@Suite("Pages that SQLite does not write")
+struct HoleTests {
     private static let page = 4096
 
-    @Test("They are sealed like any other", arguments: [CodecFormat.gcm1, .sqlcipher4])
+    @Test("Pages that SQLite skips are sealed like any other", arguments: [CodecFormat.gcm1, .sqlcipher4])
     func sealed(format: CodecFormat) throws {
         let scene = try DatabaseFixture()
         let lease = try DatabaseKeyHandle.register(format, secret: GuardedBytes.copying(scene.keyBytes.span))
@@ -34,7 +35,7 @@ import Testing
         withExtendedLifetime(lease) {}
     }
 
-    @Test("Savepoints of a database that vacuums itself, for a long time", arguments: ["off", "full"])
+    @Test("A database that vacuums itself stays whole through many savepoints", arguments: ["off", "full"])
     func savepoints(synchronous: String) throws {
         let scene = try DatabaseFixture()
         let queue = try scene.queue(journal: "delete")
@@ -87,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("A file that something cut gets no pages of zeros in place of what is missing")
+    @Test("A cut file gets no pages of zeros in place of the missing ones")
     func cut() throws {
         let scene = try DatabaseFixture()
         let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))

@@ -12,14 +12,15 @@ private let all = ["delete", "persist", "truncate", "wal"]
 
 /// The table "What a crash left" of CofferDatabase's documentation, cell by cell: the rows are right, or
 /// there is an error and no byte of the evidence is gone.
-@Suite struct HotFileTests {
-    @Test("Whole: the rows are right", arguments: writable, all)
+@Suite("Journals and WALs that a crash left")
+struct HotFileTests {
+    @Test("A whole journal or WAL: the rows are right", arguments: writable, all)
     func whole(format: DatabaseFormat, journal: String) throws {
         let hot = try HotFixture(format, journal)
         #expect(try hot.read() == HotFixture.right)
     }
 
-    @Test("A journal torn in what was never flushed: the rows are right", arguments: writable, journals)
+    @Test("A journal torn in its unflushed part: the rows are right", arguments: writable, journals)
     func tornJournal(format: DatabaseFormat, journal: String) throws {
         let hot = try HotFixture(format, journal)
         let end = hot.syncedEnd
@@ -32,7 +33,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         }
     }
 
-    @Test("A WAL torn at its end: what it does not hold is not there", arguments: writable)
+    @Test("A WAL torn at its end: only the transactions that it holds are there", arguments: writable)
     func tornWAL(format: DatabaseFormat) throws {
         let hot = try HotFixture(format, "wal")
         for count in [0, 20, 32, 40, 5000, hot.log.count - 1] {
@@ -41,7 +42,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         }
     }
 
-    @Test("A journal that is cut in what was flushed: an error", arguments: writable, journals)
+    @Test("A journal that is cut in its flushed part is an error", arguments: writable, journals)
     func cutJournal(format: DatabaseFormat, journal: String) throws {
         let hot = try HotFixture(format, journal)
         for count in [4000, 600 + 4104, hot.syncedEnd - 4000] {
@@ -92,7 +93,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         }
     }
 
-    @Test("A garbled header of a journal that the database needs: an error", arguments: writable)
+    @Test("A garbled header of a journal that the database needs is an error", arguments: writable)
     func garbledHeaderOfNeeded(format: DatabaseFormat) throws {
         let hot = try HotFixture(format, "delete")
         var whole = hot.log
@@ -115,7 +116,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         }
     }
 
-    @Test("Another key: an error, and the right one finds the rows", arguments: writable, all)
+    @Test("Another key is an error, and the right one finds the rows", arguments: writable, all)
     func otherKey(format: DatabaseFormat, journal: String) throws {
         let hot = try HotFixture(format, journal)
         let other = [UInt8].counting(32, from: 99)
@@ -132,7 +133,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         #expect(try hot.read() == HotFixture.right)
     }
 
-    @Test("Another format: an error, and the right one finds the rows", arguments: writable, all)
+    @Test("Another format is an error, and the right one finds the rows", arguments: writable, all)
     func otherFormat(format: DatabaseFormat, journal: String) throws {
         let hot = try HotFixture(format, journal)
         let others: [DatabaseFormat] = [.gcm1, .sqlcipher4, .sqlcipher3]
@@ -144,7 +145,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         #expect(try hot.read() == HotFixture.right)
     }
 
-    @Test("Another database's journal or WAL: an error", arguments: writable, all)
+    @Test("Another database's journal or WAL is an error", arguments: writable, all)
     func foreign(format: DatabaseFormat, journal: String) throws {
         let hot = try HotFixture(format, journal)
         let others = [
@@ -214,7 +215,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         }
     }
 
-    @Test("A journal without seals beside a database that has always had them: an error", arguments: journals)
+    @Test("A journal without seals beside a database that always had them is an error", arguments: journals)
     func missingSeals(journal: String) throws {
         let hot = try HotFixture(.gcm1, journal)
         let log = hot.unsealed
@@ -246,7 +247,7 @@ private let all = ["delete", "persist", "truncate", "wal"]
         #expect(try hot.scene.bytes("-journal").isEmpty)
     }
 
-    @Test("One flipped bit in a WAL: what SQLite makes of it, or an error", arguments: writable)
+    @Test("One flipped bit in a WAL: the rows as SQLite recovers them, or an error", arguments: writable)
     func flippedWAL(format: DatabaseFormat) throws {
         let hot = try HotFixture(format, "wal")
         var source = SystemRandomNumberGenerator()

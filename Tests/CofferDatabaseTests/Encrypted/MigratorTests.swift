@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// GRDB's migrator opens a database of its own to compare schemas.
-@Suite struct MigratorTests {
+@Suite("GRDB's migrator")
+struct MigratorTests {
     private static let canary = "canary-71d0c4"
 
     private func migrator(_ columns: String) -> DatabaseMigrator {
@@ -27,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "Schema changes are found, and erased for where that is asked for",
+        "The migrator finds schema changes and erases the database only on request",
         arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func schemaChanges(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
@@ -44,7 +45,7 @@ import Testing
         #expect(try pool.read { try second.hasSchemaChanges($0) } == false)
     }
 
-    @Test("Any other plain database is refused under such a configuration")
+    @Test("A plain database is refused under an encrypted database's configuration")
     func otherPlainDatabase() throws {
         let scene = try DatabaseFixture()
         let configuration = try scene.queue().configuration

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 /// No two pages under one nonce, whatever copies the memory of a writer.
-@Suite struct NonceTests {
+@Suite("Nonces of pages")
+struct NonceTests {
     @Test("A forked process seals pages under other nonces", arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func fork(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)

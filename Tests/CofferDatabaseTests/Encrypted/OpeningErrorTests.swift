@@ -8,8 +8,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The errors of an opening, and the path of what was opened.
-@Suite struct OpeningErrorTests {
+@Suite("Errors and paths of an opening")
+struct OpeningErrorTests {
     private struct AppError: Error, Equatable { let number: Int }
 
     private func failing(with error: any Error) -> Configuration {
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("SQLite's errors there, and this package's, are typed")
+    @Test("An error of SQLite or of this package in prepareDatabase has its code")
     func typedErrors() throws {
         let scene = try DatabaseFixture()
         var configuration = Configuration()

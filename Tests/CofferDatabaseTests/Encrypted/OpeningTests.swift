@@ -10,8 +10,11 @@ import Testing
 
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
-@Suite struct OpeningTests {
-    @Test(arguments: writable, ["delete", "truncate", "persist", "wal", "memory"])
+@Suite("Opening encrypted databases")
+struct OpeningTests {
+    @Test(
+        "A database reads as it was written, in every journal mode",
+        arguments: writable, ["delete", "truncate", "persist", "wal", "memory"])
     func whatIsWrittenIsRead(format: DatabaseFormat, journal: String) throws {
         let scene = try DatabaseFixture(format)
         let sum = try scene.queue(journal: journal).write { try fill($0, count: 500) }
@@ -20,7 +23,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try queue.read { try integrity($0) } == "ok")
     }
 
-    @Test(arguments: writable)
+    @Test("The database and its WAL are accessible to their owner alone", arguments: writable)
     func newFilesAreForTheirOwnerAlone(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         let pool = try scene.pool()
@@ -31,7 +34,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         }
     }
 
-    @Test(arguments: writable)
+    @Test("A pool reads what it wrote, before and after a checkpoint", arguments: writable)
     func poolReadsWhileItWrites(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         let pool = try scene.pool()
@@ -43,7 +46,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try pool.read { try integrity($0) } == "ok")
     }
 
-    @Test(arguments: writable)
+    @Test("A wrong key is not authentic and leaves the file as it is", arguments: writable)
     func wrongKeyIsNotAuthentic(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 50) }
@@ -62,7 +65,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.bytes() == before)
     }
 
-    @Test(arguments: DatabaseFormat.allCases)
+    @Test("A plain database is refused and stays as it is", arguments: DatabaseFormat.allCases)
     func plainDatabaseIsRefused(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         try DatabaseQueue(path: scene.pathText).write { _ = try fill($0, count: 50) }
@@ -72,14 +75,15 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.bytes() == before)
     }
 
-    @Test(arguments: writable)
+    @Test("Plain SQLite takes an encrypted database for no database", arguments: writable)
     func encryptedOpenedAsPlainIsNoDatabase(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 50) }
         #expect(throws: DatabaseError.self) { try DatabaseQueue(path: scene.pathText) }
     }
 
-    @Test func anotherFormatIsForeign() throws {
+    @Test("A database in another format is foreign")
+    func anotherFormatIsForeign() throws {
         let scene = try DatabaseFixture(.gcm1)
         try scene.queue().write { _ = try fill($0, count: 50) }
         #expect(
@@ -91,7 +95,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
             failure { _ = try EncryptedDatabase.queue(at: other.path, key: other.key(.gcm1)) } == .foreign)
     }
 
-    @Test(arguments: writable)
+    @Test("A damaged first page is reported as corrupt", arguments: writable)
     func damagedFirstPageIsCorrupt(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         try scene.queue().write { _ = try fill($0, count: 50) }
@@ -101,7 +105,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(failure { _ = try scene.queue() } == .corrupt)
     }
 
-    @Test func laterVersionIsToldFromDamage() throws {
+    @Test("A later version is reported as unsupported and not as damage")
+    func laterVersionIsToldFromDamage() throws {
         let scene = try DatabaseFixture(.gcm1)
         try scene.queue().write { _ = try fill($0, count: 50) }
         var bytes = try scene.bytes()
@@ -110,7 +115,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(failure { _ = try scene.queue() } == .unsupportedVersion)
     }
 
-    @Test func absentDatabaseToReadOnlyIsAbsent() throws {
+    @Test("Opening a missing database to read fails with absent and makes no file")
+    func absentDatabaseToReadOnlyIsAbsent() throws {
         let scene = try DatabaseFixture()
         var configuration = Configuration()
         configuration.readonly = true
@@ -122,7 +128,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try scene.scratch.names().isEmpty)
     }
 
-    @Test func configurationIsPassedThrough() throws {
+    @Test("The program's configuration reaches its connections")
+    func configurationIsPassedThrough() throws {
         let scene = try DatabaseFixture()
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
@@ -135,7 +142,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(queue.configuration.label == "notes")
     }
 
-    @Test func relativeAndOddPathsWork() throws {
+    @Test("Paths with marks, accents and apostrophes work, and an empty one is refused")
+    func relativeAndOddPathsWork() throws {
         let scene = try DatabaseFixture()
         for name in ["a b?c#d%e&f=g.db", "ü.db", "it's.db"] {
             let path = scene.scratch.path.appending(name)
@@ -183,7 +191,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         }
     }
 
-    @Test(arguments: writable)
+    @Test("Only the right passphrase opens a database, and an empty one is refused", arguments: writable)
     func passphraseOpensOnlyItsDatabase(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         func open(_ text: String) throws -> DatabaseQueue {
@@ -196,7 +204,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(failure { _ = try open("") } == .invalidInput)
     }
 
-    @Test func keysOfOtherSizesAreRefused() throws {
+    @Test("Raw keys and salts of other sizes are refused")
+    func keysOfOtherSizesAreRefused() throws {
         for size in oddKeySizes + [16, 24] {
             let bytes: [UInt8] = .counting(size)
             #expect(failure { _ = try DatabaseKey.raw(SecretBytes.copying(bytes.span)) } == .invalidInput)

@@ -9,6 +9,7 @@ import Testing
 
 /// Databases that SQLCipher begins in clear, with the salt kept outside.
 @Suite(
+    "SQLCipher databases with a plaintext header",
     .enabled(
         if: SQLCipherPeer.isAvailable, "SQLCipher 4 for Python is not here: Scripts/setup-packages --tests"))
 struct PlaintextHeaderTests {
@@ -32,7 +33,7 @@ struct PlaintextHeaderTests {
         return scene
     }
 
-    @Test("Without its key it is named, and left alone")
+    @Test("Without its key such a database is named and left alone")
     func named() throws {
         let scene = try made()
         let before = try scene.bytes()
@@ -54,7 +55,9 @@ struct PlaintextHeaderTests {
         #expect(try scene.scratch.names() == ["test.db"])
     }
 
-    @Test("With key and salt it is read, written, and read by SQLCipher", arguments: ["delete", "wal"])
+    @Test(
+        "With key and salt such a database is read, written, and read by SQLCipher",
+        arguments: ["delete", "wal"])
     func bothWays(journal: String) throws {
         let scene = try made()
         let queue = try open(scene)
@@ -71,7 +74,7 @@ struct PlaintextHeaderTests {
         #expect(answer == ["integrity": "ok", "damaged": "0", "rows": "320", "lost": "0"])
     }
 
-    @Test("What a crash left is recovered", arguments: ["delete", "persist", "wal"])
+    @Test("A hot journal or WAL of SQLCipher is recovered", arguments: ["delete", "persist", "wal"])
     func hot(journal: String) throws {
         let scene = try DatabaseFixture(.sqlcipher4)
         var arguments = SQLCipherPeer.hot(scene.pathText, scene.keyBytes, journal)
@@ -84,7 +87,7 @@ struct PlaintextHeaderTests {
         #expect(try queue.read { try Int.fetchOne($0, sql: Self.rows) } == 300)
     }
 
-    @Test("New databases, and conversions from and to")
+    @Test("New databases are made, and conversions work from and to this form")
     func converted() throws {
         let scene = try made()
         let target = scene.scratch.path.appending("gcm1.db")
@@ -97,7 +100,7 @@ struct PlaintextHeaderTests {
         #expect(try SQLCipherPeer.run("read-header", new.pathText, new.keyBytes)["rows"] == "30")
     }
 
-    @Test("Another key, salt or size, another geometry and a plain database: an error, and no byte changes")
+    @Test("Another key, salt, geometry or a plain database is an error that changes no byte")
     func refused() throws {
         let scene = try made()
         let before = try scene.bytes()

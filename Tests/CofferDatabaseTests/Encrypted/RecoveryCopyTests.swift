@@ -10,7 +10,8 @@ import Testing
 
 /// A transaction that a crash interrupted in a database which cannot be written: converting takes it back in
 /// a copy.
-@Suite struct RecoveryCopyTests {
+@Suite("Recovery of databases that cannot be written")
+struct RecoveryCopyTests {
     private static let rows = "SELECT count(*) FROM t WHERE body LIKE 'row%'"
 
     private func count(_ path: FilePath, _ key: borrowing DatabaseKey) throws -> Int? {
@@ -133,7 +134,7 @@ import Testing
         #expect(try count(target, hot.scene.key()) == HotFixture.rows)
     }
 
-    @Test("What somebody's death left goes with the next copy; what is in use stays")
+    @Test("The next copy removes a dead process's remains and leaves those in use")
     func remains() throws {
         guard SQLCipher3.isAvailable else { return }
         let scene = try DatabaseFixture(.sqlcipher3)
@@ -155,7 +156,7 @@ import Testing
             ])
     }
 
-    @Test("Remains that are somebody else's, or cannot be removed, stay and end no conversion")
+    @Test("Remains that are another user's, or cannot be removed, stay and end no conversion")
     func foreignRemains() throws {
         guard SQLCipher3.isAvailable else { return }
         let scene = try DatabaseFixture(.sqlcipher3)

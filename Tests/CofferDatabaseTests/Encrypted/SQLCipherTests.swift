@@ -9,6 +9,7 @@ import Testing
 
 /// What SQLCipher and this package read of each other. Skipped where SQLCipher 4 could not be had.
 @Suite(
+    "SQLCipher 4",
     .enabled(
         if: SQLCipherPeer.isAvailable, "SQLCipher 4 for Python is not here: Scripts/setup-packages --tests"))
 struct SQLCipherTests {
@@ -20,14 +21,15 @@ struct SQLCipherTests {
             sourceLocation: place)
     }
 
-    @Test(arguments: ["delete", "wal"])
+    @Test("SQLCipher reads databases that we write", arguments: ["delete", "wal"])
     func sqlcipherReadsOurs(journal: String) throws {
         let scene = try DatabaseFixture(.sqlcipher4)
         try scene.queue(journal: journal).write { _ = try fill($0, count: 300) }
         expectWhole(try SQLCipherPeer.run("read", scene.pathText, scene.keyBytes), rows: 300)
     }
 
-    @Test func weReadSQLCiphers() throws {
+    @Test("We read SQLCipher's databases, and SQLCipher reads the rows that we add")
+    func weReadSQLCiphers() throws {
         let scene = try DatabaseFixture(.sqlcipher4)
         #expect(try SQLCipherPeer.run("make", scene.pathText, scene.keyBytes).isEmpty)
         let queue = try scene.queue()
@@ -39,7 +41,8 @@ struct SQLCipherTests {
         expectWhole(try SQLCipherPeer.run("read", scene.pathText, scene.keyBytes), rows: 320)
     }
 
-    @Test func passphrasesMakeTheSameKey() throws {
+    @Test("A passphrase opens SQLCipher's database")
+    func passphrasesMakeTheSameKey() throws {
         let scene = try DatabaseFixture(.sqlcipher4)
         #expect(try SQLCipherPeer.run("passphrase", scene.pathText, scene.keyBytes).isEmpty)
         let queue = try EncryptedDatabase.queue(
@@ -47,7 +50,9 @@ struct SQLCipherTests {
         #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 300)
     }
 
-    @Test(arguments: ["delete", "persist", "wal"])
+    @Test(
+        "SQLCipher recovers a journal or WAL that our killed writer left",
+        arguments: ["delete", "persist", "wal"])
     func sqlcipherRecoversOurHotFiles(journal: String) throws {
         let scene = try DatabaseFixture(.sqlcipher4)
         let agent = try #require(
@@ -60,7 +65,9 @@ struct SQLCipherTests {
         expectWhole(try SQLCipherPeer.run("read", scene.pathText, scene.keyBytes), rows: 300)
     }
 
-    @Test(arguments: ["delete", "persist", "wal"])
+    @Test(
+        "We recover a journal or WAL that SQLCipher's killed writer left",
+        arguments: ["delete", "persist", "wal"])
     func weRecoverSQLCiphersHotFiles(journal: String) throws {
         let scene = try DatabaseFixture(.sqlcipher4)
         let peer = try #require(Helper(SQLCipherPeer.hot(scene.pathText, scene.keyBytes, journal)))
@@ -77,6 +84,7 @@ struct SQLCipherTests {
 
 /// Files of SQLCipher 3, made by Debian's command.
 @Suite(
+    "SQLCipher 3",
     .enabled(
         if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here: Scripts/setup-packages --tests"))
 struct SQLCipher3Tests {
@@ -91,7 +99,8 @@ struct SQLCipher3Tests {
         #expect(run.code == 0 && run.errorText.isEmpty)
     }
 
-    @Test func areReadWithARawKey() throws {
+    @Test("A database is read with its raw key, and cannot be written")
+    func areReadWithARawKey() throws {
         let scene = try DatabaseFixture(.sqlcipher3)
         try make(scene, key: "\"x'\(scene.keyBytes.hex)'\"")
         let queue = try scene.queue()
@@ -100,7 +109,8 @@ struct SQLCipher3Tests {
         #expect(throws: DatabaseError.self) { try queue.write { try $0.execute(sql: "DELETE FROM t") } }
     }
 
-    @Test func areReadWithAPassphrase() throws {
+    @Test("A database is read with its passphrase")
+    func areReadWithAPassphrase() throws {
         let scene = try DatabaseFixture(.sqlcipher3)
         try make(scene, key: "'correct horse'")
         let key = try DatabaseKey.passphrase(SecretBytes.copying("correct horse"), format: .sqlcipher3)
@@ -110,7 +120,7 @@ struct SQLCipher3Tests {
         #expect(count == 300)
     }
 
-    @Test(arguments: [DatabaseFormat.gcm1, .sqlcipher4])
+    @Test("A database converts to each newer format", arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func areConverted(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(.sqlcipher3)
         try make(scene, key: "\"x'\(scene.keyBytes.hex)'\"")
@@ -127,7 +137,8 @@ struct SQLCipher3Tests {
         }
     }
 
-    @Test func areNoTarget() throws {
+    @Test("A conversion into this format is refused")
+    func areNoTarget() throws {
         let scene = try DatabaseFixture(.gcm1)
         try scene.queue().write { _ = try fill($0, count: 5) }
         let target = scene.scratch.path.appending("new.db")

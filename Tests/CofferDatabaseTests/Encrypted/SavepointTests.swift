@@ -9,7 +9,8 @@ import Testing
 
 /// SQLite up to 3.50.1 forgets checksums of WAL frames after ROLLBACK TO a savepoint in which the cache
 /// spilled, so that a crash loses transactions which were committed later. Here it does not.
-@Suite struct SavepointTests {
+@Suite("Savepoints in WAL mode")
+struct SavepointTests {
     private static let sum =
         "SELECT count(*) || ' ' || sum(length(body)) || ' ' || sum(id * length(body)) FROM t"
 
@@ -69,7 +70,7 @@ import Testing
     }
 
     @Test(
-        "Plain SQLite does, in the releases that have the fault",
+        "Plain SQLite loses commits after ROLLBACK TO, in the releases that have the fault",
         .enabled(if: SQLiteVersion.number < 3_050_002))
     func plain() throws {
         let folder = try ScratchDirectory.make()

@@ -8,7 +8,8 @@ import Testing
 
 /// Every access that SQLite makes to a database's files has a shape that the VFS knows: a release of SQLite
 /// that reads or writes otherwise shows here, and is refused by the VFS meanwhile.
-@Suite struct ShapeTests {
+@Suite("Shapes of SQLite's file accesses")
+struct ShapeTests {
     private static let pageSize = 4096
     private static let known: Set<String> = [
         // From 3.46 on, overflow pages are read from behind their first bytes.
@@ -21,7 +22,7 @@ import Testing
         "wal write 32 @0", "wal write 24", "wal write page", "wal rewrite 24", "wal overwrite page",
     ]
 
-    @Test(arguments: [CodecFormat.gcm1, .sqlcipher4])
+    @Test("SQLite's every access has a shape that the VFS knows", arguments: [CodecFormat.gcm1, .sqlcipher4])
     func everyShapeIsKnown(format: CodecFormat) throws {
         let trace = AccessTrace()
         for journal in ["delete", "truncate", "persist", "memory", "off", "wal"] {

@@ -18,7 +18,8 @@ private enum SQLiteCode {
 
 /// The rules of the VFS that no statement of SQL shows: accesses that SQLite does not make, locks, what is
 /// known not to be detected.
-@Suite struct ShimLimitTests {
+@Suite("Limits of the VFS")
+struct ShimLimitTests {
     private func probe(
         _ scene: borrowing DatabaseFixture, _ file: FileAccessProbe.File, _ format: CodecFormat,
         after sql: String
@@ -72,7 +73,7 @@ private enum SQLiteCode {
     }
 
     @Test(
-        "A frame's header whose page does not come is dropped; a page goes behind its own header only",
+        "A frame header whose page never comes is dropped; a page follows its own header only",
         arguments: [CodecFormat.gcm1, .sqlcipher4])
     func headerWithoutPage(format: CodecFormat) throws {
         let scene = try DatabaseFixture()
@@ -111,7 +112,7 @@ private enum SQLiteCode {
     @Test("14: a read or write that fails below fails above, and nothing that was committed is lost")
     func failingDisk() throws { try steps("work", every: 150) }
 
-    @Test("Encrypting anew that is killed anywhere leaves the old database or the new one")
+    @Test("A rekey that is killed anywhere leaves the old database or the new one")
     func killedRekey() throws { try steps("rekey", every: 12) }
 
     @Test("A soup whose alteration is killed anywhere is finished when its store is opened")
@@ -141,7 +142,7 @@ private enum SQLiteCode {
         return try CommandRun.run("python3", ["-c", script, scene.pathText]).code == 3
     }
 
-    @Test("18: nothing that this package does with a database lets go of the locks that SQLite has on it")
+    @Test("18: no operation of this package on a database releases the locks that SQLite holds on it")
     func locksStay() throws {
         let scene = try DatabaseFixture()
         let queue = try scene.queue(journal: "delete")

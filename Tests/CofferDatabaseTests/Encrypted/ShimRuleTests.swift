@@ -13,7 +13,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 private let pageSize = 4096
 
 /// The rules that the VFS keeps, each found by breaking a prototype or from another's bug.
-@Suite struct ShimRuleTests {
+@Suite("Rules of the VFS")
+struct ShimRuleTests {
     /// A database and its hot journal as a crash leaves them, before any page of the database was changed.
     private func unsyncedJournal(_ scene: borrowing DatabaseFixture) throws {
         let queue = try scene.queue(journal: "delete")
@@ -49,7 +50,7 @@ private let pageSize = 4096
     }
 
     @Test(
-        "6: a journal torn at its end is played back as far as it goes", arguments: writable,
+        "6: a journal torn at its end is played back up to the tear", arguments: writable,
         [1, 100, 2000, 4099])
     func tornJournal(format: DatabaseFormat, back: Int) throws {
         let scene = try DatabaseFixture(format)
@@ -100,7 +101,7 @@ private let pageSize = 4096
                 == 300)
     }
 
-    @Test("A lost WAL leaves the last checkpoint, whole", arguments: writable)
+    @Test("A database whose WAL is lost has the last checkpoint, whole", arguments: writable)
     func lostWAL(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)
         try scene.queue(journal: "wal").write { _ = try fill($0, count: 50) }
@@ -252,7 +253,7 @@ private let pageSize = 4096
         }
     }
 
-    @Test("22: nothing leads out of the encryption")
+    @Test("22: no statement leads out of the encryption")
     func guarded() throws {
         let scene = try DatabaseFixture()
         let queue = try scene.queue()

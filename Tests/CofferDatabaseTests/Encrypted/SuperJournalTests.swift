@@ -12,7 +12,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
 /// A journal may end in the name of a super-journal, which SQLite opens and at last deletes. Anybody who
 /// may write beside the database can put any name there.
-@Suite struct SuperJournalTests {
+@Suite("Super-journals")
+struct SuperJournalTests {
     private static let form = "other.db-mj0A1B2C9D3"
 
     private func make(_ command: String, _ arguments: String...) throws {
@@ -25,7 +26,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try hot.isUntouched(log: log), "\(what)")
     }
 
-    @Test("The name of any other file: an error, and nothing is deleted", arguments: writable)
+    @Test("A journal that names any other file is an error, and no file is deleted", arguments: writable)
     func strangers(format: DatabaseFormat) throws {
         let hot = try HotFixture(format, "delete")
         let names = [
@@ -55,7 +56,9 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(try hot.read() == HotFixture.right)
     }
 
-    @Test("Any other file's name under a wrong key: an error, and nothing is deleted", arguments: writable)
+    @Test(
+        "Under a wrong key, a journal that names any other file is an error and deletes none",
+        arguments: writable)
     func wrongKey(format: DatabaseFormat) throws {
         let hot = try HotFixture(format, "delete")
         let name = hot.scene.scratch.path.string + "/thesis.txt"
@@ -70,7 +73,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
     }
 
     @Test(
-        "What is no regular file is not opened, whatever its name", .timeLimit(.minutes(1)),
+        "Only a regular file is opened, whatever its name", .timeLimit(.minutes(1)),
         arguments: writable, ["mkfifo", "mkdir", "ln -s /dev/zero"])
     func pipes(format: DatabaseFormat, command: String) throws {
         let hot = try HotFixture(format, "delete")
@@ -81,7 +84,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         try expect(.corrupt, hot, log, command)
     }
 
-    @Test("A pipe in the place of the journal or the WAL: an error", .timeLimit(.minutes(1)))
+    @Test("A pipe in the place of the journal or the WAL is an error", .timeLimit(.minutes(1)))
     func pipeBeside() throws {
         for suffix in ["-journal", "-wal"] {
             let scene = try DatabaseFixture()
@@ -93,7 +96,7 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         }
     }
 
-    @Test("A super-journal of which nobody can say whether it is there: an error", arguments: writable)
+    @Test("A super-journal that may or may not exist is an error", arguments: writable)
     func hidden(format: DatabaseFormat) throws {
         let hot = try HotFixture(format, "delete")
         let loop = hot.scene.scratch.path.string + "/loop"
@@ -113,7 +116,9 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
         #expect(!FileManager.default.fileExists(atPath: name))
     }
 
-    @Test("A super-journal that lists a pipe: the rows are right, and nobody waits", .timeLimit(.minutes(1)))
+    @Test(
+        "A super-journal that lists a pipe is not waited for, and the rows are right", .timeLimit(.minutes(1))
+    )
     func listedPipe() throws {
         let hot = try HotFixture(.gcm1, "delete")
         let folder = hot.scene.scratch.path.string

@@ -10,7 +10,8 @@ import TestSupport
 import Testing
 
 /// The files without a name: sorters, temporary databases, the journals of statements and savepoints.
-@Suite struct TemporaryFileTests {
+@Suite("Temporary files")
+struct TemporaryFileTests {
     /// Ten pairs of versions of one page: three of a process, one each of it and its child after a fork.
     @Test("A rewritten page of a nameless file, also after a fork, has a key stream of its own")
     func keyStreams() throws {
@@ -163,7 +164,7 @@ import Testing
     }
 
     @Test(
-        "No nameless file holds plaintext, in works where plain SQLite's do",
+        "No nameless file holds plaintext where those of plain SQLite do",
         arguments: [DatabaseFormat.gcm1, .sqlcipher4])
     func namelessFilesHoldNone(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)

@@ -13,7 +13,8 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 private let pageSize = 4096
 
 /// The rules of the write-ahead log: its chain of checksums lies over the ciphertext.
-@Suite struct WALTests {
+@Suite("Write-ahead logs")
+struct WALTests {
     /// The page numbers of a WAL's frames, as far as its chain of checksums over the bytes on the disk holds.
     private func validFrames(_ wal: [UInt8]) -> [UInt32] {
         guard wal.count >= 32 else { return [] }
@@ -68,7 +69,7 @@ private let pageSize = 4096
     }
 
     @Test(
-        "1 to 3: the chain goes on when connections take turns, roll back, and begin the WAL again",
+        "1 to 3: the chain continues when connections take turns, roll back, and restart the WAL",
         arguments: writable)
     func walTurns(format: DatabaseFormat) throws {
         let scene = try DatabaseFixture(format)

@@ -61,7 +61,7 @@ struct SoupRetentionTests {
         #expect(try await store.retain(RetentionPolicy(), in: "feed").trimmed == 0)
     }
 
-    @Test("What is kept from the purge for being few is still trimmed")
+    @Test("Entries that the purge keeps as the fewest are still trimmed")
     func purgeAndTrim() async throws {
         let store = try await store(old: 30, fresh: 40, after: week * 2)
         let policy = RetentionPolicy(minimumCount: 5, maximumCount: 20)
@@ -97,7 +97,7 @@ struct SoupRetentionTests {
         #expect(try await store.count(in: "feed") == 3)
     }
 
-    @Test("Everything can be let go of, and an age beyond all time keeps everything")
+    @Test("A policy can remove every entry, and an age beyond all time keeps every one")
     func extremes() async throws {
         let store = try await store(old: 3, fresh: 2, after: .milliseconds(1))
         let forever = RetentionPolicy(maximumAge: .seconds(9_000_000_000_000_000), minimumCount: 0)

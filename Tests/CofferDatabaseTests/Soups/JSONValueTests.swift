@@ -7,7 +7,7 @@ import Testing
 @Suite("JSON of soups")
 struct JSONValueTests {
     @Test(
-        "What is written is read again",
+        "A parsed text is written as the same text",
         arguments: [
             "null", "true", "false", "0", "-1", "9007199254740993", "9223372036854775807",
             "-9223372036854775808", "18446744073709551616", "-123456789012345678901234567890", "0.5", "1e+20",

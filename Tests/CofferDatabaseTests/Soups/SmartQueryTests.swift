@@ -52,7 +52,7 @@ struct SmartQueryTests {
                 """) == [["Grace", "Max"]])
     }
 
-    @Test("Smart queries give documents for _soup, and their text under another name")
+    @Test("Smart queries return documents for _soup, and their text under another name")
     func selectDocuments() async throws {
         let store = try await SoupStore.people()
         let stored = try await store.retrieve([1, 2], from: "people")
@@ -121,7 +121,7 @@ struct SmartQueryTests {
     }
 
     @Test(
-        "What does not read, or does not end, is refused before it runs",
+        "A text that writes or is incomplete is refused before it runs",
         arguments: [
             "", " ", ";", "DELETE FROM {people}", "UPDATE {people} SET c1 = 1",
             "INSERT INTO {people} VALUES (1)",
@@ -140,7 +140,7 @@ struct SmartQueryTests {
     func refusedTexts(_ sql: String) { #expect(failure { _ = try SmartQuery(sql) } == .invalidInput) }
 
     @Test(
-        "What SQLite refuses, or what would write, is refused and changes nothing",
+        "A query that SQLite refuses, or that would write, changes nothing",
         arguments: [
             "SELECT", "SELECT * FROM nobody", "SELECT {people:Shoe} FROM {people}",
             "SELECT {people:name} FROM {people}", "SELECT {people:Name;} FROM {people}",

@@ -64,7 +64,7 @@ struct SoupAlterationTests {
         }
     }
 
-    @Test("alterSoup gives a soup other indexes, keeps ids and dates, and leaves nothing of the old ones")
+    @Test("alterSoup replaces a soup's indexes, keeps ids and dates, and drops the old indexes")
     func alterSoup() async throws {
         let scratch = try ScratchDirectory.make()
         let store = try await open(scratch)
@@ -99,7 +99,7 @@ struct SoupAlterationTests {
         #expect(try await store.indexSpecs(of: "people") == SoupStore.peopleSpecs)
     }
 
-    @Test("alterSoup goes on at the next open, wherever it was stopped", arguments: 1...6)
+    @Test("alterSoup resumes at the next open, wherever it was stopped", arguments: 1...6)
     func alterSoupResumes(_ stop: Int) async throws {
         let scratch = try ScratchDirectory.make()
         try await fill(try await open(scratch))
@@ -113,7 +113,7 @@ struct SoupAlterationTests {
         try await checkAltered(try await open(scratch))
     }
 
-    @Test("What is put in, changed and removed while a soup is altered is there afterwards", arguments: 1...4)
+    @Test("Insertions, changes and removals during an alteration are there afterwards", arguments: 1...4)
     func alterSoupAmongWriters(_ stop: Int) async throws {
         let scratch = try ScratchDirectory.make()
         try await fill(try await open(scratch))
@@ -138,7 +138,7 @@ struct SoupAlterationTests {
         #expect(try await again.upsert([[:]], in: "a")[0].soupEntryID == 453)
     }
 
-    @Test("A stopped alterSoup is finished before the next one, and goes with its soup")
+    @Test("A stopped alterSoup is finished before the next one, and ends with its soup")
     func alterSoupAfterStop() async throws {
         let scratch = try ScratchDirectory.make()
         try await fill(try await open(scratch))
@@ -156,7 +156,7 @@ struct SoupAlterationTests {
         try await fill(again)
     }
 
-    @Test("reindexSoup fills indexes anew, and goes on at the next open", arguments: 1...6)
+    @Test("reindexSoup fills the indexes again, and resumes at the next open", arguments: 1...6)
     func reindexSoup(_ stop: Int) async throws {
         let scratch = try ScratchDirectory.make()
         let store = try await open(scratch)

@@ -33,7 +33,7 @@ struct SoupCodableTests {
         return store
     }
 
-    @Test("put and all give back equal values")
+    @Test("put stores values, and all returns equal ones")
     func putAndAll() async throws {
         let store = try await store()
         let items = [Item(key: "1"), Item(key: "2", number: .min, ratio: -1e-300, owner: nil, tags: [])]

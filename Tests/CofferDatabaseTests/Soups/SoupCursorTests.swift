@@ -26,7 +26,7 @@ struct SoupCursorTests {
         #expect(await numbers(cursor) == Array(0..<10))
     }
 
-    @Test("moveCursorToNextPage goes as far as there are pages")
+    @Test("moveCursorToNextPage moves up to the last page")
     func moveToNextPage() async throws {
         let cursor = try await store(25).query(.all(orderPath: "n"), in: "a")
         #expect(try await cursor.moveToNextPage())
@@ -38,7 +38,7 @@ struct SoupCursorTests {
         #expect(await numbers(cursor) == Array(20..<25))
     }
 
-    @Test("moveCursorToPreviousPage goes as far as the first page")
+    @Test("moveCursorToPreviousPage moves back to the first page")
     func moveToPreviousPage() async throws {
         let cursor = try await store(11).query(.all(orderPath: "n", order: .descending), in: "a")
         #expect(try await !cursor.moveToPreviousPage())
@@ -49,7 +49,7 @@ struct SoupCursorTests {
         #expect(await numbers(cursor).first == 10)
     }
 
-    @Test("moveCursorToPageIndex goes to any page that there is")
+    @Test("moveCursorToPageIndex moves to any existing page")
     func moveToPageIndex() async throws {
         let cursor = try await store(25).query(.all(orderPath: "n", pageSize: 4), in: "a")
         try await cursor.moveToPage(6)
@@ -62,7 +62,7 @@ struct SoupCursorTests {
         #expect(await cursor.pageIndex == 2)
     }
 
-    @Test("closeCursor ends it")
+    @Test("closeCursor ends the cursor")
     func closeCursor() async throws {
         let cursor = try await store(25).query(.all(), in: "a")
         await cursor.close()
@@ -118,7 +118,7 @@ struct SoupCursorTests {
         #expect(await cursor.currentPage == [[4], [3], [2], [1], [0]])
     }
 
-    @Test("A sequence gives every entry once, whatever is put in and removed on the way")
+    @Test("A sequence returns every entry once, whatever is inserted and removed on the way")
     func entries() async throws {
         let store = try await store(25)
         var seen: [Int64] = []

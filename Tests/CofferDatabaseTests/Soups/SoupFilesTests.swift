@@ -59,7 +59,7 @@ struct SoupFilesTests {
         }
     }
 
-    @Test("Files go with their entries, however these go")
+    @Test("Files are removed with their entries, however these are removed")
     func releases() async throws {
         try await withFiles { store, attachments, files, path in
             try await store.registerSoup("other", indexSpecs: [IndexSpec("a", .string)])

@@ -8,7 +8,7 @@ import Testing
 /// Random operations on a store and on a model of it, which must stay equal.
 @Suite("Soups against a model")
 struct SoupFuzzTests {
-    @Test("10 000 operations give what the model gives", arguments: [20_261_121, 7] as [UInt64])
+    @Test("10 000 operations have the same results as the model", arguments: [20_261_121, 7] as [UInt64])
     func operations(_ seed: UInt64) async throws {
         var fuzz = SoupFuzz(seed: seed, store: try await SoupStore.insecureInMemory(time: TestClock().source))
         for step in 0..<5000 {

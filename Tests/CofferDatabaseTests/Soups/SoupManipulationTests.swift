@@ -141,7 +141,7 @@ struct SoupManipulationTests {
         #expect(try await store.count(in: "a") == 3)
     }
 
-    @Test("retrieve gives entries in the order asked for and leaves out those that are missing")
+    @Test("retrieve returns entries in the order asked for and leaves out missing ones")
     func retrieve() async throws {
         let store = try await SoupStore.people()
         let found = try await store.retrieve([4, 99, 1, 1, -5, .max], from: "people")

@@ -129,7 +129,7 @@ struct SoupQueryTests {
         #expect(try await names("changed") == ["2"])
     }
 
-    @Test("What people type is no expression: its words are looked for as they stand")
+    @Test("Typed text is no expression: its words are looked for as they stand")
     func words() async throws {
         let store = try await SoupStore.people()
         #expect(QuerySpec.words(#" say "hi"  AND "#) == #""say" """hi""" "AND""#)

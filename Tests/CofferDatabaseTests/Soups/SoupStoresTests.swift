@@ -151,7 +151,7 @@ struct SoupStoresTests {
         #expect(try await stores.names(.global).isEmpty)
     }
 
-    @Test("What cannot be destroyed does not keep the others from it")
+    @Test("A store that cannot be destroyed does not save the others")
     func failingDestruction() async throws {
         let scratch = try ScratchDirectory.make()
         let stores = SoupStores(PlainDatabases(scratch))
@@ -163,7 +163,7 @@ struct SoupStoresTests {
         #expect(try await stores.names(.global) == ["stubborn"])
     }
 
-    @Test("Tasks that ask for one store at once get one")
+    @Test("Tasks that ask for one store at once share it")
     func concurrentOpening() async throws {
         let scratch = try ScratchDirectory.make()
         let stores = SoupStores(PlainDatabases(scratch))

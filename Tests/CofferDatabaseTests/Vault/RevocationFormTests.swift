@@ -9,7 +9,7 @@ import Testing
 
 /// The forms of the documents that ``RevocationTests`` does not have: classes, stores over a database, what
 /// was under way.
-@Suite("What is left of a vault's databases after its end, form by form")
+@Suite("A vault's databases after its end, form by form")
 struct RevocationFormTests {
     private typealias End = RevocationTests.End
 
@@ -31,7 +31,7 @@ struct RevocationFormTests {
     }
 
     @Test(
-        "VaultDatabases.of(session).pool(…, class: …) in one line",
+        "A pool opened with VaultDatabases.of(session).pool(…, class: …) in one line is locked",
         arguments: RevocationTests.End.allCases,
         [ProtectionClass.whenUnlockedThisDeviceOnly, .whenUnlocked, .whenPasscodeSetThisDeviceOnly])
     func classes(_ end: RevocationTests.End, _ protection: ProtectionClass) async throws {
@@ -54,7 +54,9 @@ struct RevocationFormTests {
         }
     }
 
-    @Test("SoupStore.open(on: database) over a vault's pool", arguments: RevocationTests.End.allCases)
+    @Test(
+        "A store opened with SoupStore.open(on: database) over a vault's pool is locked",
+        arguments: RevocationTests.End.allCases)
     func store(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let store = try await SoupStore.open(on: VaultDatabases.of(vault.session).pool("notes"))
@@ -73,7 +75,7 @@ struct RevocationFormTests {
         }
     }
 
-    @Test("A snapshot, and an observation that is under way", arguments: RevocationTests.End.allCases)
+    @Test("A snapshot and a pool under observation are locked", arguments: RevocationTests.End.allCases)
     func observers(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let pool = try await VaultDatabases.of(vault.session).pool("notes")
@@ -91,7 +93,7 @@ struct RevocationFormTests {
     }
 
     /// The table is larger than the cache, so the cursor reads pages after the end.
-    @Test("A cursor that is in the middle of its rows", arguments: [RevocationTests.End.lock, .close])
+    @Test("A cursor in the middle of its rows is locked", arguments: [RevocationTests.End.lock, .close])
     func cursor(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let session = vault.session
@@ -116,7 +118,7 @@ struct RevocationFormTests {
     }
 
     /// Every way to a database that the documents print, and where it is tested after the end of its vault.
-    @Test("The documents print no other form")
+    @Test("The documents show no other form")
     func printed() throws {
         let known: Set = [
             // RevocationTests.pool and .classes here; .queue; .soups; .databases

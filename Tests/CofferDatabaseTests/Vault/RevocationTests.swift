@@ -60,7 +60,9 @@ struct RevocationTests {
         }
     }
 
-    @Test("VaultDatabases.of(session).pool(…) in one line", arguments: End.allCases, Owner.allCases)
+    @Test(
+        "A pool opened with VaultDatabases.of(session).pool(…) in one line is locked",
+        arguments: End.allCases, Owner.allCases)
     func pool(_ end: End, _ owner: Owner) async throws {
         let box = Box()
         try await TemporaryVault.with(passcode: "2468") { vault in
@@ -78,7 +80,9 @@ struct RevocationTests {
         }
     }
 
-    @Test("VaultDatabases.of(session).queue(…) in one line", arguments: End.allCases, Owner.allCases)
+    @Test(
+        "A queue opened with VaultDatabases.of(session).queue(…) in one line is locked",
+        arguments: End.allCases, Owner.allCases)
     func queue(_ end: End, _ owner: Owner) async throws {
         let box = Box()
         try await TemporaryVault.with(passcode: "2468") { vault in
@@ -96,7 +100,9 @@ struct RevocationTests {
         }
     }
 
-    @Test("SoupStores.of(session).store(…) in one line", arguments: End.allCases, Owner.allCases)
+    @Test(
+        "A store opened with SoupStores.of(session).store(…) in one line is locked", arguments: End.allCases,
+        Owner.allCases)
     func soups(_ end: End, _ owner: Owner) async throws {
         let box = Box()
         try await TemporaryVault.with(passcode: "2468") { vault in
@@ -117,7 +123,9 @@ struct RevocationTests {
         }
     }
 
-    @Test("VaultSoupDatabases(session).open(…) in one line", arguments: End.allCases)
+    @Test(
+        "A store opened with VaultSoupDatabases(session).open(…) in one line is locked",
+        arguments: End.allCases)
     func databases(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let writer = try await VaultSoupDatabases(vault.session).open(SoupStoreName("drafts", .user))

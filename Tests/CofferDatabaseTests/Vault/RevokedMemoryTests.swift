@@ -60,7 +60,9 @@ struct RevokedMemoryTests {
         Issue.record("The connection was not retired.")
     }
 
-    @Test("Nothing reads or writes them, from the end on", arguments: End.allCases, ["FILE", "MEMORY"])
+    @Test(
+        "A queue and a pool read and write no temporary table after the end", arguments: End.allCases,
+        ["FILE", "MEMORY"])
     func queue(_ end: End, storage: String) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let queue = try await VaultDatabases.of(vault.session).queue("notes")
@@ -76,7 +78,9 @@ struct RevokedMemoryTests {
         }
     }
 
-    @Test("A reader of a pool and a snapshot", arguments: End.allCases)
+    @Test(
+        "A pool and a snapshot read nothing, temporary tables included, after the end",
+        arguments: End.allCases)
     func readers(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let pool = try await VaultDatabases.of(vault.session).pool("notes")
@@ -134,7 +138,9 @@ struct RevokedMemoryTests {
         }
     }
 
-    @Test("A compiled statement and a cursor", arguments: End.allCases, ["FILE", "MEMORY"])
+    @Test(
+        "A compiled statement and a cursor are locked after the end", arguments: End.allCases,
+        ["FILE", "MEMORY"])
     func compiled(_ end: End, storage: String) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let queue = try await VaultDatabases.of(vault.session).queue("notes")
@@ -149,7 +155,8 @@ struct RevokedMemoryTests {
 
     /// Nothing but the session knows of such a pool, so the session retires it.
     @Test(
-        "A compiled statement of a database that has no owner", arguments: End.allCases, ["FILE", "MEMORY"])
+        "A compiled statement is locked after the end when its database has no owner",
+        arguments: End.allCases, ["FILE", "MEMORY"])
     func unowned(_ end: End, storage: String) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let databases = VaultSoupDatabases(vault.session)

@@ -46,7 +46,9 @@ struct RunningStatementTests {
         }
     }
 
-    @Test("A query that computes on ends", arguments: [RevocationTests.End.lock, .close])
+    @Test(
+        "The end of the vault stops a query that keeps computing",
+        arguments: [RevocationTests.End.lock, .close])
     func query(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let session = vault.session
@@ -78,7 +80,7 @@ struct RunningStatementTests {
         var statement: Statement?
     }
 
-    @Test("A compiled statement of a snapshot", arguments: RevocationTests.End.allCases)
+    @Test("A compiled statement of a snapshot reads nothing more", arguments: RevocationTests.End.allCases)
     func snapshot(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let pool = try await VaultDatabases.of(vault.session).pool("notes")
@@ -132,7 +134,7 @@ struct RunningStatementTests {
         }
     }
 
-    @Test("What the program itself interrupts was not locked, also after a lock interrupted another")
+    @Test("The program's own interruption is no lock, also after a lock interrupted another query")
     func own() async throws {
         try await cursor(.lock, sql: "SELECT x FROM t")
         try await TemporaryVault.with(passcode: "2468") { vault in

@@ -26,7 +26,7 @@ struct VaultDatabasesTests {
         }
     }
 
-    @Test("A lock takes the key of what is open back, at once; the passcode brings the database back")
+    @Test("A lock takes back an open database's key at once; the passcode brings the database back")
     func lock() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let databases = VaultDatabases.of(vault.session)
@@ -68,7 +68,7 @@ struct VaultDatabasesTests {
         }
     }
 
-    @Test("Whoever still holds an ended database gets an error from all of it", arguments: End.allCases)
+    @Test("Every use of an ended database is an error", arguments: End.allCases)
     func afterwards(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let databases = VaultDatabases.of(vault.session)
@@ -102,7 +102,7 @@ struct VaultDatabasesTests {
         do { try await body() } catch { throw EncryptedDatabase.failure(error) }
     }
 
-    @Test("What a program closed itself is ended like the rest", arguments: End.allCases)
+    @Test("A database that the program closed itself is ended like the rest", arguments: End.allCases)
     func closedByTheProgram(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let databases = VaultDatabases.of(vault.session)

@@ -13,7 +13,8 @@ private let hasKeyring: Bool = {
     return (try? KernelKeyring.remove(name)) == true
 }()
 
-@Suite struct KernelKeyringTests {
+@Suite("Kernel keyring")
+struct KernelKeyringTests {
     private let name = "coffer-test-\(UUID().uuidString)"
 
     private func store(_ bytes: [UInt8], timeout: Int?) throws {
@@ -37,7 +38,9 @@ private let hasKeyring: Bool = {
         return line.map { String($0.split(separator: " ")[3]) }
     }
 
-    @Test(.enabled(if: hasKeyring, "this kernel has no keyring for us"))
+    @Test(
+        "The keyring keeps, replaces and removes a key",
+        .enabled(if: hasKeyring, "this kernel has no keyring for us"))
     func keepsReplacesAndRemoves() throws {
         defer { _ = try? KernelKeyring.remove(name) }
         #expect(try read() == nil)
@@ -50,7 +53,9 @@ private let hasKeyring: Bool = {
         #expect(try read() == nil)
     }
 
-    @Test(.enabled(if: hasKeyring, "this kernel has no keyring for us"))
+    @Test(
+        "The kernel counts a key's time-out, and a refresh starts it again",
+        .enabled(if: hasKeyring, "this kernel has no keyring for us"))
     func theKernelCountsTheTime() throws {
         defer { _ = try? KernelKeyring.remove(name) }
         try store([1], timeout: nil)
@@ -68,8 +73,9 @@ private let hasKeyring: Bool = {
         #expect(try read() == nil)
     }
 
-    /// Who still works on the former key does not change the one that took its place.
-    @Test(.enabled(if: hasKeyring, "this kernel has no keyring for us"))
+    @Test(
+        "An update through a former key leaves its successor unchanged",
+        .enabled(if: hasKeyring, "this kernel has no keyring for us"))
     func aNewKeyIsAnother() throws {
         defer { _ = try? KernelKeyring.remove(name) }
         try store([1], timeout: 3600)
@@ -89,7 +95,9 @@ private let hasKeyring: Bool = {
         #expect(try read() == nil)
     }
 
-    @Test(.enabled(if: hasKeyring, "this kernel has no keyring for us"))
+    @Test(
+        "Another process of the user sees the key",
+        .enabled(if: hasKeyring, "this kernel has no keyring for us"))
     func anotherProcessFindsIt() throws {
         defer { _ = try? KernelKeyring.remove(name) }
         try store([1, 2, 3], timeout: 60)
@@ -98,7 +106,9 @@ private let hasKeyring: Bool = {
     }
 
     /// The kernel would take 0, and 2^32, for "never".
-    @Test(arguments: [0, -1, 1 << 31, 1 << 32, Int.max, Int.min])
+    @Test(
+        "The keyring refuses time-outs that the kernel would take for \"never\"",
+        arguments: [0, -1, 1 << 31, 1 << 32, Int.max, Int.min])
     func refusesTimeoutsThatWouldNeverEnd(timeout: Int) throws {
         #expect(failure { try store([1], timeout: timeout) } == .invalidInput)
         #expect(failure { try KernelKeyring.refresh(name, timeout: timeout) } == .invalidInput)

@@ -4,7 +4,9 @@ import Foundation
 import Testing
 import TestSupport
 
-@Suite(.enabled(if: KernelKeyring.isAvailable, "this kernel has no keyring for us"))
+@Suite(
+    "Keyrings below the user's keyring",
+    .enabled(if: KernelKeyring.isAvailable, "this kernel has no keyring for us"))
 struct KernelSubkeyringTests {
     private let name = "coffer-test-ring-\(UUID().uuidString)"
 
@@ -22,7 +24,7 @@ struct KernelSubkeyringTests {
     }
 
     /// A search of the user's keys reads every one of them: it must not keep what it reads.
-    @Test("To look at every secret leaves none behind", .enabled(if: OwnMemory.isReadable))
+    @Test("Looking at every secret leaves none behind", .enabled(if: OwnMemory.isReadable))
     func searchLeavesNothing() async {
         await #expect(processExitsWith: .success) {
             let name = "coffer-test-search-\(UUID().uuidString)"
@@ -46,7 +48,8 @@ struct KernelSubkeyringTests {
         }
     }
 
-    @Test func keepsReplacesListsAndRemoves() throws {
+    @Test("A keyring keeps, replaces, lists and removes keys under any description")
+    func keepsReplacesListsAndRemoves() throws {
         defer { _ = try? KernelSubkeyring.remove(name) }
         #expect(try KernelSubkeyring.find(name) == nil)
         #expect(try KernelSubkeyring.remove(name) == false)
@@ -64,7 +67,8 @@ struct KernelSubkeyringTests {
         #expect(try ring.descriptions() == ["first; with ; semicolons"])
     }
 
-    @Test func removedWithAllThatIsInIt() throws {
+    @Test("Removing a keyring removes every key in it")
+    func removedWithAllThatIsInIt() throws {
         defer { _ = try? KernelSubkeyring.remove(name) }
         try store([1], "first")
         let ring = try #require(try KernelSubkeyring.find(name))
@@ -76,7 +80,8 @@ struct KernelSubkeyringTests {
     }
 
     /// Names are bytes: what looks alike is another.
-    @Test func removesOfTheUserByName() throws {
+    @Test("The user's keys are removed by the bytes of their names, and look-alikes stay")
+    func removesOfTheUserByName() throws {
         let secret = try GuardedBytes.copying([1].span)
         let names = ["\(name):a", "\(name):b\u{301}", "\(name):b", "\(name)"]
         defer { for name in names { _ = try? KernelKeyring.remove(name) } }
@@ -93,7 +98,8 @@ struct KernelSubkeyringTests {
         #expect(try KernelSubkeyring.find("\(name):ring") == nil)
     }
 
-    @Test func theKernelCountsTheTime() throws {
+    @Test("A keyring's time-out can be set and lifted, and an impossible one is refused")
+    func theKernelCountsTheTime() throws {
         defer { _ = try? KernelSubkeyring.remove(name) }
         try store([1], "first")
         let ring = try KernelSubkeyring.make(name)

@@ -3,8 +3,11 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct GuardedBytesTests {
-    @Test(arguments: [0, 1, 31, 32, 4095, 4096, 4097])
+@Suite("Guarded memory")
+struct GuardedBytesTests {
+    @Test(
+        "Guarded memory holds zeros, copies, concatenations and random bytes of any size",
+        arguments: [0, 1, 31, 32, 4095, 4096, 4097])
     func holdsWhatItIsGiven(count: Int) throws {
         let zeros = try GuardedBytes.zeroed(count: count)
         #expect(zeros.span.copied() == [UInt8](repeating: 0, count: count))
@@ -17,26 +20,29 @@ import TestSupport
         #expect(random.count == count)
     }
 
-    @Test func randomBytesDiffer() throws {
+    @Test("Two random buffers differ")
+    func randomBytesDiffer() throws {
         let first = try GuardedBytes.random(count: 16)
         let second = try GuardedBytes.random(count: 16)
         #expect(first.span.copied() != second.span.copied())
     }
 
-    @Test func canBeWrittenThroughItsOwner() throws {
+    @Test("The owner can write into its buffer")
+    func canBeWrittenThroughItsOwner() throws {
         var bytes = try GuardedBytes.zeroed(count: 4)
         var span = bytes.mutableSpan
         span.write([7, 8].span, at: 1)
         #expect(bytes.span.copied() == [0, 7, 8, 0])
     }
 
-    @Test(arguments: [-1, Int.min, Int.max])
+    @Test("An impossible size is reported as a lack of memory", arguments: [-1, Int.min, Int.max])
     func refusesImpossibleSizes(count: Int) {
         #expect(failure { _ = try GuardedBytes.zeroed(count: count) } == .outOfMemory)
         #expect(failure { _ = try GuardedBytes.random(count: count) } == .outOfMemory)
     }
 
-    @Test func aFailedFillThrowsItsError() {
+    @Test("An error while the buffer is filled reaches the caller unchanged")
+    func aFailedFillThrowsItsError() {
         let code = failure {
             _ = try GuardedBytes.filled(count: 8) { (_) throws(CofferError) in throw .notAuthentic }
         }
@@ -46,7 +52,9 @@ import TestSupport
     /// The pages are cleared when the owner goes: a scan of the process's memory finds the secret before and
     /// no eight bytes of it after. In a process of its own, whose memory is small and which nobody else
     /// fills.
-    @Test(.enabled(if: OwnMemory.isReadable, "/proc/self/mem cannot be read here"))
+    @Test(
+        "A released buffer leaves no eight bytes of the secret in the process's memory",
+        .enabled(if: OwnMemory.isReadable, "/proc/self/mem cannot be read here"))
     func leavesNothingBehind() async {
         await #expect(processExitsWith: .success) {
             var secret: GuardedBytes? = try GuardedBytes.random(count: 32)

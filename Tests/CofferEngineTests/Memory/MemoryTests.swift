@@ -3,20 +3,23 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct ConstantTimeTests {
+@Suite("Comparison in constant time")
+struct ConstantTimeTests {
     private func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         ConstantTime.equal(left.span, right.span)
     }
 
-    @Test(arguments: [0, 1, 15, 16, 33])
+    @Test("Equal bytes compare as equal", arguments: [0, 1, 15, 16, 33])
     func equalBytesAreEqual(count: Int) { #expect(equal(.counting(count), .counting(count))) }
 
-    @Test func everyFlippedBitCounts() {
+    @Test("One flipped bit makes bytes unequal")
+    func everyFlippedBitCounts() {
         let bytes = [UInt8].counting(33)
         for other in bytes.withEachBitFlipped { #expect(!equal(bytes, other)) }
     }
 
-    @Test func lengthsCount() {
+    @Test("Bytes of different lengths are unequal")
+    func lengthsCount() {
         #expect(!equal(.counting(16), .counting(15)))
         #expect(!equal([], .counting(16)))
         let none = ConstantTime.equal(Span(), Span())
@@ -24,8 +27,10 @@ import TestSupport
     }
 }
 
-@Suite struct AlignedBufferTests {
-    @Test func startsZeroedAndKeepsWhatIsWritten() throws {
+@Suite("Aligned buffers")
+struct AlignedBufferTests {
+    @Test("A buffer starts with zeros, keeps what is written, and can be cleared")
+    func startsZeroedAndKeepsWhatIsWritten() throws {
         let buffer = try AlignedBuffer.make(count: 5000)
         #expect(buffer.read(0..<5000) { $0.copied() } == [UInt8](repeating: 0, count: 5000))
         buffer.write(4090..<4100) { $0.write([UInt8].counting(10, from: 1).span, at: 0) }
@@ -35,17 +40,21 @@ import TestSupport
         #expect(buffer.read(5000..<5000) { $0.count } == 0)
     }
 
-    @Test(arguments: [0, -1, Int.min]) func needsAByte(count: Int) {
+    @Test("A buffer of no bytes is refused", arguments: [0, -1, Int.min])
+    func needsAByte(count: Int) {
         #expect(failure { _ = try AlignedBuffer.make(count: count) } == .invalidInput)
     }
 
-    @Test func saysWhenThereIsNoMemory() {
+    @Test("A buffer larger than memory fails with outOfMemory")
+    func saysWhenThereIsNoMemory() {
         #expect(failure { _ = try AlignedBuffer.make(count: 1 << 62) } == .outOfMemory)
     }
 }
 
-@Suite struct SpansTests {
-    @Test func writesAndClears() {
+@Suite("Spans")
+struct SpansTests {
+    @Test("A span is written at any offset and cleared")
+    func writesAndClears() {
         var bytes = [UInt8].counting(6)
         var span = bytes.mutableSpan
         span.write([9, 9].span, at: 4)
@@ -58,7 +67,8 @@ import TestSupport
         #expect(Span<UInt8>().copied().isEmpty)
     }
 
-    @Test func trapsWhenItDoesNotFit() async {
+    @Test("A write outside the span traps")
+    func trapsWhenItDoesNotFit() async {
         await #expect(processExitsWith: .failure) {
             var bytes = [UInt8](repeating: 0, count: 4)
             var span = bytes.mutableSpan
@@ -72,12 +82,15 @@ import TestSupport
     }
 }
 
-@Suite struct SecureRandomTests {
-    @Test(arguments: [0, 1, 16, 1000]) func givesAsManyAsAsked(count: Int) throws {
+@Suite("Random bytes")
+struct SecureRandomTests {
+    @Test("The generator returns as many bytes as were asked for", arguments: [0, 1, 16, 1000])
+    func givesAsManyAsAsked(count: Int) throws {
         #expect(try SecureRandom.bytes(count).count == count)
     }
 
-    @Test func fillsEveryByte() throws {
+    @Test("The generator fills every byte")
+    func fillsEveryByte() throws {
         // A byte that is zero in 16 draws running is not being written: 2^-128 by chance.
         var seen = [UInt8](repeating: 0, count: 64)
         for _ in 0..<16 {

@@ -2,7 +2,8 @@ import CofferEngine
 import Foundation
 import Testing
 
-@Suite struct SecretPatternsTests {
+@Suite("Searching for secrets")
+struct SecretPatternsTests {
     private static let canary = (0..<32).map { UInt8(truncatingIfNeeded: $0 * 37 + 11) }
 
     private func found(_ bytes: [UInt8], isWhole: Bool = false) -> Set<String> {
@@ -25,7 +26,8 @@ import Testing
         return forms
     }()
 
-    @Test(arguments: 0..<7) func inEveryFormAtEveryPlace(number: Int) {
+    @Test("The search finds a secret in every encoding at every offset", arguments: 0..<7)
+    func inEveryFormAtEveryPlace(number: Int) {
         let form = Self.forms[number]
         for padding in 0..<9 {
             let around = [UInt8](repeating: UInt8(ascii: "-"), count: padding)
@@ -33,7 +35,8 @@ import Testing
         }
     }
 
-    @Test func anyEightBytesAreEnough() {
+    @Test("Any eight bytes of a secret are found, unless only the whole secret is sought")
+    func anyEightBytesAreEnough() {
         for start in 0...24 {
             let piece = Array(Self.canary[start..<start + 8])
             #expect(found([1, 2, 3] + piece + [4]) == ["it"])
@@ -43,7 +46,8 @@ import Testing
         #expect(found(Self.canary, isWhole: true) == ["it"])
     }
 
-    @Test func nothingWhereThereIsNothing() throws {
+    @Test("Random bytes, zeros and secrets that are too short match nothing")
+    func nothingWhereThereIsNothing() throws {
         let noise = try SecureRandom.bytes(1 << 18)
         #expect(found(noise).isEmpty)
         #expect(found([]).isEmpty)
@@ -54,7 +58,8 @@ import Testing
         #expect(needles.found(in: Self.canary.span).isEmpty)
     }
 
-    @Test func severalAreToldApart() {
+    @Test("The search tells several secrets apart")
+    func severalAreToldApart() {
         var needles = SecretPatterns()
         let other = Self.canary.map { $0 ^ 0x5A }
         needles.add("it", Self.canary.span)

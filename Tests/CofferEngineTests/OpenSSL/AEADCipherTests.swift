@@ -5,7 +5,8 @@ import TestSupport
 
 private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes256GCM, .chaCha20Poly1305]
 
-@Suite struct AEADCipherTests {
+@Suite("OpenSSL: AES-GCM and ChaCha20-Poly1305")
+struct AEADCipherTests {
     private let nonce = [UInt8].counting(12, from: 0x40)
     private let data = [UInt8].counting(5, from: 0x50)
     private let plaintext = [UInt8].counting(20, from: 0x60)
@@ -50,7 +51,8 @@ private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes25
 
     /// Test cases 2 and 14 of the GCM specification, and the ciphertext's beginning and the tag of RFC 8439,
     /// 2.8.2.
-    @Test func knownValues() throws {
+    @Test("Sealing reproduces the published test vectors")
+    func knownValues() throws {
         let zeros = [UInt8](repeating: 0, count: 32)
         let two = try seal(
             Array(zeros.prefix(16)), .aes128GCM, key: Array(zeros.prefix(16)), nonce: Array(zeros.prefix(12)),
@@ -69,7 +71,9 @@ private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes25
         #expect(Array(chacha.suffix(16)).hex == "1ae10b594f09e26a7e902ecbd0600691")
     }
 
-    @Test(arguments: algorithms, [0, 1, 15, 16, 17, 100])
+    @Test(
+        "The cipher opens what it sealed, with and without associated data",
+        arguments: algorithms, [0, 1, 15, 16, 17, 100])
     func opensWhatItSealed(algorithm: AEADCipher.Algorithm, count: Int) throws {
         let plaintext = [UInt8].counting(count)
         for data in [[], [UInt8].counting(33)] {
@@ -79,13 +83,15 @@ private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes25
         }
     }
 
-    @Test(arguments: algorithms, oddKeySizes + [16, 24, 32])
+    @Test(
+        "The cipher refuses a key of another algorithm's size",
+        arguments: algorithms, oddKeySizes + [16, 24, 32])
     func refusesKeysOfAnotherSize(algorithm: AEADCipher.Algorithm, size: Int) {
         let code = failure { _ = try seal(plaintext, algorithm, key: .counting(size)) }
         #expect(code == (size == algorithm.keySize ? nil : .invalidInput))
     }
 
-    @Test(arguments: algorithms, oddNonceSizes)
+    @Test("The cipher refuses a nonce of any size but 12 bytes", arguments: algorithms, oddNonceSizes)
     func refusesNoncesOfAnotherSize(algorithm: AEADCipher.Algorithm, size: Int) throws {
         #expect(failure { _ = try seal(plaintext, algorithm, nonce: .counting(size)) } == .invalidInput)
         let sealed = try seal(plaintext, algorithm)
@@ -93,7 +99,7 @@ private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes25
     }
 
     /// OpenSSL itself takes tags from one byte up.
-    @Test(arguments: algorithms, Array(0...15) + [17])
+    @Test("The cipher refuses a tag of any size but 16 bytes", arguments: algorithms, Array(0...15) + [17])
     func refusesTagsOfAnotherSize(algorithm: AEADCipher.Algorithm, size: Int) throws {
         for plaintext in [[], self.plaintext] {
             var sealed = try seal(plaintext, algorithm)
@@ -102,7 +108,7 @@ private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes25
         }
     }
 
-    @Test(arguments: algorithms)
+    @Test("A flipped bit in message, nonce, associated data or key is refused", arguments: algorithms)
     func refusesEveryFlippedBit(algorithm: AEADCipher.Algorithm) throws {
         let sealed = try seal(plaintext, algorithm)
         for other in sealed.withEachBitFlipped { expectRefused(try open(other, algorithm), "message") }
@@ -119,7 +125,7 @@ private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes25
         expectRefused(try open(sealed, algorithm, data: []), "no data")
     }
 
-    @Test(arguments: algorithms)
+    @Test("The cipher refuses an output buffer of another size", arguments: algorithms)
     func refusesOutputOfAnotherSize(algorithm: AEADCipher.Algorithm) throws {
         var cipher = try AEADCipher.make(algorithm, key: [UInt8].counting(algorithm.keySize).span)
         let sealed = try seal(plaintext, algorithm)
@@ -139,7 +145,7 @@ private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes25
     }
 
     /// One key schedule serves many messages, also after a message was refused.
-    @Test(arguments: algorithms)
+    @Test("One prepared cipher serves many messages, also after it refused one", arguments: algorithms)
     func goesOnAfterARefusal(algorithm: AEADCipher.Algorithm) throws {
         let sealed = try seal(plaintext, algorithm)
         var cipher = try AEADCipher.make(algorithm, key: [UInt8].counting(algorithm.keySize).span)
@@ -162,7 +168,9 @@ private let algorithms: [AEADCipher.Algorithm] = [.aes128GCM, .aes192GCM, .aes25
     }
 
     /// Inputs longer than OpenSSL counts go in pieces; small pieces stand for the large ones.
-    @Test(arguments: algorithms, [1, 7, 16, 33])
+    @Test(
+        "A message processed in pieces is the same as one processed whole",
+        arguments: algorithms, [1, 7, 16, 33])
     func piecesMakeNoDifference(algorithm: AEADCipher.Algorithm, largestPiece: Int) throws {
         let (plaintext, data) = ([UInt8].counting(200), [UInt8].counting(70))
         let whole = try seal(plaintext, algorithm, data: data)

@@ -3,7 +3,8 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct CBCCipherTests {
+@Suite("OpenSSL: AES-CBC")
+struct CBCCipherTests {
     private let key = [UInt8](hex: "2b7e151628aed2a6abf7158809cf4f3c")
     private let iv = [UInt8].counting(16)
 
@@ -24,14 +25,16 @@ import TestSupport
         return (code, Array(output.prefix(count)))
     }
 
-    /// NIST SP 800-38A F.2.1, the first block.
-    @Test func knownValue() throws {
+    @Test("Encryption reproduces the first block of NIST SP 800-38A, F.2.1")
+    func knownValue() throws {
         let result = try run([UInt8](hex: "6bc1bee22e409f96e93d7e117393172a"), encrypting: true)
         #expect(Array(result.output.prefix(16)).hex == "7649abac8119b246cee98e9b12e9197d")
         #expect(result.output.count == 32)
     }
 
-    @Test(arguments: [16, 24, 32], [0, 1, 15, 16, 17, 31, 32, 100])
+    @Test(
+        "The cipher decrypts what it encrypted and adds whole blocks of padding",
+        arguments: [16, 24, 32], [0, 1, 15, 16, 17, 31, 32, 100])
     func decryptsWhatItEncrypted(keySize: Int, count: Int) throws {
         let (key, plaintext) = ([UInt8].counting(keySize), [UInt8].counting(count))
         let ciphertext = try run(plaintext, encrypting: true, key: key)
@@ -41,24 +44,27 @@ import TestSupport
         #expect(opened.output == plaintext)
     }
 
-    @Test(arguments: oddKeySizes) func refusesKeysOfAnotherSize(size: Int) {
+    @Test("The cipher refuses a key that is not 16, 24 or 32 bytes long", arguments: oddKeySizes)
+    func refusesKeysOfAnotherSize(size: Int) {
         #expect(failure { _ = try run([1], encrypting: true, key: .counting(size)) } == .invalidInput)
     }
 
-    @Test(arguments: oddNonceSizes + [12]) func refusesIVsOfAnotherSize(size: Int) throws {
+    @Test("The cipher refuses an IV that is not 16 bytes long", arguments: oddNonceSizes + [12])
+    func refusesIVsOfAnotherSize(size: Int) throws {
         #expect(try run([1], encrypting: true, iv: .counting(size)).code == .invalidInput)
         #expect(try run(.counting(16), encrypting: false, iv: .counting(size)).code == .invalidInput)
     }
 
-    @Test(arguments: Array(0...15) + [17, 31, 33])
+    @Test(
+        "A ciphertext that is not whole blocks is refused and writes no output",
+        arguments: Array(0...15) + [17, 31, 33])
     func refusesCiphertextThatIsNotWholeBlocks(count: Int) throws {
         let result = try run(.counting(count), encrypting: false)
         #expect(result.code == .notAuthentic)
         #expect(result.output.allSatisfy { $0 == 0 })
     }
 
-    /// Every last byte of padding: those that are not a sound padding are refused and leave nothing behind.
-    @Test(arguments: 0...255)
+    @Test("Only sound padding is accepted, and a refusal leaves nothing behind", arguments: 0...255)
     func refusesBadPadding(last: Int) throws {
         // Encrypting 15 bytes and their padding 01 gives a block whose last byte the IV can change at will.
         let ciphertext = try run(.counting(15, from: 0x20), encrypting: true).output
@@ -73,12 +79,13 @@ import TestSupport
         }
     }
 
-    @Test func needsRoom() throws {
+    @Test("The cipher refuses an output buffer that is too small")
+    func needsRoom() throws {
         #expect(try run(.counting(16), encrypting: true, room: 31).code == .invalidInput)
         #expect(try run(.counting(16), encrypting: false, room: 15).code == .invalidInput)
     }
 
-    @Test(arguments: [1, 5, 16, 33])
+    @Test("A message processed in pieces is the same as one processed whole", arguments: [1, 5, 16, 33])
     func piecesMakeNoDifference(largestPiece: Int) throws {
         let plaintext = [UInt8].counting(100)
         let whole = try run(plaintext, encrypting: true).output
@@ -86,8 +93,8 @@ import TestSupport
         #expect(try run(whole, encrypting: false, largestPiece: largestPiece).output == plaintext)
     }
 
-    /// One schedule for many messages: the chain starts anew with each IV, also after a refusal.
-    @Test func startsAnewWithEachMessage() throws {
+    @Test("One prepared cipher starts each message at its own IV, also after a refusal")
+    func startsAnewWithEachMessage() throws {
         let ciphertext = try run([1, 2, 3], encrypting: true).output
         var cipher = try CBCCipher.make(key: key.span, encrypting: false)
         for _ in 0..<3 {

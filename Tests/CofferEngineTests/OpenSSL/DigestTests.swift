@@ -3,7 +3,8 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct DigestTests {
+@Suite("OpenSSL: digests")
+struct DigestTests {
     private func digest(_ algorithm: DigestAlgorithm, _ pieces: [[UInt8]], room: Int? = nil) throws -> [UInt8]
     {
         var context = try DigestContext.make(algorithm)
@@ -14,8 +15,8 @@ import TestSupport
         return result
     }
 
-    /// FIPS 180-4's example "abc".
     @Test(
+        "Every digest of \"abc\" is the one in FIPS 180-4",
         arguments: zip(
             DigestAlgorithm.allCases,
             [
@@ -31,7 +32,7 @@ import TestSupport
         #expect(try digest(algorithm, [Array("abc".utf8)]).hex == expected)
     }
 
-    @Test(arguments: DigestAlgorithm.allCases)
+    @Test("A message hashed in pieces has the digest of the whole", arguments: DigestAlgorithm.allCases)
     func piecesMakeNoDifference(algorithm: DigestAlgorithm) throws {
         let message = [UInt8].counting(200)
         let whole = try digest(algorithm, [message])
@@ -40,7 +41,7 @@ import TestSupport
         #expect(try digest(algorithm, []) != whole)
     }
 
-    @Test(arguments: DigestAlgorithm.allCases)
+    @Test("The output must have exactly the size of the digest", arguments: DigestAlgorithm.allCases)
     func needsExactlyItsRoom(algorithm: DigestAlgorithm) {
         for room in [0, algorithm.size - 1, algorithm.size + 1] {
             #expect(failure { _ = try digest(algorithm, [[1]], room: room) } == .invalidInput)
@@ -48,7 +49,8 @@ import TestSupport
     }
 }
 
-@Suite struct HMACTests {
+@Suite("OpenSSL: HMAC")
+struct HMACTests {
     private func tag(
         _ message: [UInt8], key: [UInt8], _ digest: DigestAlgorithm, room: Int? = nil
     ) throws -> [UInt8] {
@@ -58,15 +60,16 @@ import TestSupport
         return result
     }
 
-    /// RFC 4231, test case 2.
-    @Test func knownValue() throws {
+    @Test("The tag is that of RFC 4231, test case 2")
+    func knownValue() throws {
         let tag = try tag(
             Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8), .sha256)
         #expect(tag.hex == "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843")
     }
 
-    /// A key of no bytes stands for one block of zeros.
-    @Test(arguments: DigestAlgorithm.allCases)
+    @Test(
+        "An empty key stands for a block of zeros, and an empty message has a tag",
+        arguments: DigestAlgorithm.allCases)
     func emptyKeysAndMessages(digest: DigestAlgorithm) throws {
         let block = [UInt8](repeating: 0, count: digest.size > 32 ? 128 : 64)
         #expect(try tag([1, 2], key: [], digest) == tag([1, 2], key: block, digest))
@@ -77,7 +80,9 @@ import TestSupport
         #expect(try none == tag([], key: [], digest))
     }
 
-    @Test(arguments: DigestAlgorithm.allCases)
+    @Test(
+        "Every bit of key and message changes the tag, whose size is fixed",
+        arguments: DigestAlgorithm.allCases)
     func keyMessageAndDigestCount(digest: DigestAlgorithm) throws {
         let (key, message) = ([UInt8].counting(32), [UInt8].counting(10))
         let right = try tag(message, key: key, digest)
@@ -88,7 +93,8 @@ import TestSupport
         }
     }
 
-    @Test func piecesMakeNoDifference() throws {
+    @Test("A message authenticated in pieces has the tag of the whole")
+    func piecesMakeNoDifference() throws {
         let message = [UInt8].counting(150)
         var context = try HMACContext.make(key: [UInt8].counting(7).span, digest: .sha512)
         for byte in message { try context.update([byte].span) }

@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// Every way of computing PBKDF2 gives the same bytes.
-@Suite struct PBKDF2ImplementationsTests {
+@Suite("PBKDF2 implementations")
+struct PBKDF2ImplementationsTests {
     private func derive(
         _ way: PBKDF2Binding.Implementation, _ secret: [UInt8], _ salt: [UInt8], rounds: Int,
         digest: DigestAlgorithm = .sha256, count: Int
@@ -29,7 +30,7 @@ import Testing
 
     /// Secrets longer than a block, which HMAC hashes first, are among them: blocks have 64 or 128 bytes.
     @Test(
-        "All ways agree on random inputs: secrets and salts up to 200 bytes, 1 to 50 rounds, 1 to 200 bytes",
+        "The implementations agree on random secrets, salts, rounds and lengths",
         .timeLimit(.minutes(10)),
         arguments: [(.sha256, 10_000), (.sha1, 2_000), (.sha224, 500), (.sha384, 500), (.sha512, 2_000)]
             as [(DigestAlgorithm, Int)])
@@ -45,8 +46,9 @@ import Testing
         }
     }
 
-    /// Around the block of the HMAC key and around whole blocks of output.
-    @Test(arguments: DigestAlgorithm.allCases, [0, 1, 31, 32, 63, 64, 65, 127, 128, 129, 1_000])
+    @Test(
+        "The implementations agree around the HMAC block and whole output blocks",
+        arguments: DigestAlgorithm.allCases, [0, 1, 31, 32, 63, 64, 65, 127, 128, 129, 1_000])
     func edges(digest: DigestAlgorithm, secretSize: Int) throws {
         for blocks in 1...3 {
             for count in [blocks * digest.size - 1, blocks * digest.size, blocks * digest.size + 1] {
@@ -58,13 +60,13 @@ import Testing
         }
     }
 
-    @Test("Many rounds agree", arguments: DigestAlgorithm.allCases)
+    @Test("The implementations agree after many rounds", arguments: DigestAlgorithm.allCases)
     func manyRounds(digest: DigestAlgorithm) throws {
         #expect(try agree(.counting(8), .counting(16), rounds: 2_000, digest: digest, count: 100))
     }
 
-    /// RFC 7914 section 11.
-    @Test func knownValue() throws {
+    @Test("Every available implementation derives the value of RFC 7914, section 11")
+    func knownValue() throws {
         let expected = """
             4ddcd8f60b98be21830cee5ef22701f9641a4418d04c0414aeff08876b34ab56\
             a1d425a1225833549adb841b51c9b3176a272bdebba1d078478f62b397f33c8d
@@ -75,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("The binding takes the fastest way there is, and OpenSSL's own for a few rounds")
+    @Test("The binding takes the fastest implementation, and OpenSSL's own for a few rounds")
     func choice() {
         for digest in DigestAlgorithm.allCases {
             #expect(PBKDF2Binding.implementation(for: digest, rounds: 1) == .library)

@@ -1,7 +1,8 @@
 import CofferEngine
 import Testing
 
-@Suite struct ProcessorFeaturesTests {
+@Suite("Processor features")
+struct ProcessorFeaturesTests {
     #if arch(x86_64)
         @Test(
             "The mask is read as OpenSSL reads it",

@@ -3,7 +3,8 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct XAESCipherTests {
+@Suite("OpenSSL: XAES-256-GCM")
+struct XAESCipherTests {
     private let key = [UInt8].counting(32)
     private let data = [UInt8].counting(7, from: 0x50)
     private let plaintext = [UInt8].counting(40, from: 0x60)
@@ -19,7 +20,8 @@ import TestSupport
         return sealed
     }
 
-    @Test func inPlaceAsIntoASpan() throws {
+    @Test("Sealing in place writes the same bytes as sealing into another buffer")
+    func inPlaceAsIntoASpan() throws {
         var cipher = try XAESCipher.make(key: key.span)
         for (prefix, suffix) in [(0, 0), (0, 1), (7, 1), (0, 2)] as [(UInt8, UInt8)] {
             let nonce = nonce(prefix, suffix)
@@ -34,7 +36,8 @@ import TestSupport
         }
     }
 
-    @Test func theDerivedCipherIsTheSame() throws {
+    @Test("A cipher derived for a nonce prefix seals as the whole nonce does")
+    func theDerivedCipherIsTheSame() throws {
         var cipher = try XAESCipher.make(key: key.span)
         let prefix = [UInt8](repeating: 9, count: 12)
         var derived = try cipher.derived(prefix: prefix.span)
@@ -52,7 +55,8 @@ import TestSupport
         #expect(body + tag == sealed)
     }
 
-    @Test func refusesEveryFlippedBit() throws {
+    @Test("A flipped bit in message, nonce or key is refused and leaves no plaintext")
+    func refusesEveryFlippedBit() throws {
         var cipher = try XAESCipher.make(key: key.span)
         let right = nonce(1, 2)
         let sealed = try seal(plaintext, &cipher, nonce: right)
@@ -73,12 +77,13 @@ import TestSupport
         #expect(open(sealed, right, &cipher))
     }
 
-    @Test(arguments: oddKeySizes + [16, 24])
+    @Test("The cipher refuses a key that is not 32 bytes long", arguments: oddKeySizes + [16, 24])
     func refusesKeysOfAnotherSize(size: Int) {
         #expect(failure { _ = try XAESCipher.make(key: [UInt8].counting(size).span) } == .invalidInput)
     }
 
-    @Test(arguments: oddNonceSizes + [12, 23, 25, 32])
+    @Test(
+        "The cipher refuses a nonce that is not 24 bytes long", arguments: oddNonceSizes + [12, 23, 25, 32])
     func refusesNoncesOfAnotherSize(size: Int) throws {
         var cipher = try XAESCipher.make(key: key.span)
         let odd = [UInt8].counting(size)
@@ -93,11 +98,12 @@ import TestSupport
 }
 
 /// The forms of `AEADCipher` that keep the tag apart.
-@Suite struct DetachedTagTests {
+@Suite("OpenSSL: AES-GCM with a separate tag")
+struct DetachedTagTests {
     private let nonce = [UInt8].counting(12)
     private let data = [UInt8].counting(5)
 
-    @Test(arguments: [0, 1, 16, 100])
+    @Test("A separate tag is the one that is appended otherwise, also in place", arguments: [0, 1, 16, 100])
     func sameBytesAsTogether(count: Int) throws {
         let plaintext = [UInt8].counting(count)
         var cipher = try AEADCipher.make(.aes256GCM, key: [UInt8].counting(32).span)
@@ -123,7 +129,8 @@ import TestSupport
         #expect(opened == plaintext && inPlace == plaintext)
     }
 
-    @Test func refusesAndClears() throws {
+    @Test("A wrong or cut tag is refused, and the output is cleared")
+    func refusesAndClears() throws {
         var cipher = try AEADCipher.make(.aes256GCM, key: [UInt8].counting(32).span)
         var (body, tag) = ([UInt8].counting(33), [UInt8](repeating: 0, count: 16))
         var bodySpan = body.mutableSpan
@@ -145,7 +152,8 @@ import TestSupport
         }
     }
 
-    @Test func refusesSpacesOfAnotherSize() throws {
+    @Test("The cipher refuses a body or tag buffer of another size")
+    func refusesSpacesOfAnotherSize() throws {
         var cipher = try AEADCipher.make(.aes256GCM, key: [UInt8].counting(32).span)
         for (bodySize, tagSize) in [(32, 16), (34, 16), (33, 15), (33, 17), (33, 0)] {
             var body = [UInt8](repeating: 0, count: bodySize)

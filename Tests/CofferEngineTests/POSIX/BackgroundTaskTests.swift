@@ -2,22 +2,27 @@ import CofferEngine
 import Dispatch
 import Testing
 
-@Suite struct BackgroundTaskTests {
-    /// Every thread that tasks run on waits for the watch, and it comes all the same.
-    @Test(.timeLimit(.minutes(10))) func runsWhileAllOtherTasksAreBlocked() async {
+@Suite("Background tasks")
+struct BackgroundTaskTests {
+    @Test("A background task runs while every thread of the task pool is blocked", .timeLimit(.minutes(10)))
+    func runsWhileAllOtherTasksAreBlocked() async {
         let reached = DispatchSemaphore(value: 0)
         let count = 32
-        await withTaskGroup(of: Void.self) { group in
+        let freed = await withTaskGroup(of: Int.self) { group in
             for _ in 0..<count {
-                group.addTask { BlockedTask.wait(reached) }
+                group.addTask {
+                    BlockedTask.wait(reached)
+                    return 1
+                }
             }
             let watch = BackgroundTask.start {
                 try? await Task.sleep(for: .milliseconds(20))
                 for _ in 0..<count { reached.signal() }
             }
-            await group.waitForAll()
             await watch.value
+            return await group.reduce(0, +)
         }
+        #expect(freed == count)
     }
 }
 

@@ -3,7 +3,8 @@ import CofferEngine
 import TestSupport
 import Testing
 
-@Suite struct BoundChildProcessTests {
+@Suite("Child processes that end with their parent")
+struct BoundChildProcessTests {
     private func start(_ script: String, readsOutput: Bool = true) throws -> BoundChildProcess {
         try BoundChildProcess.start(
             ["/bin/sh", "-c", script].map { Array($0.utf8) }, readsOutput: readsOutput)
@@ -20,7 +21,8 @@ import Testing
         return String(decoding: all, as: UTF8.self)
     }
 
-    @Test func hearsAndIsHeard() throws {
+    @Test("The parent writes to the child, reads its output and learns its exit code")
+    func hearsAndIsHeard() throws {
         let process = try start("read line; echo \"[$line]\"; exit 7")
         try process.write(Array("a line\n".utf8).span)
         #expect(try output(of: process) == "[a line]\n")
@@ -31,13 +33,15 @@ import Testing
         #expect(process.ended() == 7)
     }
 
-    @Test func whatIsNotAskedForIsDropped() throws {
+    @Test("Output that the parent does not ask for is dropped")
+    func whatIsNotAskedForIsDropped() throws {
         let process = try start("echo unheard; echo unheard >&2", readsOutput: false)
         #expect(try output(of: process).isEmpty)
         #expect(process.ended() == 0)
     }
 
-    @Test func aSignalIsItsNumberAnd128() throws {
+    @Test("A child ended by a signal has the exit code 128 plus its number")
+    func aSignalIsItsNumberAnd128() throws {
         #expect(try start("kill -TERM $$").ended() == 143)
         let process = try start("read line")
         #expect(process.isRunning)
@@ -46,14 +50,15 @@ import Testing
         #expect(process.ended() == 137)
     }
 
-    /// Without ending these tests by a signal.
-    @Test func writingToOneThatIsGoneIsAnError() throws {
+    @Test("Writing to a child that has ended is an error and no signal to the parent")
+    func writingToOneThatIsGoneIsAnError() throws {
         let process = try start("exit 0")
         #expect(process.ended() == 0)
         #expect(failure { try process.write([10].span) } == .inputOutput)
     }
 
-    @Test func whatIsNoProgramIsRefused() {
+    @Test("A name that is no program is refused")
+    func whatIsNoProgramIsRefused() {
         let names: [[[UInt8]]] = [[], [Array("/nonexistent/program".utf8)], [[0x61, 0]]]
         for name in names { #expect(failure { _ = try BoundChildProcess.start(name) } == .invalidInput) }
     }

@@ -6,8 +6,10 @@ import SystemPackage
 import Testing
 import TestSupport
 
-@Suite struct DescriptorTests {
-    @Test func namesWhatIsWrongWithAPath() throws {
+@Suite("File descriptors")
+struct DescriptorTests {
+    @Test("Each fault of a path has its own error code")
+    func namesWhatIsWrongWithAPath() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("file", [1])
         try scratch.descriptor.makeDirectory("folder")
@@ -22,8 +24,8 @@ import TestSupport
         }
     }
 
-    /// Relative to a directory nothing is opened through a link; an absolute path is the caller's word.
-    @Test func refusesSymbolicLinks() throws {
+    @Test("A name relative to a directory is not opened through a link; an absolute path is")
+    func refusesSymbolicLinks() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("file", [1, 2])
         try scratch.link("link", to: "file")
@@ -38,7 +40,8 @@ import TestSupport
         #expect(try file.readAll(limit: 2) == [1, 2])
     }
 
-    @Test func newFilesAreTheirOwnersOnly() throws {
+    @Test("New files and directories are accessible to their owner alone")
+    func newFilesAreTheirOwnersOnly() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("file", [])
         try scratch.descriptor.makeDirectory("folder")
@@ -47,7 +50,8 @@ import TestSupport
         #expect(try scratch.descriptor.status(of: "folder")?.isOwn == true)
     }
 
-    @Test func readsAndWritesAtAnyPlace() throws {
+    @Test("A file is read, written, cut and reserved at any offset")
+    func readsAndWritesAtAnyPlace() throws {
         let scratch = try ScratchDirectory.make()
         let file = try scratch.descriptor.open("file", [.readWrite, .create])
         try file.write([1, 2, 3].span, at: 5)
@@ -65,8 +69,7 @@ import TestSupport
         #expect(failure { _ = try file.readAll(limit: 4095) } == .corrupt)
     }
 
-    /// Beyond 2^31 and 2^32, where a count of 32 bits would wrap; the file is sparse.
-    @Test(arguments: [1 << 31, (1 << 32) + 5] as [Int64])
+    @Test("Offsets beyond 2^31 and 2^32 do not wrap", arguments: [1 << 31, (1 << 32) + 5] as [Int64])
     func offsetsAreWide(offset: Int64) throws {
         let scratch = try ScratchDirectory.make()
         let file = try scratch.descriptor.open("sparse", [.readWrite, .create])
@@ -79,13 +82,15 @@ import TestSupport
         #expect(failure { _ = try file.readAll(limit: 1 << 20) } == .corrupt)
     }
 
-    @Test func saysWhenTheDeviceIsFull() throws {
+    @Test("A write to a full device fails with noSpace")
+    func saysWhenTheDeviceIsFull() throws {
         let full = try Descriptor.open("/dev/full", .readWrite)
         #expect(failure { try full.write([1].span, at: 0) } == .noSpace)
         #expect(failure { try full.append([1].span) } == .noSpace)
     }
 
-    @Test func whatIsNotOpenForWritingIsNotWritten() throws {
+    @Test("A file open for reading cannot be written")
+    func whatIsNotOpenForWritingIsNotWritten() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("file", [1])
         let file = try scratch.descriptor.open("file", .read)
@@ -93,7 +98,8 @@ import TestSupport
         #expect(try scratch.read("file") == [1])
     }
 
-    @Test func aDuplicateOutlivesItsOriginal() throws {
+    @Test("A duplicate outlives its original")
+    func aDuplicateOutlivesItsOriginal() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("file", [1, 2])
         let copy = try duplicate(of: "file", in: scratch)
@@ -107,7 +113,8 @@ import TestSupport
         return copy
     }
 
-    @Test func adoptsOnlyWhatIsOpen() throws {
+    @Test("Only a number that is open can be adopted as a descriptor")
+    func adoptsOnlyWhatIsOpen() throws {
         #expect(failure { _ = try Descriptor.adopting(-1) } == .invalidInput)
         #expect(failure { _ = try Descriptor.adopting(1 << 20) } == .invalidInput)
         let pipe = Pipe()
@@ -122,7 +129,8 @@ import TestSupport
     }
 
     /// Root passes every permission, so this runs as nobody where it can, in a process of its own.
-    @Test func aReadOnlyDirectoryIsPermissionDenied() async {
+    @Test("Every change in a read-only directory fails with permissionDenied")
+    func aReadOnlyDirectoryIsPermissionDenied() async {
         await #expect(processExitsWith: .success) {
             let scratch = try ScratchDirectory.make()
             try scratch.write("file", [1])
@@ -142,6 +150,7 @@ import TestSupport
     }
 
     @Test(
+        "A system error keeps its number and path and has a code of its own",
         arguments: zip(
             [
                 ENOENT, EEXIST, ENOTEMPTY, ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, ELOOP, EISDIR, ENOMEM,

@@ -4,8 +4,10 @@ import SystemPackage
 import Testing
 import TestSupport
 
-@Suite struct DirectoryTests {
-    @Test func listsEveryName() throws {
+@Suite("Directories")
+struct DirectoryTests {
+    @Test("A listing has every name, and so has a second one")
+    func listsEveryName() throws {
         let scratch = try ScratchDirectory.make()
         #expect(try scratch.names().isEmpty)
         let names = (0..<300).map { "file-\($0)" }.sorted()
@@ -17,7 +19,8 @@ import TestSupport
         #expect(failure { _ = try file.names() } == .refused)
     }
 
-    @Test func renames() throws {
+    @Test("A rename replaces its target only where it may")
+    func renames() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("a", [1])
         try scratch.write("b", [2])
@@ -53,7 +56,8 @@ import TestSupport
         }
     }
 
-    @Test func removesWhatIsThere() throws {
+    @Test("Removal tells files from directories and reports what was absent")
+    func removesWhatIsThere() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("file", [1])
         try scratch.descriptor.makeDirectory("folder")
@@ -66,7 +70,8 @@ import TestSupport
         #expect(try scratch.descriptor.status(of: "file") == nil)
     }
 
-    @Test(arguments: [false, true]) func removesTreesWithoutFollowingLinks(overwriting: Bool) throws {
+    @Test("Removing a tree follows no link out of it", arguments: [false, true])
+    func removesTreesWithoutFollowingLinks(overwriting: Bool) throws {
         let scratch = try ScratchDirectory.make()
         try scratch.descriptor.makeDirectory("kept")
         try scratch.descriptor.makeDirectory("tree")
@@ -85,8 +90,8 @@ import TestSupport
         try scratch.descriptor.removeTree("tree")
     }
 
-    /// A second name shows what the first one's file holds after overwriting.
-    @Test(arguments: [0, 1, 65_536, 65_537, 200_000]) func overwritesInPlace(size: Int) throws {
+    @Test("Overwriting fills the same file with zeros in place", arguments: [0, 1, 65_536, 65_537, 200_000])
+    func overwritesInPlace(size: Int) throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("file", [UInt8](repeating: 0xff, count: size))
         let before = try scratch.descriptor.status(of: "file")
@@ -97,8 +102,10 @@ import TestSupport
     }
 }
 
-@Suite struct AtomicReplaceTests {
-    @Test func createsAndReplaces() throws {
+@Suite("Atomic replacement")
+struct AtomicReplaceTests {
+    @Test("Replacement creates a file or exchanges its content, and leaves no other file")
+    func createsAndReplaces() throws {
         let scratch = try ScratchDirectory.make()
         for bytes in [[1, 2, 3], [], [UInt8](repeating: 7, count: 100_000)] {
             try scratch.descriptor.replace("file", with: bytes.span)
@@ -108,8 +115,8 @@ import TestSupport
         }
     }
 
-    /// The link is replaced; what it points to stays.
-    @Test func replacesLinksThemselves() throws {
+    @Test("Replacing a link leaves its target unchanged")
+    func replacesLinksThemselves() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("target", [1])
         try scratch.link("link", to: "target")
@@ -118,7 +125,8 @@ import TestSupport
         #expect(try scratch.read("link") == [2])
     }
 
-    @Test func aFailedRenameLeavesNothingBehind() throws {
+    @Test("A failed replacement leaves no temporary file")
+    func aFailedRenameLeavesNothingBehind() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.descriptor.makeDirectory("folder")
         #expect(failure { try scratch.descriptor.replace("folder", with: [1].span) } == .refused)
@@ -126,7 +134,9 @@ import TestSupport
         #expect(try scratch.names() == ["folder"])
     }
 
-    @Test(.enabled(if: TinyFileSystem.isAvailable, "needs unshare -Urm"))
+    @Test(
+        "A full disk leaves the old content, and a smaller one still fits",
+        .enabled(if: TinyFileSystem.isAvailable, "needs unshare -Urm"))
     func aFullDiskLeavesTheOldBytes() throws {
         let tiny = try #require(try TinyFileSystem.make())
         let root = try tiny.open()
@@ -140,7 +150,8 @@ import TestSupport
         #expect(try root.open("file", .read).readAll(limit: 1) == [3])
     }
 
-    @Test func whatACrashLeftIsRemoved() throws {
+    @Test("Temporary files left by a crash are removed, and similar names stay")
+    func whatACrashLeftIsRemoved() throws {
         let scratch = try ScratchDirectory.make()
         let (first, second) = (try Descriptor.temporaryName(), try Descriptor.temporaryName())
         #expect(first != second)

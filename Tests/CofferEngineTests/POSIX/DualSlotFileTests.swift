@@ -4,11 +4,13 @@ import SystemPackage
 import Testing
 import TestSupport
 
-@Suite struct DualSlotFileTests {
+@Suite("Files of two slots")
+struct DualSlotFileTests {
     private let size = 512
     private func slot(_ byte: UInt8) -> [UInt8] { [UInt8](repeating: byte, count: size) }
 
-    @Test func bothSlotsHoldWhatWasWrittenLast() throws {
+    @Test("An update writes both slots of the same file, and a repair only one")
+    func bothSlotsHoldWhatWasWrittenLast() throws {
         let scratch = try ScratchDirectory.make()
         try DualSlotFile.create("slots", in: scratch.descriptor, slot: slot(1).span)
         let before = try scratch.descriptor.status(of: "slots")
@@ -27,7 +29,8 @@ import TestSupport
 
     /// The slot that does not count is written first. A number out of range makes one of the two writes fail
     /// and shows which one had been done by then.
-    @Test func theOtherSlotIsWrittenFirst() throws {
+    @Test("An update writes the slot that is not current first")
+    func theOtherSlotIsWrittenFirst() throws {
         let scratch = try ScratchDirectory.make()
         try DualSlotFile.create("slots", in: scratch.descriptor, slot: slot(1).span)
         let file = try DualSlotFile.open("slots", in: scratch.descriptor, slotSize: size, writable: true)
@@ -37,7 +40,7 @@ import TestSupport
         #expect(try scratch.read("slots") == slot(1) + slot(1) + slot(2))
     }
 
-    @Test(arguments: [0, 1, 511, 512, 1023, 1025, 2048])
+    @Test("A file that is not two slots long is corrupt", arguments: [0, 1, 511, 512, 1023, 1025, 2048])
     func aFileOfAnotherSizeIsCorrupt(count: Int) throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("slots", .counting(count))
@@ -47,7 +50,8 @@ import TestSupport
         #expect(code == .corrupt)
     }
 
-    @Test(arguments: [0, 511, 513]) func aSlotOfAnotherSizeIsNotWritten(count: Int) throws {
+    @Test("Bytes of another size are refused, and the slots stay", arguments: [0, 511, 513])
+    func aSlotOfAnotherSizeIsNotWritten(count: Int) throws {
         let scratch = try ScratchDirectory.make()
         try DualSlotFile.create("slots", in: scratch.descriptor, slot: slot(1).span)
         let file = try DualSlotFile.open("slots", in: scratch.descriptor, slotSize: size, writable: true)
@@ -57,7 +61,8 @@ import TestSupport
         #expect(try scratch.read("slots") == slot(1) + slot(1))
     }
 
-    @Test func refusesWhatItMustNotTouch() throws {
+    @Test("Links, folders, existing and read-only files are refused and stay as they are")
+    func refusesWhatItMustNotTouch() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("real", slot(1) + slot(1))
         try scratch.link("link", to: "real")
@@ -82,7 +87,9 @@ import TestSupport
         #expect(try scratch.read("real") == slot(1) + slot(1))
     }
 
-    @Test(.enabled(if: TinyFileSystem.isAvailable, "needs unshare -Urm"))
+    @Test(
+        "Creation on a full disk leaves no file, and an update needs no more space",
+        .enabled(if: TinyFileSystem.isAvailable, "needs unshare -Urm"))
     func aFullDiskLeavesNoFile() throws {
         let tiny = try #require(try TinyFileSystem.make())
         let root = try tiny.open()

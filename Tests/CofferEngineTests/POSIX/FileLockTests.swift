@@ -4,7 +4,8 @@ import SystemPackage
 import Testing
 import TestSupport
 
-@Suite struct FileLockTests {
+@Suite("File locks")
+struct FileLockTests {
     private func isFree(in scratch: borrowing ScratchDirectory, exclusive: Bool = true) throws -> Bool {
         let lock = try FileLock.tryAcquire("lock", in: scratch.descriptor, exclusive: exclusive)
         switch lock {
@@ -28,7 +29,8 @@ import TestSupport
                 ["flock"] + options + [scratch.path(of: "lock"), "sh", "-c", "echo ready && read -r line"]))
     }
 
-    @Test func excludesWithinAProcess() throws {
+    @Test("A lock excludes a second one in the same process until it is released")
+    func excludesWithinAProcess() throws {
         let scratch = try ScratchDirectory.make()
         try holdAndExpectBusy(in: scratch)
         try becomesFree(in: scratch)
@@ -41,7 +43,8 @@ import TestSupport
         _ = consume lock
     }
 
-    @Test func sharedLocksGoTogether() throws {
+    @Test("Shared locks exclude an exclusive one but not each other")
+    func sharedLocksGoTogether() throws {
         let scratch = try ScratchDirectory.make()
         let lock = try FileLock.acquire("lock", in: scratch.descriptor, exclusive: false, deadline: .zero)
         #expect(try isFree(in: scratch, exclusive: false))
@@ -49,7 +52,8 @@ import TestSupport
         _ = consume lock
     }
 
-    @Test func excludesOtherProcessesUntilTheyAreKilled() throws {
+    @Test("Another process's lock is busy until that process is killed")
+    func excludesOtherProcessesUntilTheyAreKilled() throws {
         let scratch = try ScratchDirectory.make()
         let holder = try holder(in: scratch)
         #expect(try !isFree(in: scratch))
@@ -63,7 +67,8 @@ import TestSupport
         try becomesFree(in: scratch)
     }
 
-    @Test func otherProcessesAreExcludedByOurs() throws {
+    @Test("Our lock keeps other processes out until it is released")
+    func otherProcessesAreExcludedByOurs() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "lock")
         func taking(_ waiting: String) throws -> Int32 {
@@ -75,7 +80,8 @@ import TestSupport
         #expect(try taking("--timeout=60") == 0)
     }
 
-    @Test func aSharedHolderElsewhereLeavesRoomForReaders() throws {
+    @Test("Another process's shared lock lets readers in and keeps writers out")
+    func aSharedHolderElsewhereLeavesRoomForReaders() throws {
         let scratch = try ScratchDirectory.make()
         let holder = try holder(in: scratch, shared: true)
         #expect(try isFree(in: scratch, exclusive: false))
@@ -83,7 +89,8 @@ import TestSupport
         holder.kill()
     }
 
-    @Test func waitsUntilTheHolderIsGone() async throws {
+    @Test("A lock that waits is acquired once its holder is gone")
+    func waitsUntilTheHolderIsGone() async throws {
         let scratch = try ScratchDirectory.make()
         let holder = try holder(in: scratch)
         let path = scratch.path
@@ -96,7 +103,8 @@ import TestSupport
         try becomesFree(in: scratch)
     }
 
-    @Test func aLinkIsNotLocked() throws {
+    @Test("A symbolic link is not locked")
+    func aLinkIsNotLocked() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.link("lock", to: "elsewhere")
         #expect(failure { _ = try FileLock.tryAcquire("lock", in: scratch.descriptor) } == .refused)

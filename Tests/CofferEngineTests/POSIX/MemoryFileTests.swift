@@ -4,7 +4,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct MemoryFileTests {
+@Suite("Files in memory")
+struct MemoryFileTests {
     private func code(_ body: () throws(CofferError) -> Void) -> CofferError.Code? {
         do throws(CofferError) {
             try body()
@@ -14,7 +15,8 @@ import Testing
         }
     }
 
-    @Test func aSealedFileCannotBeChanged() throws {
+    @Test("A sealed file cannot be written, resized or sealed again, but can be read")
+    func aSealedFileCannotBeChanged() throws {
         let bytes = Array("sealed content".utf8)
         let file = try Descriptor.sealableMemory()
         try file.write(bytes.span, at: 0)
@@ -30,7 +32,8 @@ import Testing
         #expect(try reader.readAll(limit: 100) == bytes)
     }
 
-    @Test func aBlankedNumberStandsForAnEmptyFile() throws {
+    @Test("A blanked descriptor keeps its number and refers to an empty file")
+    func aBlankedNumberStandsForAnEmptyFile() throws {
         let bytes = Array("sealed content".utf8)
         let file = try Descriptor.inMemory(bytes.span)
         let other = try file.reopenedForReading()
@@ -43,18 +46,21 @@ import Testing
         #expect(try other.readAll(limit: 100) == bytes)
     }
 
-    @Test(arguments: [
-        ("Filename Type Size Used Priority", false),
-        ("Filename Type Size Used Priority\n/dev/zram0 partition 100 0 -2", false),
-        ("Filename Type Size Used Priority\n/dev/dm-1 partition 100 0 -2", false),
-        ("Filename Type Size Used Priority\n/dev/dm-2 partition 100 0 -2", true),
-        ("Filename Type Size Used Priority\n/dev/zram0 partition 1 0 5\n/swapfile file 100 0 -2", true),
-    ])
+    @Test(
+        "Only swap on an unencrypted disk counts as readable",
+        arguments: [
+            ("Filename Type Size Used Priority", false),
+            ("Filename Type Size Used Priority\n/dev/zram0 partition 100 0 -2", false),
+            ("Filename Type Size Used Priority\n/dev/dm-1 partition 100 0 -2", false),
+            ("Filename Type Size Used Priority\n/dev/dm-2 partition 100 0 -2", true),
+            ("Filename Type Size Used Priority\n/dev/zram0 partition 1 0 5\n/swapfile file 100 0 -2", true),
+        ])
     func swapThatCanBeReadIsFound(table: String, isReadable: Bool) {
         #expect(FileSystemInfo.readableSwap(table) { $0 == "dm-1" } == isReadable)
     }
 
-    @Test func freeMemoryIsRead() {
+    @Test("Available memory is read from the kernel's table, and a malformed table has none")
+    func freeMemoryIsRead() {
         let table = "MemTotal:       24684416 kB\nMemFree:         1 kB\nMemAvailable:   22000000 kB"
         let expected: Int64 = 22_528_000_000
         #expect(FileSystemInfo.availableMemory(in: table) == expected)

@@ -4,7 +4,8 @@ import SystemPackage
 import Testing
 import TestSupport
 
-@Suite struct SecretInputTests {
+@Suite("Secret input")
+struct SecretInputTests {
     /// What `body` reads from a file of these bytes.
     private func reading(
         _ bytes: [UInt8], _ body: (borrowing Descriptor) throws -> [UInt8]
@@ -29,6 +30,7 @@ import TestSupport
     }
 
     @Test(
+        "A line ends at the first newline, and every other byte belongs to it",
         arguments: zip(
             ["", "\n", "1234", "1234\n", "12\n34\n", " 1 2 \r\n", "p\0q\n"],
             ["", "", "1234", "1234", "12", " 1 2 \r", "p\0q"]))
@@ -36,8 +38,8 @@ import TestSupport
         #expect(try line(Array(input.utf8)) == Array(expected.utf8))
     }
 
-    /// What follows the first line belongs to whoever reads next.
-    @Test func readsNoFurther() throws {
+    @Test("Reading a line leaves everything after it to the next reader")
+    func readsNoFurther() throws {
         let rest = try reading(Array("first\nsecond\nthird".utf8)) { (file) throws in
             let first = try SecretInput.line(from: file)
             let second = try SecretInput.line(from: file)
@@ -49,7 +51,8 @@ import TestSupport
         #expect(rest == Array("third".utf8))
     }
 
-    @Test func theLongestLine() throws {
+    @Test("A line of the greatest length is read, and a longer one is refused")
+    func theLongestLine() throws {
         let longest = [UInt8](repeating: 0x61, count: SecretInput.maxLineLength)
         #expect(try line(longest) == longest)
         #expect(try line(longest + [0x0a, 0x62]) == longest)
@@ -57,7 +60,10 @@ import TestSupport
         #expect(failure { _ = try line(longest + [0x61, 0x0a]) } == .invalidInput)
     }
 
-    @Test(arguments: [0, 1, 4095, 4096, 4097, 20_000]) func everythingUpToTheLimit(count: Int) throws {
+    @Test(
+        "Input up to the limit is read whole, and more is refused",
+        arguments: [0, 1, 4095, 4096, 4097, 20_000])
+    func everythingUpToTheLimit(count: Int) throws {
         let bytes = [UInt8].counting(count)
         #expect(try all(bytes, limit: count) == bytes)
         #expect(try all(bytes, limit: count + 1) == bytes)
@@ -65,7 +71,8 @@ import TestSupport
         if count > 0 { #expect(failure { _ = try all(bytes, limit: count - 1) } == .invalidInput) }
     }
 
-    @Test(arguments: [-1, Int.min, Int.max]) func impossibleLimits(limit: Int) {
+    @Test("An impossible limit is refused", arguments: [-1, Int.min, Int.max])
+    func impossibleLimits(limit: Int) {
         #expect(failure { _ = try all([1], limit: limit) } == .invalidInput)
     }
 }

@@ -4,7 +4,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct StorageMediumTests {
+@Suite("Storage media")
+struct StorageMediumTests {
     private static let table = """
         22 28 0:21 / /proc rw,nosuid - proc proc rw
         28 1 254:0 / / rw,relatime shared:1 - ext4 /dev/root rw
@@ -16,7 +17,8 @@ import Testing
         46 28 0:43 / /plain rw - fuse.gocryptfs /cipher rw
         """
 
-    @Test func theTableIsRead() throws {
+    @Test("The kernel's mount table is parsed, and malformed lines are passed over")
+    func theTableIsRead() throws {
         let root = try #require(MountEntry.find(28, in: Self.table))
         #expect(root.device == "254:0" && root.type == "ext4" && root.source == "/dev/root")
         let space = try #require(MountEntry.find(42, in: Self.table))
@@ -28,7 +30,8 @@ import Testing
         }
     }
 
-    @Test func networkFileSystemsAreKnown() throws {
+    @Test("Network file systems are recognized by type and source")
+    func networkFileSystemsAreKnown() throws {
         for (id, isNetwork) in [28: false, 41: true, 42: true, 43: false, 44: true, 45: false, 46: false] {
             #expect(MountEntry.find(id, in: Self.table)?.isNetwork == isNetwork)
         }
@@ -37,7 +40,8 @@ import Testing
         #expect(place.medium == .network && place.isEncrypted == nil)
     }
 
-    @Test func encryptionIsFound() throws {
+    @Test("Encryption is found in the file system, the file policy or the stack below")
+    func encryptionIsFound() throws {
         let root = try #require(MountEntry.find(28, in: Self.table))
         let disk = BlockDevice()
         #expect(
@@ -52,8 +56,8 @@ import Testing
         )
     }
 
-    /// The place of this very process's scratch directory can be told, whatever it is.
-    @Test func aRealDirectoryHasAPlace() throws {
+    @Test("The medium of this machine's own scratch directory can be told")
+    func aRealDirectoryHasAPlace() throws {
         let scratch = try ScratchDirectory.make()
         let place = try StorageMedium.of(scratch.descriptor)
         #expect(place.medium != .network)
@@ -69,7 +73,8 @@ import Testing
 }
 
 /// A made-up /sys: devices below `devices`, and links to them as the kernel has them.
-@Suite struct BlockDeviceTests {
+@Suite("Block devices")
+struct BlockDeviceTests {
     private func make(
         _ scratch: borrowing ScratchDirectory, _ files: [String: String], _ links: [String: String]
     )
@@ -93,7 +98,8 @@ import Testing
         }
     }
 
-    @Test func whatCanBePulledOutIsFound() throws {
+    @Test("USB disks, optical disks and memory cards are recognized as removable")
+    func whatCanBePulledOutIsFound() throws {
         let scratch = try ScratchDirectory.make()
         try make(
             scratch,
@@ -126,7 +132,8 @@ import Testing
         #expect(BlockDevice.find("../../../dev", system: scratch.path) == nil)
     }
 
-    @Test func mappedDevicesAreWhatIsBelowThem() throws {
+    @Test("A mapped device is as removable and as encrypted as the devices below it")
+    func mappedDevicesAreWhatIsBelowThem() throws {
         let scratch = try ScratchDirectory.make()
         try make(
             scratch,

@@ -3,14 +3,16 @@ import Dispatch
 import Synchronization
 import Testing
 
-@Suite struct ThreadsTests {
+@Suite("Threads")
+struct ThreadsTests {
     private final class Counter: Sendable {
         private let count = Atomic(0)
         var value: Int { count.load(ordering: .sequentiallyConsistent) }
         func add(_ number: Int) { count.add(number, ordering: .sequentiallyConsistent) }
     }
 
-    @Test(arguments: [0, 1, 2, 7]) func everyThreadIsWaitedFor(count: Int) {
+    @Test("The call returns after every thread has ended", arguments: [0, 1, 2, 7])
+    func everyThreadIsWaitedFor(count: Int) {
         let calls = Atomic(0)
         Threads.run(count) { calls.add(1, ordering: .relaxed) }
         #expect(calls.load(ordering: .relaxed) == max(count, 1))
@@ -18,7 +20,8 @@ import Testing
 
     /// They run side by side: each waits until all have begun. Called from a thread of its own, as all
     /// blocking work is.
-    @Test func theyRunAtTheSameTime() async {
+    @Test("The threads run at the same time")
+    func theyRunAtTheSameTime() async {
         let begun = Counter()
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "coffer.threads-test").async {

@@ -3,7 +3,8 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct Argon2idBindingTests {
+@Suite("libsodium: Argon2id")
+struct Argon2idBindingTests {
     private func derive(
         salt: [UInt8] = .counting(16), passes: Int = 2, memory: Int = 8192 * 1024, count: Int = 32
     ) throws -> [UInt8] {
@@ -16,18 +17,21 @@ import TestSupport
     }
 
     /// Computed by another implementation (pyca/cryptography 48 over OpenSSL).
-    @Test func knownValues() throws {
+    @Test("The keys are those that another implementation computed")
+    func knownValues() throws {
         #expect(
             try derive(passes: 3, memory: 64 * 1024).hex
                 == "057cfa2fa8cfd8a8195d4d81582cdfb946f73d0d5077e1f49e11ee120044ab67")
         #expect(try derive().hex == "1b583481273fc0a436a080b4d9977739454d3d529d3b1ead480cb81310831374")
     }
 
-    @Test(arguments: [0, 8, 15, 17, 32]) func refusesSalts(size: Int) {
+    @Test("A salt that is not 16 bytes long is refused", arguments: [0, 8, 15, 17, 32])
+    func refusesSalts(size: Int) {
         #expect(failure { _ = try derive(salt: .counting(size)) } == .invalidInput)
     }
 
-    @Test func refusesCostsAndSizes() {
+    @Test("Costs and key sizes below the least are refused")
+    func refusesCostsAndSizes() {
         for passes in [0, -1, Int.min] {
             #expect(failure { _ = try derive(passes: passes) } == .invalidInput)
         }
@@ -35,17 +39,20 @@ import TestSupport
         for count in [0, 1, 15] { #expect(failure { _ = try derive(count: count) } == .invalidInput) }
     }
 
-    @Test func saysWhenMemoryCannotBeHad() {
+    @Test("A memory cost that the machine lacks fails with outOfMemory")
+    func saysWhenMemoryCannotBeHad() {
         #expect(failure { _ = try derive(memory: 1 << 60) } == .outOfMemory)
     }
 }
 
-@Suite struct EncodingTests {
+@Suite("libsodium: encodings")
+struct EncodingTests {
     private func text(_ bytes: borrowing GuardedBytes) -> String {
         String(decoding: bytes.span.copied(), as: UTF8.self)
     }
 
-    @Test(arguments: [0, 1, 15, 256]) func hexComesBack(count: Int) throws {
+    @Test("Hexadecimal text decodes to the bytes that were encoded", arguments: [0, 1, 15, 256])
+    func hexComesBack(count: Int) throws {
         let bytes = [UInt8].counting(count)
         let hex = try Encoding.hex(bytes.span)
         #expect(text(hex) == bytes.hex)
@@ -53,24 +60,29 @@ import TestSupport
         #expect(back.span.copied() == bytes)
     }
 
-    /// RFC 4648, section 10.
-    @Test(arguments: zip(["", "f", "fo", "foo", "foob"], ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]))
+    @Test(
+        "Base64 reproduces the examples of RFC 4648, section 10",
+        arguments: zip(["", "f", "fo", "foo", "foob"], ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg=="]))
     func base64(plain: String, encoded: String) throws {
         let result = try Encoding.base64(Array(plain.utf8).span)
         #expect(text(result) == encoded)
     }
 
-    @Test func base64UsesTheStandardAlphabet() throws {
+    @Test("Base64 uses the standard alphabet, with plus and slash")
+    func base64UsesTheStandardAlphabet() throws {
         let result = try Encoding.base64([0xfb, 0xff, 0xfe].span)
         #expect(text(result) == "+//+")
     }
 
-    @Test func takesUpperCase() throws {
+    @Test("The decoder accepts upper-case digits")
+    func takesUpperCase() throws {
         let result = try Encoding.decodeHex(Array("0aFf".utf8).span)
         #expect(result.span.copied() == [0x0a, 0xff])
     }
 
-    @Test(arguments: ["0", "0g", "abc", "0x00", " 00", "00 ", "00\n", "0:0", "-1", "\u{ff10}0", "a\0", "0\0"])
+    @Test(
+        "The decoder refuses everything but pairs of ASCII hexadecimal digits",
+        arguments: ["0", "0g", "abc", "0x00", " 00", "00 ", "00\n", "0:0", "-1", "\u{ff10}0", "a\0", "0\0"])
     func refusesWhatIsNotHex(text: String) {
         #expect(failure { _ = try Encoding.decodeHex(Array(text.utf8).span) } == .invalidInput)
     }

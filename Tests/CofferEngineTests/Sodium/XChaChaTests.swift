@@ -3,7 +3,8 @@ import CofferEngine
 import Testing
 import TestSupport
 
-@Suite struct XChaChaTests {
+@Suite("libsodium: XChaCha20-Poly1305")
+struct XChaChaTests {
     private let key = [UInt8].counting(32, from: 0x80)
     private let nonce = [UInt8].counting(24, from: 0x40)
     private let data = [UInt8](hex: "50515253c0c1c2c3c4c5c6c7")
@@ -38,8 +39,8 @@ import TestSupport
         #expect(result.output.allSatisfy { $0 == 0 })
     }
 
-    /// draft-irtf-cfrg-xchacha-03, A.3.1: the ciphertext's beginning and the tag.
-    @Test func knownValue() throws {
+    @Test("Sealing reproduces draft-irtf-cfrg-xchacha-03, A.3.1, at both ends")
+    func knownValue() throws {
         let text =
             "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, "
             + "sunscreen would be it."
@@ -48,7 +49,7 @@ import TestSupport
         #expect(Array(sealed.suffix(16)).hex == "c0875924c1c7987947deafd8780acf49")
     }
 
-    @Test(arguments: [0, 1, 63, 64, 65])
+    @Test("The cipher opens what it sealed, with and without associated data", arguments: [0, 1, 63, 64, 65])
     func opensWhatItSealed(count: Int) throws {
         for data in [[], [UInt8].counting(33)] {
             let result = open(try seal(.counting(count), data: data), data: data)
@@ -57,24 +58,28 @@ import TestSupport
         }
     }
 
-    @Test(arguments: oddKeySizes + [16, 24]) func refusesKeys(size: Int) throws {
+    @Test("A key that is not 32 bytes long is refused", arguments: oddKeySizes + [16, 24])
+    func refusesKeys(size: Int) throws {
         #expect(failure { _ = try seal(plaintext, key: .counting(size)) } == .invalidInput)
         #expect(open(try seal(plaintext), key: .counting(size)).code == .invalidInput)
     }
 
-    @Test(arguments: oddNonceSizes + [12, 23, 25]) func refusesNonces(size: Int) throws {
+    @Test("A nonce that is not 24 bytes long is refused", arguments: oddNonceSizes + [12, 23, 25])
+    func refusesNonces(size: Int) throws {
         #expect(failure { _ = try seal(plaintext, nonce: .counting(size)) } == .invalidInput)
         #expect(open(try seal(plaintext), nonce: .counting(size)).code == .invalidInput)
     }
 
-    @Test(arguments: Array(0...15) + [17]) func refusesTags(size: Int) throws {
+    @Test("A tag that is not 16 bytes long is refused", arguments: Array(0...15) + [17])
+    func refusesTags(size: Int) throws {
         for plaintext in [[], plaintext] {
             let sealed = try seal(plaintext)
             expectRefused(open(size == 17 ? sealed + [0] : Array(sealed.prefix(plaintext.count + size))))
         }
     }
 
-    @Test func refusesEveryFlippedBit() throws {
+    @Test("A flipped bit in message, nonce, associated data or key is refused")
+    func refusesEveryFlippedBit() throws {
         let sealed = try seal(plaintext)
         for other in sealed.withEachBitFlipped { expectRefused(open(other)) }
         for other in nonce.withEachBitFlipped { expectRefused(open(sealed, nonce: other)) }
@@ -82,7 +87,8 @@ import TestSupport
         for other in key.withEachBitFlipped { expectRefused(open(sealed, key: other)) }
     }
 
-    @Test(arguments: [0, 15, 19, 21, 35, 37]) func needsExactlyItsRoom(size: Int) throws {
+    @Test("The output buffer must have exactly the needed size", arguments: [0, 15, 19, 21, 35, 37])
+    func needsExactlyItsRoom(size: Int) throws {
         var output = [UInt8](repeating: 0, count: size)
         let sealed = try seal(plaintext)
         let sealing = failure {

@@ -8,7 +8,7 @@ import Testing
 /// What the documents show is run, and is what they show.
 @Suite("Documents: the code in them")
 struct GettingStartedTests {
-    @Test("The tutorial, from the first vault to the wipe")
+    @Test("The tutorial runs from the first vault to the wipe")
     func tutorial() async throws {
         let scratch = try ScratchDirectory.make()
         let location = VaultLocation(path: scratch.path.appending("home"))
@@ -53,11 +53,11 @@ struct GettingStartedTests {
         #expect(try await Vault.status(at: location).state == .wiped)
     }
 
-    @Test("A consumer's test with a vault and a clock of its own")
+    @Test("A consumer's test runs with a vault and a clock of its own")
     func consumersTest() async throws { try await GettingStarted.testing() }
 
     @Test(
-        "What is printed is what was compiled",
+        "Each document prints the code that was compiled",
         arguments: [
             "README.md", "Sources/Coffer/Coffer.docc/GettingStarted.md",
             "Sources/Coffer/Coffer.docc/Testing.md",

@@ -6,7 +6,8 @@ import Testing
 
 /// Damage of every kind, drawn at random; a sample of what `Tests/Faults/container_damage.sh` tries with
 /// COFFER_DAMAGE set to the number of trials.
-@Suite struct ContainerDamageTests {
+@Suite("Random damage to containers")
+struct ContainerDamageTests {
     private static let setting = ProcessInfo.processInfo.environment["COFFER_DAMAGE"]
     private static let trials = setting.flatMap { Int($0) } ?? 400
     private static let isWhole = setting != nil
@@ -51,7 +52,9 @@ import Testing
         return damaged
     }
 
-    @Test(arguments: ContainerCipherSuite.allCases)
+    @Test(
+        "A damaged container opens to its own plaintext or is refused",
+        arguments: ContainerCipherSuite.allCases)
     func neverAWrongPlaintext(suite: ContainerCipherSuite) async throws {
         let fixture = try await ContainerFixture()
         let seed = UInt64.random(in: 0 ... .max)
@@ -75,7 +78,8 @@ import Testing
 
     /// Sizes of nothing to three chunks, cut and lengthened at every byte of the body. A sample of the sizes
     /// unless the whole is asked for.
-    @Test func everyLengthButItsOwnIsRefused() async throws {
+    @Test("A container of any other length is refused")
+    func everyLengthButItsOwnIsRefused() async throws {
         let fixture = try await ContainerFixture()
         for size in Self.isWhole ? Array(0...49) : [0, 16, 31] {
             let bytes = try fixture.seal(ContainerFixture.plaintext(size))

@@ -48,7 +48,7 @@ struct ContainerRemovalTests {
         }
     }
 
-    @Test("A removal overwrites the header, also one that was killed right after the file was out of sight")
+    @Test("A removal overwrites the header, also after a kill right after the rename")
     func removal() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -67,7 +67,7 @@ struct ContainerRemovalTests {
         #expect(try await session.files.verifyAll().isClean)
     }
 
-    @Test("So does the cleaning after an addition that was killed, and an addition that fails at its end")
+    @Test("Cleaning up after a killed or failed addition overwrites the header")
     func addition() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -86,7 +86,7 @@ struct ContainerRemovalTests {
         #expect(try home.everything().keys.filter { $0.contains("/files/") } == before)
     }
 
-    @Test("So does a replaced content, whenever the replacement was killed")
+    @Test("A replacement overwrites the old header, whenever it was killed")
     func replacement() async throws {
         let home = try TestHome()
         let session = try await home.create()

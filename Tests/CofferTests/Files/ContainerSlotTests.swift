@@ -5,8 +5,8 @@ import CofferEngine
 import TestSupport
 import Testing
 
-/// The two header slots, written as a rewrap writes them.
-@Suite struct ContainerSlotTests {
+@Suite("The two header slots of a container")
+struct ContainerSlotTests {
     private let plaintext = ContainerFixture.plaintext(40)
 
     /// The slot of `bytes` with what `change` makes of it, authentic again.
@@ -35,7 +35,8 @@ import Testing
 
     private let none = [UInt8](repeating: 0, count: ContainerHeaderSlot.size)
 
-    @Test func theNewerSlotIsPreferredAndEitherIsEnough() async throws {
+    @Test("The reader prefers the newer slot, and either is enough")
+    func theNewerSlotIsPreferredAndEitherIsEnough() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(plaintext)
         let first = Array(bytes.prefix(ContainerHeaderSlot.size))
@@ -62,7 +63,8 @@ import Testing
         #expect(try fixture.read(reader) == plaintext)
     }
 
-    @Test func slotsThatDisagreeInImmutableFieldsAreRefused() async throws {
+    @Test("Slots that disagree in immutable fields are refused")
+    func slotsThatDisagreeInImmutableFieldsAreRefused() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(plaintext)
         let first = Array(bytes.prefix(ContainerHeaderSlot.size))
@@ -85,7 +87,8 @@ import Testing
         }
     }
 
-    @Test func aSlotOfAnotherContainerIsRefused() async throws {
+    @Test("A slot of another container is refused")
+    func aSlotOfAnotherContainerIsRefused() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(plaintext)
         let other = Array(try fixture.seal(plaintext).prefix(ContainerHeaderSlot.size))

@@ -7,8 +7,11 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct ContainerTests {
-    @Test(arguments: ContainerCipherSuite.allCases, [(4, 16), (6, 64), (16, 65536)])
+@Suite("The container format")
+struct ContainerTests {
+    @Test(
+        "Contents of sizes around chunk borders round-trip",
+        arguments: ContainerCipherSuite.allCases, [(4, 16), (6, 64), (16, 65536)])
     func sizesAroundChunksRoundTrip(suite: ContainerCipherSuite, chunk: (log: UInt8, size: Int)) async throws
     {
         let fixture = try await ContainerFixture()
@@ -21,7 +24,8 @@ import Testing
         }
     }
 
-    @Test func severalRunsOnSeveralThreads() async throws {
+    @Test("A large content round-trips in several runs on several threads")
+    func severalRunsOnSeveralThreads() async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(5 << 20)
         let bytes = try fixture.seal(plaintext, log: 16)
@@ -32,7 +36,7 @@ import Testing
         #expect(count.value == 6)
     }
 
-    @Test(arguments: [0, 1, 15, 16, 17, 47, 48, 49])
+    @Test("Every truncated or extended container is refused", arguments: [0, 1, 15, 16, 17, 47, 48, 49])
     func everyTruncationIsRefused(count: Int) async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(ContainerFixture.plaintext(count))
@@ -50,7 +54,8 @@ import Testing
         }
     }
 
-    @Test func everyTruncationInsideTheHeaderIsRefused() async throws {
+    @Test("Every truncation inside the header is refused")
+    func everyTruncationInsideTheHeaderIsRefused() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal([])
         for cut in 0..<4096 {
@@ -58,8 +63,8 @@ import Testing
         }
     }
 
-    /// Either refused or, where the bit is in the unused slot, the right plaintext; never a wrong one.
-    @Test func twoThousandFlippedBitsNeverGiveWrongPlaintext() async throws {
+    @Test("A flipped bit is refused or, in the unused slot, harmless")
+    func twoThousandFlippedBitsNeverGiveWrongPlaintext() async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(200)
         let bytes = try fixture.seal(plaintext)
@@ -83,7 +88,8 @@ import Testing
         #expect(refused > 800)
     }
 
-    @Test func everyByteOfASmallBodyCounts() async throws {
+    @Test("A change to any byte of a small body is refused")
+    func everyByteOfASmallBodyCounts() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(ContainerFixture.plaintext(33))
         for offset in 4096..<bytes.count {
@@ -93,7 +99,8 @@ import Testing
         }
     }
 
-    @Test func swappedRepeatedAndForeignChunksAreRefused() async throws {
+    @Test("Swapped, repeated and foreign chunks are refused")
+    func swappedRepeatedAndForeignChunksAreRefused() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(ContainerFixture.plaintext(64 + 5))
         let other = try fixture.seal(ContainerFixture.plaintext(64 + 5))
@@ -114,7 +121,8 @@ import Testing
             failure { _ = try fixture.open(Array(other.prefix(4096)) + bytes.dropFirst(4096)) } == .corrupt)
     }
 
-    @Test func theRightIdAndContextAreNeeded() async throws {
+    @Test("A container opens only with its own identifier and context")
+    func theRightIdAndContextAreNeeded() async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(40)
         let (id, other) = (try FileID.random(), try FileID.random())
@@ -129,7 +137,8 @@ import Testing
         }
     }
 
-    @Test func eitherKeyAloneOpensNothing() async throws {
+    @Test("Neither the device key nor the class key alone opens a container")
+    func eitherKeyAloneOpensNothing() async throws {
         let fixture = try await ContainerFixture()
         let stranger = try await ContainerFixture()
         let bytes = try fixture.seal(ContainerFixture.plaintext(40))
@@ -139,7 +148,8 @@ import Testing
         #expect(failure { _ = try stranger.open(bytes) } == .foreign)
     }
 
-    @Test func aNewerReleasesContainerIsSaid() async throws {
+    @Test("A container of a newer release is reported as unsupported")
+    func aNewerReleasesContainerIsSaid() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(ContainerFixture.plaintext(40))
         for (offset, value) in [(9, UInt8(2)), (8, 1), (10, 3), (10, 0), (65, 9), (67, 2)] {
@@ -154,7 +164,8 @@ import Testing
         }
     }
 
-    @Test func sealingTheSameTwiceHasNothingInCommon() async throws {
+    @Test("Two containers of the same content have no block in common")
+    func sealingTheSameTwiceHasNothingInCommon() async throws {
         let fixture = try await ContainerFixture()
         let id = try FileID.random()
         let zeros = [UInt8](repeating: 0, count: 4096)

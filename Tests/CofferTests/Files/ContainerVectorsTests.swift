@@ -4,8 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The vectors that an independent writer made and an independent reader checked.
-@Suite struct ContainerVectorsTests {
+@Suite("Container vectors of an independent writer and reader")
+struct ContainerVectorsTests {
     private static let folder = PackageRoot.path + "Vectors/"
 
     private func contents(_ name: String) throws -> [UInt8] {
@@ -20,7 +20,7 @@ import Testing
         return runner.run(contents, path: "file-container.json")
     }
 
-    @Test("Every vector comes out as the file says, with the error that it names")
+    @Test("Every vector has the result or the error that the file states")
     func all() throws {
         let report = try run(contents("file-container.json"))
         #expect(report.succeeded, "\(report.failures)")
@@ -28,7 +28,7 @@ import Testing
         #expect(report.accepted >= 40 && report.refused >= 100 && report.skipped.isEmpty)
     }
 
-    @Test("A file with one changed digit fails", arguments: [2_000, 200_000, 1_200_000])
+    @Test("A vector file with one changed digit fails", arguments: [2_000, 200_000, 1_200_000])
     func changed(place: Int) throws {
         var bytes = try contents("file-container.json")
         let index = try #require(
@@ -37,7 +37,7 @@ import Testing
         #expect(try !run(bytes).succeeded)
     }
 
-    @Test("Without the procedure the file is skipped by name and does not pass")
+    @Test("Without the procedure, the runner skips the file by name and does not pass it")
     func unknown() throws {
         let report = VectorRunner().run(try contents("file-container.json"), path: "file-container.json")
         #expect(!report.succeeded && report.skipped.keys.sorted() == ["not-implemented"])

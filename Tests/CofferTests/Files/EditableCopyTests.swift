@@ -7,10 +7,10 @@ import TestSupport
 import Testing
 
 @Suite(
+    "Editable copies",
     .enabled(
         if: ViewCopyDirectory.hasRuntimeDirectory || ViewCopyDirectory.hasSharedMemory,
-        "there is no memory file system")
-)
+        "there is no memory file system"))
 struct EditableCopyTests {
     private struct Unhappy: Error {}
 
@@ -43,7 +43,9 @@ struct EditableCopyTests {
         try directory.rename(".new", to: FilePath(try #require(path.lastComponent).string))
     }
 
-    @Test(arguments: ["in place", "by rename", "shorter", "longer"])
+    @Test(
+        "A changed copy is sealed as the new content of its file",
+        arguments: ["in place", "by rename", "shorter", "longer"])
     func whatWasChangedIsSealed(way: String) async throws {
         let (home, session, id) = try await home()
         let new =
@@ -79,7 +81,8 @@ struct EditableCopyTests {
         _ = try await session.wipe()
     }
 
-    @Test func contextCipherAndClassStay() async throws {
+    @Test("An edit keeps the context, the cipher and the class")
+    func contextCipherAndClassStay() async throws {
         let context = Array("record 7".utf8)
         let (home, session, id) = try await home(context: context, suite: .aes256GCM)
         for number in 1...3 {
@@ -96,7 +99,8 @@ struct EditableCopyTests {
         extendLifetime(home)
     }
 
-    @Test func whatWasNotChangedStaysAsItIs() async throws {
+    @Test("An unchanged or discarded copy leaves the container as it is")
+    func whatWasNotChangedStaysAsItIs() async throws {
         let (home, session, id) = try await home()
         let before = try home.read("files/\(id).coffer")
         let edited = try await session.files.withEditableCopy(of: id) {
@@ -118,8 +122,8 @@ struct EditableCopyTests {
         _ = try await session.wipe()
     }
 
-    /// Two edit at once: the second finds another content and keeps its own beside.
-    @Test func aFileThatChangedMeanwhileIsAConflictAndNothingIsLost() async throws {
+    @Test("Two concurrent edits conflict, and the second is kept as another file")
+    func aFileThatChangedMeanwhileIsAConflictAndNothingIsLost() async throws {
         let (home, session, id) = try await home()
         let error = await refusal {
             _ = try await session.files.withEditableCopy(of: id) { outer in
@@ -140,7 +144,8 @@ struct EditableCopyTests {
         extendLifetime(home)
     }
 
-    @Test func aFileThatWasRemovedMeanwhileIsAConflictToo() async throws {
+    @Test("An edit of a file removed meanwhile conflicts and is kept as another file")
+    func aFileThatWasRemovedMeanwhileIsAConflictToo() async throws {
         let (home, session, id) = try await home()
         let error = await refusal {
             _ = try await session.files.withEditableCopy(of: id) { copy in
@@ -156,7 +161,8 @@ struct EditableCopyTests {
         extendLifetime(home)
     }
 
-    @Test func whatIsNoFileIsNotSealed() async throws {
+    @Test("A copy replaced by nothing, a link or a directory is not sealed")
+    func whatIsNoFileIsNotSealed() async throws {
         let (home, session, id) = try await home()
         let gone = await refusal {
             _ = try await session.files.withEditableCopy(of: id) {
@@ -185,7 +191,8 @@ struct EditableCopyTests {
         extendLifetime(home)
     }
 
-    @Test func aLockTakesTheChangeAlong() async throws {
+    @Test("A lock removes the copy together with its change")
+    func aLockTakesTheChangeAlong() async throws {
         let (home, session, id) = try await home()
         let error = await refusal {
             _ = try await session.files.withEditableCopy(of: id) { copy in
@@ -201,21 +208,23 @@ struct EditableCopyTests {
         extendLifetime(home)
     }
 
-    @Test func theTimeLimitTakesTheCopyBack() async throws {
+    @Test("The time limit removes the copy while it is in use")
+    func theTimeLimitTakesTheCopyBack() async throws {
         let (home, session, id) = try await home()
         var options = ViewOptions()
         options.limit = .milliseconds(20)
         try await session.files.withViewCopy(of: id, options: options) { copy in
-            while FileManager.default.fileExists(atPath: copy.path.string) {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            let path = copy.path.string
+            #expect(await eventually { !FileManager.default.fileExists(atPath: path) })
         }
         _ = try await session.wipe()
         extendLifetime(home)
     }
 
     /// A crash between the index and the rename: the next who opens the file ends what was begun.
-    @Test(arguments: ["open", "verify", "add"])
+    @Test(
+        "The next use of a file completes a replacement that a crash interrupted",
+        arguments: ["open", "verify", "add"])
     func aReplacementThatACrashCutIsEnded(by way: String) async throws {
         let (home, session, id) = try await home()
         let old = try home.read("files/\(id).coffer")

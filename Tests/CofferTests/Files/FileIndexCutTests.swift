@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What somebody without any key can make of an index.
-@Suite("An index of files that was cut")
+@Suite("Truncated indexes of files")
 struct FileIndexCutTests {
     private let plaintext = Array("some content".utf8)
     private let framesStart = FileIndexContents.framesStart
@@ -30,7 +30,7 @@ struct FileIndexCutTests {
         return cut + index[framesStart..<framesStart + (index.count - framesStart) / all * frames]
     }
 
-    @Test("An index that was cut and made one of version 1 is damage: no file vanishes, and nothing is added")
+    @Test("An index truncated to version 1 is damage that hides no file")
     func cutToVersionOne() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -61,8 +61,7 @@ struct FileIndexCutTests {
         #expect(try await home.unlocked().files.list().map(\.id) == ids)
     }
 
-    @Test(
-        "The last file is not hidden by the older commit, put over the newer or left alone", arguments: 0..<3)
+    @Test("An index rolled back to its older commit is damage that hides no file", arguments: 0..<3)
     func cutToOlderCommit(_ kind: Int) async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -91,8 +90,7 @@ struct FileIndexCutTests {
         #expect(try home.read("fileindex") == index)
     }
 
-    @Test(
-        "A commit that a crash cut hides nothing, and the next change makes it whole", arguments: [0, 36, 71])
+    @Test("A commit torn by a crash hides nothing, and the next change repairs it", arguments: [0, 36, 71])
     func tornCommit(_ written: Int) async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -126,7 +124,7 @@ struct FileIndexCutTests {
     }
 
     @Test(
-        "A vault of an earlier release reads as it did, and from its first change on a cut is damage",
+        "After the first change, a truncated index of an earlier release is damage",
         arguments: [1, 2] as [UInt16], ["add", "remove", "reindex"])
     func cutOfEarlierRelease(_ version: UInt16, _ first: String) async throws {
         let home = try TestHome()
@@ -159,7 +157,7 @@ struct FileIndexCutTests {
         }
     }
 
-    @Test("Records of file keys of earlier releases are read, those of newer ones refused")
+    @Test("File key records of earlier releases are read, those of newer ones refused")
     func flags() throws {
         for flags in UInt8(0)...7 {
             let keys = try FileKeyset.decode([0, 0, 0, flags, 0, 0])

@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct FileIndexTests {
+@Suite("The index of files")
+struct FileIndexTests {
     private let plaintext = Array("some content".utf8)
     private let framesStart = FileIndexContents.framesStart
 
@@ -30,7 +31,8 @@ import Testing
         return try FileIndex(device: session.core.device).snapshot(in: vault)
     }
 
-    @Test func theListComesFromTheIndexInTheOrderOfNames() async throws {
+    @Test("The list comes from the index in the order of names")
+    func theListComesFromTheIndexInTheOrderOfNames() async throws {
         let home = try TestHome()
         let session = try await home.create()
         for name in ["b", "a", "c", "B"] { _ = try await add(session, home, name) }
@@ -44,7 +46,8 @@ import Testing
         #expect(try home.occurrences(of: plaintext) == 0)
     }
 
-    @Test func aRemovedContainerPutBackIsRefusedAndNamed() async throws {
+    @Test("A removed container put back is refused and named")
+    func aRemovedContainerPutBackIsRefusedAndNamed() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let (kept, removed) = (try await add(session, home, "kept"), try await add(session, home, "gone"))
@@ -66,7 +69,8 @@ import Testing
         #expect(try await session.files.verifyAll().isClean)
     }
 
-    @Test func anotherContentUnderTheSameIdIsRefused() async throws {
+    @Test("Another content under the same identifier is refused")
+    func anotherContentUnderTheSameIdIsRefused() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try await add(session, home)
@@ -84,7 +88,8 @@ import Testing
         #expect(try await session.files.verifyAll().damaged == [id])
     }
 
-    @Test func aLostContainerIsNamed() async throws {
+    @Test("A lost container is listed as missing until a reindex")
+    func aLostContainerIsNamed() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let (kept, lost) = (try await add(session, home, "kept"), try await add(session, home, "lost"))
@@ -98,7 +103,8 @@ import Testing
         #expect(try await session.files.verifyAll().isClean)
     }
 
-    @Test func aTornTailIsNoPartOfIt() async throws {
+    @Test("A torn tail of the index is ignored")
+    func aTornTailIsNoPartOfIt() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let first = try await add(session, home, "first")
@@ -131,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("A frame that was flushed and whose commit a power cut took counts, and the next change commits it")
+    @Test("A flushed frame without its commit counts, and the next change commits it")
     func flushedWithoutCommit() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -150,7 +156,7 @@ import Testing
         #expect(try await home.unlocked().files.list().map(\.id) == [first, second, third])
     }
 
-    @Test("One flipped bit anywhere in the index is said or changes nothing, and no file vanishes silently")
+    @Test("A flipped bit in the index is reported or harmless, and no file vanishes silently")
     func flippedBits() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -198,7 +204,7 @@ import Testing
         #expect(try await read(last, ids[2]) == plaintext)
     }
 
-    @Test("A file is removed from a store whose index is damaged, and the index stays for reindex")
+    @Test("A file can be removed despite a damaged index, which waits for a reindex")
     func removalWithDamage() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -213,7 +219,7 @@ import Testing
         #expect(try await session.files.verifyAll().isClean)
     }
 
-    @Test("An index of version 1 reads as before and becomes one of the newest with the next change")
+    @Test("An index of version 1 stays readable and is upgraded by the next change")
     func versionOne() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -246,7 +252,8 @@ import Testing
         #expect(listing.isIndexDamaged && listing.files.map(\.id) == [first])
     }
 
-    @Test func damageInTheMiddleIsSaidAndMended() async throws {
+    @Test("Damage in the middle is reported, and a reindex repairs it")
+    func damageInTheMiddleIsSaidAndMended() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let ids = [try await add(session, home, "a"), try await add(session, home, "b")]
@@ -271,7 +278,8 @@ import Testing
         #expect(try await read(session, ids[1]) == plaintext)
     }
 
-    @Test func framesInAnotherOrderOrLeftOutAreDamage() async throws {
+    @Test("Reordered, repeated or missing frames are damage")
+    func framesInAnotherOrderOrLeftOutAreDamage() async throws {
         let home = try TestHome()
         let session = try await home.create()
         for name in ["a", "b", "c"] { _ = try await add(session, home, name) }
@@ -285,7 +293,8 @@ import Testing
         }
     }
 
-    @Test func whatACrashLeftIsStruckOut() async throws {
+    @Test("Listing strikes out an entry whose addition crashed")
+    func whatACrashLeftIsStruckOut() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let kept = try await add(session, home, "kept")
@@ -306,7 +315,8 @@ import Testing
         #expect(try !home.everything().keys.contains { $0.contains(".tmp-") })
     }
 
-    @Test func aVaultWithoutAnIndexGetsOneWithTheNextFile() async throws {
+    @Test("A vault without an index gets one with the next file")
+    func aVaultWithoutAnIndexGetsOneWithTheNextFile() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let first = try await add(session, home, "first")
@@ -327,7 +337,8 @@ import Testing
         #expect(try await session.files.verifyAll().authentic == 4)
     }
 
-    @Test func classesAreSealedApart() async throws {
+    @Test("The index seals each class separately")
+    func classesAreSealedApart() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let high = try await add(session, home, "high")
@@ -340,7 +351,8 @@ import Testing
         #expect(try await session.files.list().map(\.id) == [low])
     }
 
-    @Test func manyChangesKeepItShort() async throws {
+    @Test("Many changes keep the index short")
+    func manyChangesKeepItShort() async throws {
         let home = try TestHome()
         let session = try await home.create()
         var ids: Set<FileID> = []
@@ -355,7 +367,7 @@ import Testing
         #expect(Set(infos.map(\.name)).count == ids.count)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test("Two sessions add and remove files at once", .timeLimit(.minutes(10)))
     func twoSessionsAddAtOnce() async throws {
         let home = try TestHome()
         let sessions = [try await home.create(), try await home.unlocked()]

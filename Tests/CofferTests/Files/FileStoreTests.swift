@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct FileStoreTests {
+@Suite("The store of files")
+struct FileStoreTests {
     private func add(
         _ bytes: [UInt8], as name: String = "file.txt", to session: Vault, _ home: TestHome,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
@@ -24,7 +25,8 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: home.path("files").string)
     }
 
-    @Test func sizesRoundTripThroughTheStore() async throws {
+    @Test("Contents of many sizes round-trip through the store")
+    func sizesRoundTripThroughTheStore() async throws {
         let home = try TestHome()
         let session = try await home.create()
         for count in [0, 1, 65535, 65536, 65537, 196_608, 2_500_000] {
@@ -46,7 +48,8 @@ import Testing
         #expect(try await session.files.count() == 7)
     }
 
-    @Test func rangesAtEveryChunkBorder() async throws {
+    @Test("Ranges at every chunk border read the right bytes")
+    func rangesAtEveryChunkBorder() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let plaintext = ContainerFixture.plaintext(3 * 65536 + 100)
@@ -69,7 +72,8 @@ import Testing
         #expect(await refusal { _ = try await read(session, id, -1..<5) }?.code == .invalidInput)
     }
 
-    @Test func infoIsKeptAndHidden() async throws {
+    @Test("The store keeps name and date, and neither appears on the disk")
+    func infoIsKeptAndHidden() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try await add(
@@ -87,10 +91,12 @@ import Testing
         #expect(try home.occurrences(of: Array("COFFERF1".utf8)) == 1)
     }
 
-    @Test(arguments: [
-        Array("line\nbreak".utf8), [0xff, 0xfe, 0x80], Array(" leading and trailing ".utf8), Array("…".utf8),
-        [UInt8](repeating: 0x61, count: 255), Array("-rf".utf8), [0x01, 0x1b, 0x7f],
-    ])
+    @Test(
+        "File names are kept byte for byte",
+        arguments: [
+            Array("line\nbreak".utf8), [0xff, 0xfe, 0x80], Array(" leading and trailing ".utf8),
+            Array("…".utf8), [UInt8](repeating: 0x61, count: 255), Array("-rf".utf8), [0x01, 0x1b, 0x7f],
+        ])
     func namesAreBytes(name: [UInt8]) async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -106,7 +112,7 @@ import Testing
         _ = try await session.wipe()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test("The store accepts only regular files, and follows links to them", .timeLimit(.minutes(10)))
     func onlyRegularFilesAreTaken() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -130,7 +136,8 @@ import Testing
         #expect(try await session.files.info(for: id).name.string == "link")
     }
 
-    @Test func aSourceThatShrinksIsAConflict() async throws {
+    @Test("A source that shrinks while it is read is a conflict")
+    func aSourceThatShrinksIsAConflict() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let path = home.scratch.path.appending("big")
@@ -144,7 +151,8 @@ import Testing
         #expect(try left(home).isEmpty)
     }
 
-    @Test func aSourceThatGrowsIsAConflict() async throws {
+    @Test("A source that grows while it is read is a conflict")
+    func aSourceThatGrowsIsAConflict() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let path = home.scratch.path.appending("small")
@@ -159,7 +167,8 @@ import Testing
         #expect(try left(home).isEmpty)
     }
 
-    @Test func cancellingLeavesNothing() async throws {
+    @Test("A cancelled addition leaves nothing behind")
+    func cancellingLeavesNothing() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let path = home.scratch.path.appending("big")
@@ -181,7 +190,8 @@ import Testing
         #expect(try await session.files.list().isEmpty)
     }
 
-    @Test func whatAKilledWriterLeftGoesWithTheNextAdd() async throws {
+    @Test("The next addition removes the remains of a killed one")
+    func whatAKilledWriterLeftGoesWithTheNextAdd() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let name = ".tmp-00112233445566778899aabbccddeeff"
@@ -191,7 +201,8 @@ import Testing
         #expect(try !left(home).contains(name))
     }
 
-    @Test func exportReplacesNothing() async throws {
+    @Test("An export never replaces an existing file")
+    func exportReplacesNothing() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try await add([1, 2, 3], to: session, home)
@@ -211,7 +222,8 @@ import Testing
         #expect(mode == 0o600)
     }
 
-    @Test func aDamagedFileIsNotExported() async throws {
+    @Test("A damaged file is not exported, but its intact ranges can be read")
+    func aDamagedFileIsNotExported() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try await add(ContainerFixture.plaintext(200_000), to: session, home)
@@ -230,7 +242,8 @@ import Testing
         _ = try await session.wipe()
     }
 
-    @Test func aRenamedContainerIsRefused() async throws {
+    @Test("A container under another identifier is refused")
+    func aRenamedContainerIsRefused() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try await add([1, 2, 3], to: session, home)
@@ -240,7 +253,8 @@ import Testing
         #expect(try await session.files.list().map(\.id) == [id])
     }
 
-    @Test func aContainerOfAnotherVaultIsForeign() async throws {
+    @Test("A container of another vault is foreign")
+    func aContainerOfAnotherVaultIsForeign() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let stranger = try TestHome()
@@ -249,7 +263,8 @@ import Testing
         #expect(await refusal { _ = try await read(session, id) }?.code == .foreign)
     }
 
-    @Test func classesLock() async throws {
+    @Test("A lock closes the files of its classes, but they can be removed")
+    func classesLock() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let high = try await add([1], to: session, home)
@@ -265,7 +280,8 @@ import Testing
         #expect(try await session.files.list().map(\.id) == [low])
     }
 
-    @Test func removingIsOnceAndForAll() async throws {
+    @Test("A removed file is absent, and removing it again has no effect")
+    func removingIsOnceAndForAll() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try await add([1, 2, 3], to: session, home)
@@ -278,7 +294,8 @@ import Testing
         #expect(reader.layout.length == 3)
     }
 
-    @Test func theOriginalGoesWhenAskedFor() async throws {
+    @Test("The store removes the original on request")
+    func theOriginalGoesWhenAskedFor() async throws {
         let home = try TestHome()
         let session = try await home.create()
         try home.scratch.write("original", [1, 2, 3])
@@ -288,7 +305,8 @@ import Testing
         #expect(try await read(session, id) == [1, 2, 3])
     }
 
-    @Test func fileIdsAreUUIDs() throws {
+    @Test("File identifiers are UUIDs in lower case")
+    func fileIdsAreUUIDs() throws {
         #expect(failure { _ = try FileID("x") } == .invalidInput)
         #expect(failure { _ = try FileID("") } == .invalidInput)
         let id = try FileID("00112233-4455-4677-8899-AABBCCDDEEFF")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What has the name of an unfinished file without being one.
-@Suite("Entries of the store of files that Coffer did not make")
+@Suite("Entries in the store of files that Coffer did not make")
 struct ForeignEntryTests {
     private static let name = ".tmp-30bb65d4a70f4d4484ab494a97ef2249"
 
@@ -16,7 +16,7 @@ struct ForeignEntryTests {
         return try await session.files.add(contentsOf: home.scratch.path.appending("file"))
     }
 
-    @Test("A directory, a link or a pipe stops nothing, stays, and is named", arguments: 0..<3)
+    @Test("A directory, link or pipe blocks nothing, stays in place and is named", arguments: 0..<3)
     func foreign(_ kind: Int) async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -46,7 +46,7 @@ struct ForeignEntryTests {
         #expect(FileManager.default.fileExists(atPath: home.scratch.path.appending("file").string))
     }
 
-    @Test("An unfinished file whose mode was changed is removed like the others")
+    @Test("An unfinished file without permissions is removed like the others")
     func closed() async throws {
         let home = try TestHome()
         let session = try await home.create()

@@ -9,7 +9,8 @@ import Testing
 /// One flipped bit in any file of a small home: no wrong content, no file that vanishes silently, no error
 /// without its type, and nothing destroyed. 200 places here, 40 under a sanitizer; COFFER_FLIPS says another
 /// number.
-@Suite("One flipped bit in a home with files") struct HomeFlipTests {
+@Suite("One flipped bit in a home with files")
+struct HomeFlipTests {
     private static let count =
         ProcessInfo.processInfo.environment["COFFER_FLIPS"].flatMap { Int($0) } ?? (Sanitizer.isOn ? 40 : 200)
 
@@ -75,7 +76,8 @@ import Testing
         }
     }
 
-    @Test("Listing, reading and verifying are right or refused with a type", .timeLimit(.minutes(60)))
+    @Test(
+        "Listing, reading and verifying succeed or are refused with a typed error", .timeLimit(.minutes(60)))
     func everyFile() async throws {
         let scene = try await Fixture.make()
         var outcomes: [String: Int] = [:]

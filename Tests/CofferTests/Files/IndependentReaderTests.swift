@@ -7,15 +7,15 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// The same format read and written by programs in another language with another library, from its
-/// description.
-@Suite(.enabled(if: IndependentReader.isAvailable, "python3 with its module cryptography is missing"))
+@Suite(
+    "Containers shared with an independent implementation in Python",
+    .enabled(if: IndependentReader.isAvailable, "python3 with its module cryptography is missing"))
 struct IndependentReaderTests {
     private static let sizes = [
         (4, 0), (4, 16), (4, 49), (12, 5000), (16, 0), (16, 65535), (16, 65536), (16, 200_000),
     ]
 
-    @Test(arguments: ContainerCipherSuite.allCases, sizes)
+    @Test("Python reads the containers that Swift writes", arguments: ContainerCipherSuite.allCases, sizes)
     func pythonReadsWhatSwiftWrote(suite: ContainerCipherSuite, shape: (log: Int, count: Int)) async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(shape.count)
@@ -32,7 +32,7 @@ struct IndependentReaderTests {
         #expect(info.output.contains(#""name": "report\n\\xff""#), "\(info.output)")
     }
 
-    @Test(arguments: ContainerCipherSuite.allCases, sizes)
+    @Test("Swift reads the containers that Python writes", arguments: ContainerCipherSuite.allCases, sizes)
     func swiftReadsWhatPythonWrote(suite: ContainerCipherSuite, shape: (log: Int, count: Int)) async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(shape.count)
@@ -54,7 +54,8 @@ struct IndependentReaderTests {
     }
 
     /// Wrapped under keys of the record of file keys, as every file of a store, and then under newer ones.
-    @Test func pythonReadsWhatWasRewrapped() async throws {
+    @Test("Python reads containers that were rewrapped")
+    func pythonReadsWhatWasRewrapped() async throws {
         let fixture = try await ContainerFixture()
         let (session, vaultID) = (fixture.session, fixture.session.vaultID)
         let plaintext = ContainerFixture.plaintext(100)
@@ -78,7 +79,8 @@ struct IndependentReaderTests {
         }
     }
 
-    @Test func bothWantTheContext() async throws {
+    @Test("Both implementations require the right context")
+    func bothWantTheContext() async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(100)
         try IndependentReader.writeKeys(fixture)
@@ -96,8 +98,8 @@ struct IndependentReaderTests {
         #expect(failure { _ = try fixture.open(python, context: [1, 3]) } == .corrupt)
     }
 
-    /// What one refuses, the other refuses.
-    @Test func bothRefuseTheSame() async throws {
+    @Test("Both implementations refuse the same damage")
+    func bothRefuseTheSame() async throws {
         let fixture = try await ContainerFixture()
         let bytes = try fixture.seal(ContainerFixture.plaintext(60))
         try IndependentReader.writeKeys(fixture)

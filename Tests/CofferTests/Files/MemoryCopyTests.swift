@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct MemoryCopyTests {
+@Suite("Copies in memory")
+struct MemoryCopyTests {
     private let plaintext = ContainerFixture.plaintext(200_000)
 
     private func home() async throws -> (TestHome, Vault, FileID) {
@@ -18,7 +19,8 @@ import Testing
         )
     }
 
-    @Test func itIsReadByPathAndByDescriptorAndNobodyWrites() async throws {
+    @Test("A memory copy can be read by path and descriptor, and never written")
+    func itIsReadByPathAndByDescriptorAndNobodyWrites() async throws {
         let (home, session, id) = try await home()
         let descriptor = try await session.files.withMemoryCopy(of: id) { copy in
             #expect(copy.length == 200_000)
@@ -40,7 +42,8 @@ import Testing
         extendLifetime(home)
     }
 
-    @Test func aLockTakesItBackAndAReaderKeepsIt() async throws {
+    @Test("A lock revokes the memory copy, but an open reader keeps its content")
+    func aLockTakesItBackAndAReaderKeepsIt() async throws {
         let (home, session, id) = try await home()
         try await session.files.withMemoryCopy(of: id) { copy in
             let opened = try Descriptor.open(copy.path, .read)
@@ -52,20 +55,20 @@ import Testing
         extendLifetime(home)
     }
 
-    @Test func theTimeLimitTakesItBack() async throws {
+    @Test("The time limit revokes the copy while it is in use")
+    func theTimeLimitTakesItBack() async throws {
         let (home, session, id) = try await home()
         var options = ViewOptions()
         options.limit = .milliseconds(20)
         try await session.files.withMemoryCopy(of: id, options: options) { copy in
-            while try !Data(contentsOf: URL(filePath: copy.path.string)).isEmpty {
-                try await Task.sleep(for: .milliseconds(5))
-            }
+            let path = URL(filePath: copy.path.string)
+            #expect(await eventually { (try? Data(contentsOf: path).isEmpty) == true })
         }
         extendLifetime(home)
     }
 
-    /// More than half of what is free is refused, whichever of the two is short.
-    @Test func shortMemoryIsRefused() {
+    @Test("A copy larger than half of the free memory is refused")
+    func shortMemoryIsRefused() {
         func refused(_ length: Int64, _ free: Int64?, _ memory: Int64?) -> CofferError.Code? {
             do throws(CofferError) {
                 try MemoryBudget.check(length, inFileSystem: free, memory: memory)

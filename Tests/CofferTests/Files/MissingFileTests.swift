@@ -7,7 +7,8 @@ import TestSupport
 import Testing
 
 /// The containers in the home and the index of files do not agree: that is said, and never guessed.
-@Suite("Missing containers and an index that is behind") struct MissingFileTests {
+@Suite("Missing containers and an index that is behind")
+struct MissingFileTests {
     private let plaintext = Array("some content".utf8)
 
     private func add(
@@ -30,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "Whatever has a container's name and is none keeps no file from being listed",
+        "An impostor under a container's name hides no file from the list",
         arguments: ["mkfifo", "mkdir", "ln -s /dev/zero", "ln -s /nowhere", "touch"])
     func impostor(_ command: String) async throws {
         let home = try TestHome()
@@ -45,7 +46,7 @@ import Testing
         try await read(session, id)
     }
 
-    @Test("A deleted container is listed as missing, named by status and doctor, and removing it clears it")
+    @Test("A deleted container is listed as missing until its removal or return")
     func deleted() async throws {
         let home = try TestHome()
         _ = try await home.create()
@@ -85,7 +86,7 @@ import Testing
         #expect(await refusal { try await read(session, ids[0]) }?.code == .absent)
     }
 
-    @Test("What Coffer removes, or is still removing or adding, is not missing")
+    @Test("A file that is still being added or removed is not missing")
     func underWay() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -113,7 +114,7 @@ import Testing
         #expect(try await session.status().unlistedFiles.isEmpty)
     }
 
-    @Test("Files added and removed by others meanwhile are never missing and never unlisted")
+    @Test("Files that others add and remove meanwhile are never missing or unlisted")
     func others() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -132,7 +133,7 @@ import Testing
         try await changes
     }
 
-    @Test("Entries of missing files go with the passcode that their class needs")
+    @Test("Removing the passcode drops the entries of missing files that depend on it")
     func passcodeBound() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -144,7 +145,7 @@ import Testing
         #expect(try await home.unlocked().files.list().map(\.id) == [kept])
     }
 
-    @Test("The newer commit and the last frame damaged at once hide no file")
+    @Test("Damage to the newer commit and the last frame at once hides no file")
     func twoDamages() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -191,7 +192,7 @@ import Testing
         #expect(try await protection("file-index", last) == nil)
     }
 
-    @Test("A crash in the middle of an addition is neither damage nor a lost file, at every byte")
+    @Test("An addition that crashes at any byte is neither damage nor a lost file")
     func tornAddition() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -211,7 +212,7 @@ import Testing
         }
     }
 
-    @Test("A damaged index is said by status and doctor; it makes no file missing")
+    @Test("Status and doctor report a damaged index, which makes no file missing")
     func damaged() async throws {
         let home = try TestHome()
         let session = try await home.create()

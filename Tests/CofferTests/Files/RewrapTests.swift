@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct RewrapTests {
+@Suite("Rewrapping and key rotation")
+struct RewrapTests {
     private let plaintext = ContainerFixture.plaintext(70_000)
 
     private func add(
@@ -31,7 +32,8 @@ import Testing
         return try #require(slot)
     }
 
-    @Test func oneFileIsWrappedAnewAndReadAsBefore() async throws {
+    @Test("A rewrapped file has a new header and reads as before")
+    func oneFileIsWrappedAnewAndReadAsBefore() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try await add(session, home)
@@ -48,7 +50,8 @@ import Testing
         #expect(await refusal { try await session.files.rewrap(missing) }?.code == .absent)
     }
 
-    @Test func replacingTheKeysKillsEveryCopyMadeBefore() async throws {
+    @Test("A key rotation makes every earlier copy of a container useless")
+    func replacingTheKeysKillsEveryCopyMadeBefore() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let kept = try await add(session, home, "kept")
@@ -73,7 +76,8 @@ import Testing
         #expect(try await read(session, kept) == plaintext)
     }
 
-    @Test func aFileThatCannotBeReadKeepsTheOldKeys() async throws {
+    @Test("An unreadable file keeps the old keys until a later rotation succeeds")
+    func aFileThatCannotBeReadKeepsTheOldKeys() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let (good, bad) = (try await add(session, home, "good"), try await add(session, home, "bad"))
@@ -93,7 +97,8 @@ import Testing
         #expect(try session.files.fileKeys().entries.count == 2)
     }
 
-    @Test func everyClassHasToBeOpen() async throws {
+    @Test("A rotation requires every class to be open")
+    func everyClassHasToBeOpen() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let high = try await add(session, home)
@@ -109,7 +114,8 @@ import Testing
         for id in [high, low] { #expect(try await read(session, id) == plaintext) }
     }
 
-    @Test func aVaultWithoutTheRecordGetsOne() async throws {
+    @Test("A vault without the record of file keys gets one")
+    func aVaultWithoutTheRecordGetsOne() async throws {
         let home = try TestHome()
         let session = try await home.create()
         try home.remove("filekeys")
@@ -133,7 +139,8 @@ import Testing
         #expect(try slot(home, id).kekID != session.vaultID.bytes)
     }
 
-    @Test func aBoundContextNeedNotBeThere() async throws {
+    @Test("A rotation without a file's context rewraps its outer layer")
+    func aBoundContextNeedNotBeThere() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let context = Array("record 7".utf8)
@@ -156,7 +163,8 @@ import Testing
         #expect(try await read(session, other) == plaintext)
     }
 
-    @Test func aLongContextIsRefused() async throws {
+    @Test("A context of more than 1024 bytes is refused")
+    func aLongContextIsRefused() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let context = [UInt8](repeating: 1, count: 1025)
@@ -166,7 +174,7 @@ import Testing
     }
 
     /// Filling in a file holds the old keys; when it is there, all are destroyed.
-    @Test(.timeLimit(.minutes(10)))
+    @Test("A file can be added during a rotation", .timeLimit(.minutes(10)))
     func addingMeanwhileIsFine() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -190,7 +198,8 @@ import Testing
         #expect(try await read(session, id) == [UInt8](repeating: 7, count: 3 << 20))
     }
 
-    @Test func theRecordSurvivesDamageOfOneSlot() async throws {
+    @Test("The record of file keys survives damage to one slot")
+    func theRecordSurvivesDamageOfOneSlot() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try await add(session, home)

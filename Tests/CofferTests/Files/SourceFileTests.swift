@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("The original goes only as it was sealed")
+@Suite("Removal of originals")
 struct SourceFileTests {
     private let content = Array("as it was sealed".utf8)
 
@@ -27,7 +27,7 @@ struct SourceFileTests {
         }
     }
 
-    @Test("Untouched, it goes")
+    @Test("An untouched original is removed")
     func untouched() throws {
         let scratch = try ScratchDirectory.make()
         let error = try outcome(scratch) { _ in }
@@ -36,7 +36,8 @@ struct SourceFileTests {
     }
 
     @Test(
-        "A late write stays, also one of the same length whose date was put back", arguments: [false, true])
+        "An original written after sealing stays, even with its size and date restored",
+        arguments: [false, true])
     func lateWrite(_ keepsDate: Bool) throws {
         let scratch = try ScratchDirectory.make()
         let error = try outcome(scratch) { path in
@@ -50,7 +51,7 @@ struct SourceFileTests {
         #expect(try scratch.names() == ["original"])
     }
 
-    @Test("What took its name stays, and so does a file that is gone")
+    @Test("A file that replaced the original stays, and an absent original is a conflict")
     func replaced() throws {
         let scratch = try ScratchDirectory.make()
         let error = try outcome(scratch) { path in
@@ -64,7 +65,7 @@ struct SourceFileTests {
         #expect(try scratch.names().isEmpty)
     }
 
-    @Test("A file that somebody has open for writing stays, with what is written later")
+    @Test("An original that another program has open for writing stays")
     func openForWriting() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("original", content)
@@ -75,7 +76,7 @@ struct SourceFileTests {
         #expect(try scratch.names() == ["original"])
     }
 
-    @Test("Whoever opens it for writing while it goes waits, and is noticed")
+    @Test("A program that opens the original for writing during its removal waits")
     func lease() throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("original", content)
@@ -91,7 +92,7 @@ struct SourceFileTests {
         _ = try scratch.descriptor.open("original", .readWrite)
     }
 
-    @Test("The error of add names the sealed copy, which is whole")
+    @Test("The error of an addition names the sealed copy, which is intact")
     func sealedCopyIsNamed() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -109,7 +110,7 @@ struct SourceFileTests {
         #expect(try await session.files.withDecryptedBytes(of: id) { $0.copied() } == content)
     }
 
-    @Test("A file of the vault's own home is refused, by whatever path, and nothing is sealed")
+    @Test("A file of the vault's own home is refused under any path")
     func ownHome() async throws {
         let home = try TestHome()
         _ = try await home.create()
@@ -141,7 +142,7 @@ struct SourceFileTests {
         #expect(try !home.scratch.names().contains("original"))
     }
 
-    @Test("In a user's namespace the home around it counts, too")
+    @Test("A namespace also refuses files of the home around it")
     func homeAround() async throws {
         let home = try TestHome()
         _ = try await home.create()

@@ -5,7 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct StoredFileReaderTests {
+@Suite("Readers of stored files")
+struct StoredFileReaderTests {
     private func make(_ plaintext: [UInt8]) async throws -> (TestHome, Vault, FileID) {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -14,7 +15,8 @@ import Testing
         return (home, session, id)
     }
 
-    @Test func readsAtEveryPlaceAreTheBytesThatWereSealed() async throws {
+    @Test("Reads at any offset return the bytes that were sealed")
+    func readsAtEveryPlaceAreTheBytesThatWereSealed() async throws {
         let plaintext = ContainerFixture.plaintext(3 * 65536 + 77)
         let (home, session, id) = try await make(plaintext)
         let reader = try await session.files.reader(for: id)
@@ -37,7 +39,8 @@ import Testing
         extendLifetime(home)
     }
 
-    @Test func readsFromSeveralThreadsDoNotMix() async throws {
+    @Test("Reads from several threads do not mix")
+    func readsFromSeveralThreadsDoNotMix() async throws {
         let plaintext = ContainerFixture.plaintext(6 * 65536)
         let (home, session, id) = try await make(plaintext)
         let reader = try await session.files.reader(for: id)
@@ -56,7 +59,8 @@ import Testing
         extendLifetime(home)
     }
 
-    @Test func damageShowsAndLeavesNothingInTheBuffer() async throws {
+    @Test("A read of damaged bytes fails and zeroes the buffer")
+    func damageShowsAndLeavesNothingInTheBuffer() async throws {
         let plaintext = ContainerFixture.plaintext(3 * 65536)
         let (home, session, id) = try await make(plaintext)
         let name = "files/\(id).coffer"
@@ -75,7 +79,8 @@ import Testing
         extendLifetime(home)
     }
 
-    @Test func aLockEndsIt() async throws {
+    @Test("A lock ends the reader, and so does a wipe")
+    func aLockEndsIt() async throws {
         let (home, session, id) = try await make(ContainerFixture.plaintext(100_000))
         let reader = try await session.files.reader(for: id)
         #expect(try reader.read(at: 0, count: 1).count == 1)
@@ -87,7 +92,8 @@ import Testing
         extendLifetime(home)
     }
 
-    @Test func chunksComeInOrderAndWhole() async throws {
+    @Test("Chunks arrive in order and complete")
+    func chunksComeInOrderAndWhole() async throws {
         for count in [0, 1, 1 << 20, 1 << 20 + 1, 2_500_000] {
             let plaintext = ContainerFixture.plaintext(count)
             let (home, session, id) = try await make(plaintext)
@@ -106,7 +112,8 @@ import Testing
         }
     }
 
-    @Test func cancellingEndsTheChunks() async throws {
+    @Test("Cancelling the task ends the chunks")
+    func cancellingEndsTheChunks() async throws {
         let (home, session, id) = try await make(ContainerFixture.plaintext(4 << 20))
         let reader = try await session.files.reader(for: id)
         let task = Task {

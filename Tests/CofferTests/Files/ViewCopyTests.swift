@@ -1,16 +1,17 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
 @Suite(
+    "View copies",
     .enabled(
         if: ViewCopyDirectory.hasRuntimeDirectory || ViewCopyDirectory.hasSharedMemory,
-        "there is no memory file system")
-)
+        "there is no memory file system"))
 struct ViewCopyTests {
     private struct Unhappy: Error {}
 
@@ -32,7 +33,8 @@ struct ViewCopyTests {
 
     private func exists(_ path: FilePath) -> Bool { FileManager.default.fileExists(atPath: path.string) }
 
-    @Test func theCopyIsThereWhileItIsViewedAndThenGone() async throws {
+    @Test("The copy is private, in memory, and gone after the view")
+    func theCopyIsThereWhileItIsViewedAndThenGone() async throws {
         let (home, session, id) = try await home()
         let seen = try await session.files.withViewCopy(of: id) { path in
             #expect(try Data(contentsOf: URL(filePath: path.string)) == Data("shown content".utf8))
@@ -53,7 +55,8 @@ struct ViewCopyTests {
         extendLifetime(home)
     }
 
-    @Test func aThrowingViewerLeavesNothing() async throws {
+    @Test("A throwing viewer leaves nothing behind")
+    func aThrowingViewerLeavesNothing() async throws {
         let (home, session, id) = try await home()
         var seen: FilePath?
         await #expect(throws: Unhappy.self) {
@@ -67,8 +70,7 @@ struct ViewCopyTests {
         extendLifetime(home)
     }
 
-    /// Whatever locks: the copies that this session handed out go at once, those of another session stay.
-    @Test(arguments: ["lock", "close", "idle"])
+    @Test("A lock removes only the copies of its own session", arguments: ["lock", "close", "idle"])
     func aLockTakesTheCopyBack(_ way: String) async throws {
         let home = try TestHome()
         let clock = TestClock()
@@ -84,7 +86,7 @@ struct ViewCopyTests {
                 case "lock": session.lock()
                 case "close": session.close()
                 default:
-                    clock.advance(.seconds(601))
+                    clock.advance(by: .seconds(601))
                     #expect(!session.isUnlocked)
                 }
                 #expect(!exists(path.removingLastComponent().removingLastComponent()))
@@ -97,7 +99,8 @@ struct ViewCopyTests {
         _ = try await session.wipe()
     }
 
-    @Test func aCancelledViewerLeavesNothing() async throws {
+    @Test("A cancelled viewer leaves nothing behind")
+    func aCancelledViewerLeavesNothing() async throws {
         let (home, session, id) = try await home()
         let (paths, continuation) = AsyncStream.makeStream(of: FilePath.self)
         let task = Task {
@@ -118,7 +121,8 @@ struct ViewCopyTests {
     }
 
     /// As editors save: a new file under the old name, a backup beside it.
-    @Test func whatEditorsLeaveGoesToo() async throws {
+    @Test("The end of a view also removes the files that editors leave")
+    func whatEditorsLeaveGoesToo() async throws {
         let (home, session, id) = try await home()
         let seen = try await session.files.withViewCopy(of: id) { path in
             let directory = path.removingLastComponent()
@@ -136,7 +140,7 @@ struct ViewCopyTests {
     }
 
     /// Where there is no runtime directory, the root goes with its last view and comes again with the next.
-    @Test(.timeLimit(.minutes(10)))
+    @Test("The last of many concurrent views leaves no empty directory in memory", .timeLimit(.minutes(10)))
     func noEmptyDirectoryStaysInMemory() async throws {
         let (home, session, id) = try await home()
         let name = try? home.read("viewroot")
@@ -160,7 +164,8 @@ struct ViewCopyTests {
         _ = try await session.wipe()
     }
 
-    @Test func severalAtOnceAreApart() async throws {
+    @Test("Two views of one file have separate copies")
+    func severalAtOnceAreApart() async throws {
         let (home, session, id) = try await home()
         try await session.files.withViewCopy(of: id) { first in
             let inner = try await session.files.withViewCopy(of: id) { second in
@@ -174,7 +179,8 @@ struct ViewCopyTests {
         extendLifetime(home)
     }
 
-    @Test func aKilledViewersCopyIsReapedAndLiveOnesStay() async throws {
+    @Test("A killed viewer's copy is removed later, and live ones stay")
+    func aKilledViewersCopyIsReapedAndLiveOnesStay() async throws {
         let (home, session, id) = try await home()
         let arguments = ["view-and-wait", home.location.path.string, "\(id)"]
         // In a root of the vault's own: what others of this user open removes dead copies under a runtime
@@ -199,7 +205,8 @@ struct ViewCopyTests {
         _ = try await session.wipe()
     }
 
-    @Test func aWipeRemovesWhatIsBeingViewed() async throws {
+    @Test("A wipe removes copies that are being viewed, and none of other vaults")
+    func aWipeRemovesWhatIsBeingViewed() async throws {
         let (home, session, id) = try await home()
         let other = try await self.home()
         let agent = try #require(Agent.start(["view-and-wait", home.location.path.string, "\(id)"]))
@@ -217,7 +224,8 @@ struct ViewCopyTests {
         #expect(!exists(strangers))
     }
 
-    @Test func aCopyThatDoesNotFitIsRefused() async throws {
+    @Test("A view copy of an empty file has read permission alone")
+    func aCopyThatDoesNotFitIsRefused() async throws {
         let (home, session, id) = try await home([])
         // Half of what is free is the limit; a sparse container of that size cannot be made here, so ask the
         // number.
@@ -228,7 +236,9 @@ struct ViewCopyTests {
 }
 
 /// The runtime directory is the process's environment: each case is a process of its own.
-@Suite(.enabled(if: ViewCopyDirectory.hasSharedMemory, "there is no memory file system"))
+@Suite(
+    "View copies and the runtime directory",
+    .enabled(if: ViewCopyDirectory.hasSharedMemory, "there is no memory file system"))
 struct RuntimeDirectoryTests {
     private let manager = FileManager.default
 
@@ -263,14 +273,15 @@ struct RuntimeDirectoryTests {
         try await body(runtime)
     }
 
-    @Test func aProperOneIsUsed() async throws {
+    @Test("A private runtime directory in memory is used")
+    func aProperOneIsUsed() async throws {
         try await withRuntime { runtime in
             let place = try await place(runtime: runtime)
             #expect(place.path.hasPrefix(runtime + "/coffer/views/"))
         }
     }
 
-    @Test(arguments: [0o755, 0o770, 0o777])
+    @Test("A runtime directory that others can enter is not used", arguments: [0o755, 0o770, 0o777])
     func oneThatOthersCanEnterIsNotUsed(mode: Int) async throws {
         try await withRuntime(mode: mode) { runtime in
             let place = try await place(runtime: runtime)
@@ -280,7 +291,9 @@ struct RuntimeDirectoryTests {
         }
     }
 
-    @Test(.enabled(if: TestUser.isRoot, "only root can give a directory away"))
+    @Test(
+        "A runtime directory of another user is not used",
+        .enabled(if: TestUser.isRoot, "only root can give a directory away"))
     func somebodyElsesIsNotUsed() async throws {
         try await withRuntime { runtime in
             try manager.setAttributes([.ownerAccountID: TestUser.nobody], ofItemAtPath: runtime)
@@ -288,7 +301,8 @@ struct RuntimeDirectoryTests {
         }
     }
 
-    @Test func aSymbolicLinkInItIsNotFollowed() async throws {
+    @Test("A symbolic link in the runtime directory is not followed")
+    func aSymbolicLinkInItIsNotFollowed() async throws {
         try await withRuntime { runtime in
             try await withRuntime { trap in
                 try manager.createSymbolicLink(atPath: runtime + "/coffer", withDestinationPath: trap)
@@ -299,7 +313,8 @@ struct RuntimeDirectoryTests {
         }
     }
 
-    @Test func aSquattedDirectoryInItIsNotUsed() async throws {
+    @Test("A squatted entry in the runtime directory is not used")
+    func aSquattedDirectoryInItIsNotUsed() async throws {
         try await withRuntime { runtime in
             try manager.createDirectory(atPath: runtime + "/coffer", withIntermediateDirectories: false)
             try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: runtime + "/coffer")
@@ -310,7 +325,8 @@ struct RuntimeDirectoryTests {
         }
     }
 
-    @Test func oneOnDiskOrAbsentIsNotUsed() async throws {
+    @Test("A runtime directory on disk or an absent one is not used")
+    func oneOnDiskOrAbsentIsNotUsed() async throws {
         let scratch = try ScratchDirectory.make()
         try manager.setAttributes([.posixPermissions: 0o700], ofItemAtPath: scratch.path.string)
         if try !FileSystemInfo.of(scratch.descriptor).isMemory {

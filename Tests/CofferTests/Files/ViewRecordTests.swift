@@ -14,12 +14,13 @@ struct ViewRecordTests {
         return ViewRootRecord(in: scratch.descriptor).shared != nil
     }
 
-    @Test func aNameOfOursIsTaken() throws {
+    @Test("A name that Coffer made is accepted")
+    func aNameOfOursIsTaken() throws {
         #expect(try isTaken("coffer-" + String(repeating: "0a", count: 16)))
     }
 
     @Test(
-        "Nothing else is, whatever stands behind a slash",
+        "Any other name is ignored, even with a combining mark after a slash",
         arguments: [
             "coffer-" + String(repeating: "a", count: 31), "coffer-" + String(repeating: "a", count: 33),
             "coffer-x/../../" + String(repeating: "a", count: 24),

@@ -1,15 +1,18 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct AttemptTests {
+@Suite("Attempts and their counter")
+struct AttemptTests {
     private let delaying = TestHome.options { $0.delaysAttempts = true }
 
-    @Test func wrongPasscodesCountAndTheRightOneClears() async throws {
+    @Test("Each wrong passcode costs an attempt, and the right one restores them all")
+    func wrongPasscodesCountAndTheRightOneClears() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let session = try await home.open()
@@ -24,8 +27,8 @@ import Testing
         #expect(try await session.status().attemptsLeft == 10)
     }
 
-    /// A new process does not start anew.
-    @Test func theCountIsOnTheDisk() async throws {
+    @Test("The disk keeps the count, so a new process continues it")
+    func theCountIsOnTheDisk() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         for number in 1...4 {
@@ -34,7 +37,8 @@ import Testing
         }
     }
 
-    @Test func theSameMistakeCountsOnce() async throws {
+    @Test("The same wrong passcode in a row costs one attempt")
+    func theSameMistakeCountsOnce() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         for _ in 0..<12 {
@@ -47,7 +51,8 @@ import Testing
         #expect(await refusal(of: "the same", by: try home.open())?.attemptsLeft == 7)
     }
 
-    @Test func nothingGivenIsNoAttempt() async throws {
+    @Test("Unlocking without a passcode costs no attempt")
+    func nothingGivenIsNoAttempt() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let session = try await home.open()
@@ -55,7 +60,8 @@ import Testing
         #expect(try await session.status().attemptsLeft == 10)
     }
 
-    @Test func theTenthFailureErasesEverything() async throws {
+    @Test("The tenth wrong passcode erases everything")
+    func theTenthFailureErasesEverything() async throws {
         let home = try TestHome()
         let made = try await home.create("correct horse")
         try await made.tokens.put(Token(copying: "secret"), for: TokenID(service: "s", account: "a"))
@@ -71,7 +77,8 @@ import Testing
         #expect(try await Vault.status(at: home.location).state == .wiped)
     }
 
-    @Test func beforeTheLastAttemptTheMessageSaysWhatTheNextDoes() async throws {
+    @Test("The ninth error warns that the next wrong passcode erases the vault")
+    func beforeTheLastAttemptTheMessageSaysWhatTheNextDoes() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let session = try await home.open()
@@ -83,7 +90,8 @@ import Testing
         }
     }
 
-    @Test func fromTheFifthFailureOnThereAreDelays() async throws {
+    @Test("From the fifth wrong passcode on, the delays double")
+    func fromTheFifthFailureOnThereAreDelays() async throws {
         let home = try TestHome()
         let clock = TestClock()
         _ = try await home.create("correct horse", options: delaying, time: clock.source)
@@ -98,73 +106,77 @@ import Testing
             #expect(error?.code == .attemptDelayed)
             #expect(error?.retryAfter == .seconds(seconds))
             #expect(try home.read("attempts") == before)
-            clock.advance(.seconds(seconds) - .milliseconds(1))
+            clock.advance(by: .seconds(seconds) - .milliseconds(1))
             #expect(await refusal(of: "correct horse", by: session)?.code == .attemptDelayed)
-            clock.advance(.milliseconds(1))
+            clock.advance(by: .milliseconds(1))
             #expect(await refusal(of: "wrong after \(seconds)", by: session)?.code == .wrongPasscode)
         }
-        clock.advance(.seconds(16))
+        clock.advance(by: .seconds(16))
         try await session.unlock(with: Passcode(copying: "correct horse"))
         #expect(await refusal(of: "wrong again", by: session)?.attemptsLeft == 9)
     }
 
-    @Test func aRebootStartsTheDelayAnew() async throws {
+    @Test("A reboot starts the delay again from its beginning")
+    func aRebootStartsTheDelayAnew() async throws {
         let home = try TestHome()
         let clock = TestClock()
         _ = try await home.create("correct horse", options: delaying, time: clock.source)
         var session = try await home.open(time: clock.source)
         for number in 1...8 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
-            clock.advance(.seconds(60))
+            clock.advance(by: .seconds(60))
         }
         clock.reboot()
         session = try await home.open(time: clock.source)
         #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(8))
-        clock.advance(.seconds(8))
+        clock.advance(by: .seconds(8))
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
 
-    @Test func aBootThatCannotBeToldShortensNoDelay() async throws {
+    @Test("A boot without an identifier shortens no delay")
+    func aBootThatCannotBeToldShortensNoDelay() async throws {
         let home = try TestHome()
         let clock = TestClock()
         _ = try await home.create("correct horse", options: delaying, time: clock.source)
         var session = try await home.open(time: clock.source)
         for number in 1...8 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
-            clock.advance(.seconds(60))
+            clock.advance(by: .seconds(60))
         }
-        clock.advance(.seconds(-60))
+        clock.advance(by: .seconds(-60))
         for time in [clock.withoutBoot, clock.source, clock.withoutBoot] {
             session = try await home.open(time: time)
             #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(8))
         }
-        clock.advance(.seconds(8))
+        clock.advance(by: .seconds(8))
         #expect(await refusal(of: "wrong 9", by: session)?.attemptsLeft == 1)
         session = try await home.open(time: clock.source)
         #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(16))
-        clock.advance(.seconds(16))
+        clock.advance(by: .seconds(16))
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
 
-    @Test func settingTheClockBackDoesNotHelp() async throws {
+    @Test("Setting the clock back does not shorten the delay")
+    func settingTheClockBackDoesNotHelp() async throws {
         let home = try TestHome()
         let clock = TestClock()
         _ = try await home.create("correct horse", options: delaying, time: clock.source)
         let session = try await home.open(time: clock.source)
         for number in 1...8 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
-            clock.advance(.seconds(10))
+            clock.advance(by: .seconds(10))
         }
-        clock.advance(.seconds(-300))
+        clock.advance(by: .seconds(-300))
         #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(8))
-        clock.advance(.seconds(7))
+        clock.advance(by: .seconds(7))
         #expect(await refusal(of: "correct horse", by: session)?.code == .attemptDelayed)
-        clock.advance(.seconds(1))
+        clock.advance(by: .seconds(1))
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
 
-    /// The clock on the wall has no say, wherever it stands.
-    @Test(arguments: [Duration.zero, .seconds(1_800_000_000 + 10 * 365 * 86_400)])
+    @Test(
+        "The wall clock has no influence on the delay",
+        arguments: [Duration.zero, .seconds(1_800_000_000 + 10 * 365 * 86_400)])
     func theClockOnTheWallHasNoSay(wall: Duration) async throws {
         let home = try TestHome()
         let clock = TestClock()
@@ -173,14 +185,14 @@ import Testing
         for number in 1...5 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.attemptsLeft == 10 - number)
         }
-        clock.setWall(wall)
+        clock.setWallClock(to: wall)
         #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(1))
-        clock.advance(.seconds(1))
+        clock.advance(by: .seconds(1))
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
 
-    /// Every user can make a time namespace in which the machine has been up for longer.
-    @Test func aTimeNamespaceShortensNoDelay() throws {
+    @Test("A time namespace with a longer uptime does not shift our clock")
+    func aTimeNamespaceShortensNoDelay() throws {
         let here = try #require(Helper([Agent.path, "clock", "-"])?.line().flatMap { Double($0) })
         let options = ["--user", "--map-root-user", "--time", "--boottime", "100000"]
         guard let shifted = Helper(["unshare"] + options + [Agent.path, "clock", "-"]) else {
@@ -191,7 +203,8 @@ import Testing
         #expect((here...here + 1000).contains(there))
     }
 
-    @Test func offsetsOfTimeNamespaces() {
+    @Test("The clock reads the boot offset of a time namespace, or none from broken text")
+    func offsetsOfTimeNamespaces() {
         let text = "monotonic          -7         1\nboottime      100000       500\n"
         #expect(Clock.bootOffset(in: text) == .seconds(100_000) + .nanoseconds(500))
         #expect(Clock.bootOffset(in: "boottime -3 0") == .seconds(-3))
@@ -200,7 +213,8 @@ import Testing
         }
     }
 
-    @Test func aCounterThatCannotBeReadRefuses() async throws {
+    @Test("A missing or damaged counter refuses even the right passcode")
+    func aCounterThatCannotBeReadRefuses() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let good = try home.read("attempts")
@@ -213,7 +227,8 @@ import Testing
     }
 
     /// Run by a user whom permissions bind.
-    @Test func aCounterThatCannotBeWrittenRefuses() async throws {
+    @Test("A counter that cannot be written refuses every attempt")
+    func aCounterThatCannotBeWrittenRefuses() async throws {
         let scratch = try ScratchDirectory.make()
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: scratch.path.string)
         let ids = "--reuid=\(TestUser.nobody)"
@@ -224,7 +239,8 @@ import Testing
         #expect(agent.line() == "closed")
     }
 
-    @Test func oneDamagedSlotOfTheCounterIsRepaired() async throws {
+    @Test("The next attempt repairs one damaged slot of the counter")
+    func oneDamagedSlotOfTheCounterIsRepaired() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let session = try await home.open()
@@ -238,7 +254,8 @@ import Testing
         }
     }
 
-    @Test func manyAtOnceNeverGetMoreThanTen() async throws {
+    @Test("Sixteen concurrent attempts never get more than ten tries")
+    func manyAtOnceNeverGetMoreThanTen() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let codes = await withTaskGroup(of: CofferError.Code?.self) { group in

@@ -5,8 +5,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct CreationTests {
-    @Test func aNewHomeOpens() async throws {
+@Suite("Creation of a home")
+struct CreationTests {
+    @Test("A new home opens with its passcode and keeps its identifier")
+    func aNewHomeOpens() async throws {
         let home = try TestHome()
         let made = try await home.create("correct horse")
         #expect(made.isUnlocked)
@@ -20,7 +22,8 @@ import Testing
             id.wholeMatch(of: /[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}/) != nil)
     }
 
-    @Test func everythingIsForItsOwnerAlone() async throws {
+    @Test("Only the owner can access the files of a home, and none has the passcode")
+    func everythingIsForItsOwnerAlone() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         for name in [
@@ -35,7 +38,8 @@ import Testing
         #expect(try home.occurrences(of: Array("correct horse".utf8)) == 0)
     }
 
-    @Test func aSecondCreateIsRefusedAndChangesNothing() async throws {
+    @Test("A second creation is refused and changes nothing")
+    func aSecondCreateIsRefusedAndChangesNothing() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let before = try home.everything()
@@ -45,7 +49,8 @@ import Testing
         _ = try await home.unlocked("correct horse")
     }
 
-    @Test func anAbsentHomeIsNotInitialised() async throws {
+    @Test("An absent or empty home counts as not initialised")
+    func anAbsentHomeIsNotInitialised() async throws {
         let home = try TestHome()
         #expect(await refusal { _ = try await home.open() }?.code == .notInitialised)
         #expect(!FileManager.default.fileExists(atPath: home.location.path.string))
@@ -56,14 +61,21 @@ import Testing
         #expect(status.state == .uninitialised)
     }
 
-    @Test func missingParentsAreMade() async throws {
+    @Test("Missing parent directories are made for this user alone")
+    func missingParentsAreMade() async throws {
         let scratch = try ScratchDirectory.make()
         let location = VaultLocation(path: scratch.path.appending("a/b/c"))
         _ = try await Vault.create(at: location, options: TestHome.options(), passcode: nil)
         _ = try await Vault.open(at: location)
+        for name in ["a", "a/b", "a/b/c"] {
+            let path = scratch.path.appending(name).string
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o700, "\(name)")
+        }
     }
 
-    @Test func aFileInTheHomesPlaceIsRefused() async throws {
+    @Test("A file in the home's place is refused and left as it is")
+    func aFileInTheHomesPlaceIsRefused() async throws {
         let home = try TestHome()
         try home.scratch.write("home", [1, 2, 3])
         #expect(await refusal { _ = try await home.open() }?.code == .refused)
@@ -71,7 +83,7 @@ import Testing
         #expect(try home.scratch.read("home") == [1, 2, 3])
     }
 
-    @Test(arguments: [0o770, 0o722, 0o777])
+    @Test("A directory that others can write is refused", arguments: [0o770, 0o722, 0o777])
     func aDirectoryThatOthersCanWriteIsRefused(mode: Int) async throws {
         let home = try TestHome()
         _ = try await home.create()
@@ -87,7 +99,7 @@ import Testing
         #expect(await refusal { _ = try await other.create() }?.code == .refused)
     }
 
-    @Test("A wiped home takes no new vault while one of a user is alive in it, and the other way round")
+    @Test("A wiped home accepts no new vault while a user's vault lives in it, and vice versa")
     func livingNamespace() async throws {
         let home = try TestHome()
         _ = try await home.create()
@@ -112,7 +124,9 @@ import Testing
         _ = try await home.create()
     }
 
-    @Test(.enabled(if: TestUser.isRoot, "only root can give a directory away"))
+    @Test(
+        "A directory of another owner is refused",
+        .enabled(if: TestUser.isRoot, "only root can give a directory away"))
     func aDirectoryOfSomebodyElseIsRefused() async throws {
         let home = try TestHome()
         _ = try await home.create()
@@ -122,7 +136,8 @@ import Testing
         #expect(await refusal { _ = try await home.create() }?.code == .refused)
     }
 
-    @Test func whatAnInterruptedCreationLeftIsCleanedByTheNext() async throws {
+    @Test("The next creation removes the remains of an interrupted one")
+    func whatAnInterruptedCreationLeftIsCleanedByTheNext() async throws {
         let home = try TestHome()
         let other = try TestHome()
         _ = try await other.create()
@@ -137,7 +152,8 @@ import Testing
     }
 
     /// The state record is there before the vault: a crash in between leaves a home that was never made.
-    @Test func aStateWithoutAVaultIsNotInitialised() async throws {
+    @Test("A state record without a vault counts as not initialised")
+    func aStateWithoutAVaultIsNotInitialised() async throws {
         let home = try TestHome()
         _ = try await home.create()
         try FileManager.default.moveItem(
@@ -147,7 +163,8 @@ import Testing
         _ = try await home.open()
     }
 
-    @Test func aCreationCutShortWhileItWroteTheStateIsRepeated() async throws {
+    @Test("A creation that was interrupted while writing the state can be repeated")
+    func aCreationCutShortWhileItWroteTheStateIsRepeated() async throws {
         let home = try TestHome()
         try FileManager.default.createDirectory(
             atPath: home.location.path.string, withIntermediateDirectories: false,
@@ -158,7 +175,8 @@ import Testing
         #expect(try home.everything()["state"]?.count == 512)
     }
 
-    @Test func impossibleInactivityIsRefused() async throws {
+    @Test("An inactivity limit out of range is refused")
+    func impossibleInactivityIsRefused() async throws {
         let home = try TestHome()
         for inactivity in [Duration.zero, .milliseconds(999), .seconds(-1), .seconds(1 << 33)] {
             let options = TestHome.options { $0.inactivity = inactivity }
@@ -166,7 +184,8 @@ import Testing
         }
     }
 
-    @Test func twoAtOnceMakeOneHome() async throws {
+    @Test("Four concurrent creations make one home")
+    func twoAtOnceMakeOneHome() async throws {
         let home = try TestHome()
         let codes = await withTaskGroup(of: CofferError.Code?.self) { group in
             for _ in 0..<4 {

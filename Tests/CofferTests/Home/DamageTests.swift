@@ -5,8 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Homes that were damaged: a typed error, and not a byte on the disk is made anew.
-@Suite struct DamageTests {
+@Suite("Damaged homes throw a typed error and stay as they are")
+struct DamageTests {
     private static let files = ["device", "keybag", "attempts", "tokens"]
 
     /// Does everything that reads the home; gives the first error.
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test(arguments: files)
+    @Test("A missing file makes the home corrupt and is not created again", arguments: files)
     func aMissingFileIsCorruptAndNotMadeAnew(name: String) async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
@@ -34,7 +34,8 @@ import Testing
         files.filter { $0.key != "vault/attempts" }
     }
 
-    @Test func aMissingStateIsCorrupt() async throws {
+    @Test("A missing state record makes the home corrupt")
+    func aMissingStateIsCorrupt() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         try FileManager.default.removeItem(atPath: home.homePath("state").string)
@@ -44,7 +45,8 @@ import Testing
         #expect(try home.everything() == before)
     }
 
-    @Test func aMissingStoreOfFilesIsCorrupt() async throws {
+    @Test("A missing file store is corrupt and is not created again")
+    func aMissingStoreOfFilesIsCorrupt() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         try home.remove("files")
@@ -57,7 +59,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: home.path("files").string))
     }
 
-    @Test(arguments: files)
+    @Test("An empty, truncated or longer file is corrupt and stays as it is", arguments: files)
     func anEmptyOrCutOrLongerFileIsCorrupt(name: String) async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
@@ -71,7 +73,7 @@ import Testing
         #expect(await use(home) == nil)
     }
 
-    @Test(arguments: files)
+    @Test("A directory in a file's place is refused", arguments: files)
     func aDirectoryInAFilesPlaceIsRefused(name: String) async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
@@ -83,7 +85,9 @@ import Testing
     }
 
     /// A pipe must not hang whoever opens the home.
-    @Test(.timeLimit(.minutes(10)), arguments: files)
+    @Test(
+        "A pipe in a file's place is refused and does not block the caller",
+        .timeLimit(.minutes(10)), arguments: files)
     func aPipeInAFilesPlaceIsRefused(name: String) async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
@@ -93,7 +97,7 @@ import Testing
         #expect(code == .corrupt || code == .refused)
     }
 
-    @Test(arguments: files)
+    @Test("A symbolic link in a file's place is refused", arguments: files)
     func aSymbolicLinkInAFilesPlaceIsRefused(name: String) async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
@@ -104,8 +108,8 @@ import Testing
         #expect(await use(home)?.code == .corrupt)
     }
 
-    /// Every byte of the device record, sampled bits.
-    @Test func everyFlippedByteOfTheDeviceRecordIsRefused() async throws {
+    @Test("A flipped bit in any byte of the device record is refused")
+    func everyFlippedByteOfTheDeviceRecordIsRefused() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let good = try home.read("device")
@@ -121,7 +125,8 @@ import Testing
     }
 
     /// Zeros after a cut power line, and every byte of the state record that means something.
-    @Test func aDamagedStateIsRefused() async throws {
+    @Test("A zeroed, resized or altered state record is refused")
+    func aDamagedStateIsRefused() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let path = URL(filePath: home.homePath("state").string)
@@ -139,7 +144,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [("keybag", CofferError.Code.foreign), ("attempts", .foreign), ("tokens", .foreign)])
+    @Test(
+        "A file of another vault is foreign",
+        arguments: [("keybag", CofferError.Code.foreign), ("attempts", .foreign), ("tokens", .foreign)])
     func aFileOfAnotherVaultIsForeign(name: String, code: CofferError.Code) async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")

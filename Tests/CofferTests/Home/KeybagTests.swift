@@ -7,7 +7,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct KeybagTests {
+@Suite("The keybag")
+struct KeybagTests {
     private static let slotSize = 4096
 
     /// A slot as a program with the device key would write it.
@@ -26,8 +27,8 @@ import Testing
         return writer.bytes + (try HMAC.authenticate(writer.bytes.span, key: key))
     }
 
-    /// Every byte, one bit of each.
-    @Test func oneDamagedSlotIsRepairedAndTwoAreCorrupt() async throws {
+    @Test("Damage to any byte of one slot is harmless; in both slots it is an error")
+    func oneDamagedSlotIsRepairedAndTwoAreCorrupt() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let good = try home.read("keybag")
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1])
+    @Test("The next attempt repairs a half-written slot", arguments: [0, 1])
     func aHalfWrittenSlotIsRepairedAtTheNextUnlock(damagedSlot: Int) async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
@@ -63,7 +64,8 @@ import Testing
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
 
-    @Test func theNewerSlotCounts() async throws {
+    @Test("The newer slot counts and replaces the older one")
+    func theNewerSlotCounts() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let old = try home.read("keybag")
@@ -82,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func aNewerVersionIsSaid() async throws {
+    @Test("A keybag of a newer version is reported as unsupported")
+    func aNewerVersionIsSaid() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let core = session.core
@@ -95,9 +98,11 @@ import Testing
         _ = try await home.unlocked("correct horse")
     }
 
-    @Test(arguments: [
-        (1024, 2), (8 * 1024 - 1, 2), (8 * 1024, 1), (0, 0), (5 << 20, 3), (65536, 65), (.max, .max),
-    ])
+    @Test(
+        "An authentic keybag with a cost out of bounds is refused",
+        arguments: [
+            (1024, 2), (8 * 1024 - 1, 2), (8 * 1024, 1), (0, 0), (5 << 20, 3), (65536, 65), (.max, .max),
+        ])
     func aCostOutOfBoundsIsRefusedThoughAuthentic(memory: Int, passes: Int) async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -111,7 +116,8 @@ import Testing
         #expect(await refusal { _ = try await home.open() }?.code == .refused)
     }
 
-    @Test func unknownDerivationsClassesAndAlgorithmsAreOfANewerRelease() async throws {
+    @Test("Unknown derivations, classes and algorithms count as a newer release")
+    func unknownDerivationsClassesAndAlgorithmsAreOfANewerRelease() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let good = try session.core.readKeybag().encoded
@@ -128,7 +134,8 @@ import Testing
         }
     }
 
-    @Test func aWrappedKeyOfAnotherClassDoesNotOpen() async throws {
+    @Test("A wrapped key does not open as the key of another class")
+    func aWrappedKeyOfAnotherClassDoesNotOpen() async throws {
         let home = try TestHome()
         let session = try await home.create()
         var keybag = try session.core.readKeybag()

@@ -4,7 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct PasscodePolicyTests {
+@Suite("Passcode policies")
+struct PasscodePolicyTests {
     private func isTaken(_ text: String, by policy: PasscodePolicy) throws -> Bool {
         let passcode = try Passcode(copying: text)
         let code = failure { try policy.check(passcode) }
@@ -12,7 +13,8 @@ import Testing
         return code == nil
     }
 
-    @Test func aLeastLength() throws {
+    @Test("A minimum length refuses shorter passcodes, and is itself checked")
+    func aLeastLength() throws {
         let policy = try PasscodePolicy.minimumLength(12)
         #expect(try isTaken("twelve bytes", by: policy))
         #expect(try !isTaken("eleven byte", by: policy))
@@ -22,7 +24,8 @@ import Testing
     }
 
     /// A character is what a reader takes for one, however many bytes it has and however it is composed.
-    @Test func charactersAreCounted() throws {
+    @Test("The policy counts characters as a reader sees them")
+    func charactersAreCounted() throws {
         let texts = [
             "a", "\u{e9}", "e\u{301}", "ööö12", "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
             "🇩🇪🇫🇷", "\r\n", "한국어", "\u{1112}\u{1161}\u{11ab}", "नमस्ते", "x\u{0}y", "\u{10ffff}",
@@ -34,8 +37,8 @@ import Testing
         }
     }
 
-    /// Each part that is no UTF-8 is one character, and neither a letter nor a digit.
     @Test(
+        "Each invalid UTF-8 part counts as one character, neither letter nor digit",
         arguments: [
             ([0xff], 1, 0, 0), ([0x61, 0xff, 0x31], 3, 1, 1), ([0xff, 0xfe, 0x80], 3, 0, 0),
             ([0xe2, 0x82], 1, 0, 0), ([0xe2, 0x82, 0x61], 2, 1, 0), ([0xc3, 0xb6, 0xc3], 2, 1, 0),
@@ -48,7 +51,8 @@ import Testing
         #expect(!found.isOfKeypad)
     }
 
-    @Test func lettersAndDigitsAreThoseOfAnyScript() throws {
+    @Test("Letters and digits may come from any script, but a keypad has ten digits")
+    func lettersAndDigitsAreThoseOfAnyScript() throws {
         for text in ["ööö12", "пароль7", "密碼密碼1", "abc٣٤", "e\u{301}e\u{301}e\u{301}12"] {
             #expect(try isTaken(text, by: .alphanumeric), "\(text)")
         }
@@ -65,7 +69,8 @@ import Testing
         #expect(try !isTaken("👨‍👩‍👧👨‍👩‍👧", by: policy))
     }
 
-    @Test func whatIsGuessedFirstInAnyScript() throws {
+    @Test("The policy refuses repetitions and sequences in any script")
+    func whatIsGuessedFirstInAnyScript() throws {
         for text in ["ööö", "e\u{301}e\u{301}", "👨‍👩‍👧👨‍👩‍👧", "абвг", "гвба", "٣٤٥٦", "é"] {
             #expect(try !isTaken(text, by: .rejectingCommon), "\(text)")
         }
@@ -74,7 +79,8 @@ import Testing
         }
     }
 
-    @Test func whatIsGuessedFirst() throws {
+    @Test("The policy refuses common passcodes, repetitions and sequences")
+    func whatIsGuessedFirst() throws {
         let bad = [
             "0000", "11111111", "1234", "4321", "12345678", "7890", "0987", "abcdef", "fedcba", "2580",
             "password",
@@ -86,7 +92,8 @@ import Testing
         }
     }
 
-    @Test func denied() throws {
+    @Test("A denylist refuses its entries in any case, and has at most 256")
+    func denied() throws {
         let policy = try PasscodePolicy.withDenylist(["Coffee", "2468", ""])
         for text in ["Coffee", "coffee", "COFFEE", "2468"] { #expect(try !isTaken(text, by: policy)) }
         for text in ["coffees", "24680", "coffe"] { #expect(try isTaken(text, by: policy)) }
@@ -94,7 +101,8 @@ import Testing
         #expect(failure { _ = try PasscodePolicy.withDenylist((0..<257).map { "\($0)" }) } == .invalidInput)
     }
 
-    @Test func ofSeveralTheStrictest() throws {
+    @Test("The strictest of several policies combines all their demands")
+    func ofSeveralTheStrictest() throws {
         let policy = try PasscodePolicy.strictest(of: [
             .digits, .minimumLength(6), .rejectingCommon, .withDenylist(["246813"]), .none,
         ])
@@ -118,8 +126,8 @@ import Testing
                 == .invalidInput)
     }
 
-    /// All of it is kept with the home and holds at every change.
-    @Test func theHomeKeepsIt() async throws {
+    @Test("The home keeps the whole policy and applies it at every change")
+    func theHomeKeepsIt() async throws {
         let home = try TestHome()
         let policy = try PasscodePolicy.strictest(of: [
             .alphanumeric, .minimumLength(7), .rejectingCommon,
@@ -140,8 +148,8 @@ import Testing
         #expect(try await home.unlocked("second 2").core.readKeybag().policy == policy)
     }
 
-    /// What an earlier release wrote ends before the rest of the policy.
-    @Test func aShorterKeybagHasThePolicyOfItsCharacters() async throws {
+    @Test("A shorter keybag of an earlier release keeps its character policy")
+    func aShorterKeybagHasThePolicyOfItsCharacters() async throws {
         let home = try TestHome()
         let session = try await home.create("1234", options: TestHome.options { $0.policy = .digits })
         // The tag of the passcode comes after it.
@@ -154,7 +162,8 @@ import Testing
         }
     }
 
-    @Test func howLongGuessingTakes() async throws {
+    @Test("The vault estimates how long guessing its passcode takes")
+    func howLongGuessingTakes() async throws {
         let home = try TestHome()
         let session = try await home.create("837165", options: TestHome.options { $0.policy = .digits })
         let strength = try #require(try await session.passcodeStrength())
@@ -169,7 +178,7 @@ import Testing
         #expect(try await without.create().passcodeStrength() == nil)
     }
 
-    @Test("What a policy asks for, in words")
+    @Test("A policy states its requirement in words")
     func requirement() {
         #expect(PasscodePolicy.none.requirement == "at least 1 character")
         #expect(PasscodePolicy(.any, minimumLength: 2).requirement == "at least 2 characters")

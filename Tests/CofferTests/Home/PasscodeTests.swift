@@ -5,13 +5,15 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct PasscodeTests {
+@Suite("Passcodes")
+struct PasscodeTests {
     /// The wrapped class keys as they lie in the keybag.
     private func wrappedKeys(_ session: Vault) throws -> [[UInt8]] {
         try session.core.readKeybag().keys.values.map { Array($0.encoded.suffix(72)) }
     }
 
-    @Test func settingChangingAndRemoving() async throws {
+    @Test("Setting, changing and removing a passcode replaces every wrapped key")
+    func settingChangingAndRemoving() async throws {
         let home = try TestHome()
         let session = try await home.create()
         var old = try wrappedKeys(session)
@@ -36,7 +38,8 @@ import Testing
         }
     }
 
-    @Test func whatWasStoredStaysReadable() async throws {
+    @Test("A token stays readable after the passcode changes")
+    func whatWasStoredStaysReadable() async throws {
         let home = try TestHome()
         let session = try await home.create("first one")
         let id = try TokenID(service: "api.example.org", account: "ada")
@@ -48,7 +51,8 @@ import Testing
         #expect(count == 5)
     }
 
-    @Test func changingNeedsTheCurrentOne() async throws {
+    @Test("Changing the passcode requires the current one")
+    func changingNeedsTheCurrentOne() async throws {
         let home = try TestHome()
         let session = try await home.create("first one")
         let before = try home.read("keybag")
@@ -61,12 +65,13 @@ import Testing
         #expect(try home.read("keybag") == before)
     }
 
-    @Test func anEmptyPasscodeIsNone() throws {
+    @Test("An empty passcode is invalid")
+    func anEmptyPasscodeIsNone() throws {
         #expect(failure { _ = try Passcode(copying: "") } == .invalidInput)
     }
 
-    /// Bytes are taken as they are: no normalisation, NUL and newline are bytes like others.
-    @Test func passcodesAreBytes() async throws {
+    @Test("Passcodes compare byte for byte, without normalisation")
+    func passcodesAreBytes() async throws {
         let home = try TestHome()
         let session = try await home.create("\u{e9}\0\n")
         #expect(await refusal(of: "e\u{301}\0\n", by: session)?.code == .wrongPasscode)
@@ -74,7 +79,8 @@ import Testing
         try await session.unlock(with: Passcode(copying: "\u{e9}\0\n"))
     }
 
-    @Test func withoutAPasscodeAnyIsTaken() async throws {
+    @Test("A vault without a passcode unlocks with any passcode")
+    func withoutAPasscodeAnyIsTaken() async throws {
         let home = try TestHome()
         _ = try await home.create()
         let session = try await home.unlocked("whatever")
@@ -82,11 +88,13 @@ import Testing
         #expect(try await session.status().attemptsLeft == nil)
     }
 
-    @Test(arguments: [
-        (PasscodePolicy.digits, ["1234", "12345678"], ["123", "123456789", "12a4", "１２３４", "1234\n"]),
-        (.alphanumeric, ["abcd1", "1é!!!!a"], ["abcde", "12345", "ab1", "a1"]),
-        (.none, ["x"], []),
-    ])
+    @Test(
+        "Each policy accepts matching passcodes and refuses others",
+        arguments: [
+            (PasscodePolicy.digits, ["1234", "12345678"], ["123", "123456789", "12a4", "１２３４", "1234\n"]),
+            (.alphanumeric, ["abcd1", "1é!!!!a"], ["abcde", "12345", "ab1", "a1"]),
+            (.none, ["x"], []),
+        ])
     func policies(policy: PasscodePolicy, good: [String], bad: [String]) async throws {
         for text in good { try policy.check(Passcode(copying: text)) }
         for text in bad {
@@ -95,7 +103,8 @@ import Testing
         }
     }
 
-    @Test func thePolicyHoldsWhenMadeAndWhenChanged() async throws {
+    @Test("The policy applies at creation and at every change")
+    func thePolicyHoldsWhenMadeAndWhenChanged() async throws {
         let home = try TestHome()
         let options = TestHome.options { $0.policy = .digits }
         #expect(await refusal { _ = try await home.create("abc", options: options) }?.code == .refused)
@@ -110,8 +119,8 @@ import Testing
         _ = try await home.unlocked("1234")
     }
 
-    /// The cost of a vault stays when its passcode changes.
-    @Test func theCostStays() async throws {
+    @Test("Changing the passcode keeps the derivation cost")
+    func theCostStays() async throws {
         let home = try TestHome()
         let session = try await home.create("first one")
         try await session.changePasscode(

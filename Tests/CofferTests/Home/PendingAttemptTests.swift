@@ -7,7 +7,8 @@ import Testing
 
 /// Attempts that are killed or fail between their count and the comparison of the passcode, or before they
 /// can be recorded.
-@Suite struct PendingAttemptTests {
+@Suite("Attempts that are interrupted before they are recorded")
+struct PendingAttemptTests {
     /// Writes a counter as a process with the device key would leave it.
     private func leave(_ attempts: AttemptRecord, in session: Vault) throws {
         let core = session.core
@@ -30,7 +31,8 @@ import Testing
         try leave(attempts.counting(derived(passcode, session).tag), in: session)
     }
 
-    @Test func aFullCountErasesWhateverIsTriedNext() async throws {
+    @Test("A full count erases the vault at the next attempt, even a right one")
+    func aFullCountErasesWhateverIsTriedNext() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         var counted = AttemptRecord()
@@ -40,7 +42,9 @@ import Testing
     }
 
     /// A right passcode that was killed before it was recorded is found right by the next attempt.
-    @Test(arguments: ["correct horse", "wrong"])
+    @Test(
+        "The next attempt recognises an interrupted right passcode and erases nothing",
+        arguments: ["correct horse", "wrong"])
     func aPendingRightPasscodeErasesNothing(next: String) async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -53,7 +57,8 @@ import Testing
         #expect(try await home.unlocked("correct horse").status().attemptsLeft == 10)
     }
 
-    @Test func aPendingWrongPasscodeIsComparedByTheNextAttempt() async throws {
+    @Test("The next attempt compares an interrupted wrong passcode and counts it")
+    func aPendingWrongPasscodeIsComparedByTheNextAttempt() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         try leavePending("wrong", failures: 9, in: session)
@@ -64,7 +69,8 @@ import Testing
     }
 
     /// Ten right passcodes of which none could be recorded, each with a wrong one between them.
-    @Test func rightPasscodesNeverAddUp() async throws {
+    @Test("Unrecorded right passcodes never add up")
+    func rightPasscodesNeverAddUp() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let tag = try derived("correct horse", session).tag
@@ -74,7 +80,8 @@ import Testing
         }
     }
 
-    @Test func aDerivationThatFailsCostsNothing() async throws {
+    @Test("A failed derivation costs no attempt")
+    func aDerivationThatFailsCostsNothing() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let before = try home.read("attempts")
@@ -89,8 +96,8 @@ import Testing
         #expect(try home.read("attempts") == before)
     }
 
-    /// An attempt that fails after the count and before the comparison is taken back.
-    @Test func anEvaluationThatFailsCostsNothing() async throws {
+    @Test("An attempt that fails between the count and the comparison is taken back")
+    func anEvaluationThatFailsCostsNothing() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         var keybag = try session.core.readKeybag()
@@ -106,8 +113,8 @@ import Testing
         }
     }
 
-    /// A keybag of an earlier release has no tag of the passcode; the next right one adds it.
-    @Test func aKeybagWithoutATag() async throws {
+    @Test("The next right passcode adds the tag that an earlier release's keybag lacks")
+    func aKeybagWithoutATag() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         func forgetTag() throws {
@@ -129,8 +136,8 @@ import Testing
         #expect(await refusal(of: "wrong 10", by: try home.open())?.code == .wiped)
     }
 
-    /// A passcode that was changed by another process while this one derived.
-    @Test func aPasscodeChangedMeanwhileIsTheOneThatCounts() async throws {
+    @Test("A passcode that another process set meanwhile is the one that counts")
+    func aPasscodeChangedMeanwhileIsTheOneThatCounts() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let old = try derived("correct horse", session)

@@ -1,12 +1,14 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Protection classes") struct ProtectionClassTests {
+@Suite("Protection classes")
+struct ProtectionClassTests {
     private func id(_ account: String) throws -> TokenID {
         try TokenID(service: "api.example.org", account: account)
     }
@@ -17,7 +19,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ProtectionClass.allCases)
+    @Test(
+        "Tokens and files of every class are readable exactly when the class allows",
+        arguments: ProtectionClass.allCases)
     func tokensAndFilesOfEveryClass(_ protection: ProtectionClass) async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -42,7 +46,8 @@ import Testing
         try await again.files.verify(file)
     }
 
-    @Test func aRebootEndsAfterFirstUnlock() async throws {
+    @Test("A reboot ends the classes that outlast a lock")
+    func aRebootEndsAfterFirstUnlock() async throws {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = nil }
@@ -59,7 +64,8 @@ import Testing
 
     // MARK: The class that needs a passcode
 
-    @Test func withoutAPasscodeItsItemsAreRefused() async throws {
+    @Test("Without a passcode, the vault refuses items that depend on one")
+    func withoutAPasscodeItsItemsAreRefused() async throws {
         let home = try TestHome()
         let session = try await home.create()
         try home.scratch.write("file.txt", [1])
@@ -85,7 +91,8 @@ import Testing
         #expect(try await session.files.count() == 0)
     }
 
-    @Test func removingThePasscodeDestroysThem() async throws {
+    @Test("Removing the passcode destroys exactly the items that depend on it")
+    func removingThePasscodeDestroysThem() async throws {
         let home = try TestHome()
         let session = try await home.create("first one")
         try home.scratch.write("file.txt", [1, 2, 3])
@@ -121,7 +128,8 @@ import Testing
     }
 
     /// The key is destroyed first: whatever a crash leaves behind is noise, and the next unlock removes it.
-    @Test func whatACrashLeavesIsRemovedAtTheNextUnlock() async throws {
+    @Test("The next unlock removes items whose key was destroyed before a crash")
+    func whatACrashLeavesIsRemovedAtTheNextUnlock() async throws {
         let home = try TestHome()
         let session = try await home.create("first one")
         try await session.tokens.put(
@@ -138,8 +146,8 @@ import Testing
         #expect(try !again.core.readKeybag().hasOrphans)
     }
 
-    /// Another process removed the passcode while this one has the class's key in memory.
-    @Test func aDestroyedKeyStoresNothing() async throws {
+    @Test("A session with a key that another process destroyed stores nothing")
+    func aDestroyedKeyStoresNothing() async throws {
         let home = try TestHome()
         let session = try await home.create("first one")
         let stale = try await home.unlocked("first one")
@@ -154,7 +162,8 @@ import Testing
 
     // MARK: Homes of an earlier release
 
-    @Test func aHomeWithTwoClassesOpensAndGetsTheOthers() async throws {
+    @Test("A home of an earlier release with two classes opens and gets the others")
+    func aHomeWithTwoClassesOpensAndGetsTheOthers() async throws {
         let home = try TestHome()
         let files = FileManager.default
         let own: [FileAttributeKey: Any] = [.posixPermissions: 0o700]

@@ -41,7 +41,8 @@
                 atPath: home.scratch.path(of: name), toPath: home.location.path.string)
         }
 
-        @Test func everyGuessOnAnOlderCopyIsRefused() async throws {
+        @Test("Every guess on an older copy of the home is refused")
+        func everyGuessOnAnOlderCopyIsRefused() async throws {
             _ = try await create()
             try copy(to: "fresh")
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
@@ -55,7 +56,8 @@
             }
         }
 
-        @Test func theCounterAloneIsNoOlderEither() async throws {
+        @Test("An older counter alone is refused, too")
+        func theCounterAloneIsNoOlderEither() async throws {
             _ = try await create()
             let fresh = try home.read("attempts")
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
@@ -66,8 +68,8 @@
             #expect(try await attempt("correct horse") == nil)
         }
 
-        /// A copy of the newest state is that state.
-        @Test func theNewestCopyOpens() async throws {
+        @Test("A copy of the newest state opens")
+        func theNewestCopyOpens() async throws {
             _ = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
             try copy(to: "newest")
@@ -77,7 +79,8 @@
         }
 
         /// Counted on the disk, and then the power went before the service was told.
-        @Test func aCounterAheadOfTheServiceIsTaken() async throws {
+        @Test("A counter ahead of the service is accepted")
+        func aCounterAheadOfTheServiceIsTaken() async throws {
             let session = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
             let core = session.core
@@ -90,7 +93,8 @@
         }
 
         /// Moved to files, there is nothing that remembers.
-        @Test func filesAloneForget() async throws {
+        @Test("After a move to files, an older counter is accepted")
+        func filesAloneForget() async throws {
             let session = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
             _ = try await session.migrateStorage(to: .file, passcode: Passcode(copying: "correct horse"))
@@ -101,8 +105,8 @@
             #expect(try await attempt("wrong 3")?.attemptsLeft == 9)
         }
 
-        /// The device key goes into a file with the passcode alone, whether the session is unlocked or not.
-        @Test func movingToFilesTakesThePasscode() async throws {
+        @Test("Moving the device key to a file requires the passcode, locked or unlocked")
+        func movingToFilesTakesThePasscode() async throws {
             let session = try await create()
             #expect(session.isUnlocked)
             #expect(await refusal { _ = try await session.migrateStorage(to: .file) }?.code == .locked)
@@ -119,7 +123,8 @@
             #expect(try await session.migrateStorage(to: .secretService).to == .secretService)
         }
 
-        @Test func protectionsSayWhichItIs() async throws {
+        @Test("The security checks report whether the attempts have a witness")
+        func protectionsSayWhichItIs() async throws {
             let session = try await create()
             let service = try await session.securityChecks().first { $0.name == "attempts" }
             #expect(service?.status == .ok)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Swift's crash handler prints registers and the memory that they point to.
-@Suite("A crash prints no secret")
+@Suite("Crashes print no secret")
 struct CrashTests {
     private static let secret = "Hq7-secret-in-a-crash-2Zk9mX4vB6nL0p"
     private static let handler =
@@ -14,15 +14,14 @@ struct CrashTests {
             environment: ["SWIFT_BACKTRACE": Self.handler])
     }
 
-    @Test(
-        "The handler writes its report where nothing was done against it", .enabled(if: !Sanitizer.isOn))
+    @Test("Without hardening, the crash handler writes its report", .enabled(if: !Sanitizer.isOn))
     func control() throws {
         let run = try crash("plain")
         #expect(run.code > 128 && run.text == "ready\n")
         #expect(run.errorText.contains("crashed"), "the search is blind: \(run.errorText.prefix(300))")
     }
 
-    @Test("After the hardening that every program does first, there is no report")
+    @Test("With the hardening that every program applies first, a crash leaves no report")
     func hardened() throws {
         let run = try crash("hardened")
         #expect(run.code > 128 && run.text == "ready\n")

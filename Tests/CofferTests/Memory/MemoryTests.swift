@@ -8,13 +8,16 @@ import TestSupport
 import Testing
 
 /// What a locked process still has in its memory, looked at from outside.
-@Suite(.enabled(if: ProcessScan.isPossible, "the memory of another process cannot be read here"))
+@Suite(
+    "Memory of a locked process, read from outside",
+    .enabled(if: ProcessScan.isPossible, "the memory of another process cannot be read here"))
 struct MemoryTests {
     private static let passcode = "Zq4-passcode-of-the-memory-test-7Xw"
     private static let token = "tok_9fK2mLq7Rz0VbN4xT8sYcA1eHuJ6wPdGiO3kQvC5yB-end-of-token"
     private static let content = "file: 5tGhY7ujM3edCrF8vBn2wSxZ1qAz0OpL9iKmN6jU4hYbR-end-of-file"
 
-    @Test func afterLockNoSecretIsLeft() async throws {
+    @Test("A lock, a close and a wipe each remove their secrets from memory")
+    func afterLockNoSecretIsLeft() async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
         try home.scratch.write("secret.txt", Array(Self.content.utf8))
@@ -53,6 +56,7 @@ struct MemoryTests {
     }
 
     @Test(
+        "After a lock signal, no class key is left in memory",
         .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"),
         arguments: ["sleep", "screenSaver", "screenLock"])
     func afterASignalNoClassKeyIsLeft(_ reason: String) async throws {

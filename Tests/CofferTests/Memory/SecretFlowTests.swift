@@ -9,7 +9,7 @@ import Testing
 
 /// What a process still has in its memory after a secret went through it, flow by flow.
 @Suite(
-    "Nothing of a secret is left after its use",
+    "Secrets leave nothing in memory after their use",
     .enabled(if: ProcessScan.isPossible, "the memory of another process cannot be read here"),
     .enabled(if: CommandRun.areProgramsChosen, "in a debug build the runtime's frames keep registers"))
 struct SecretFlowTests {
@@ -23,7 +23,7 @@ struct SecretFlowTests {
         "pbkdf2", "argon2id", "hkdf", "hmac", "aead", "cbc-hmac", "key-wrap", "sealed-box", "signature",
     ]
 
-    @Test("It is found while it is held, and no eight bytes of it afterwards", arguments: flows)
+    @Test("A secret is found while it is held, and no eight bytes of it afterwards", arguments: flows)
     func flow(_ name: String) async throws {
         let home = try TestHome()
         // New for each run, and printable: it comes as a line.

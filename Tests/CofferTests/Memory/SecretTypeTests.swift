@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the types of secrets make impossible: the compiler must refuse it, with the reason named here.
-@Suite("What cannot be written with a secret")
+@Suite("Operations that secret types do not allow")
 struct SecretTypeTests {
     /// Where the build puts modules, and where those of C are.
     private static let search: [String] = {
@@ -32,7 +32,7 @@ struct SecretTypeTests {
             seconds: 120)
     }
 
-    @Test("What compares in constant time and exposes in a closure compiles")
+    @Test("Constant-time comparison and exposure in a closure compile")
     func control() throws {
         let run = try check(
             """

@@ -5,7 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Guarantees of classes and items") struct ClassAssuranceTests {
+@Suite("Guarantees of classes and items")
+struct ClassAssuranceTests {
     private var nothing: LockTriggers {
         var sources = LockTriggers()
         sources.sessionBus = nil
@@ -24,20 +25,40 @@ import Testing
         return Dictionary(uniqueKeysWithValues: guarantees.map { ($0.promise, $0.strength) })
     }
 
-    @Test func withAPasscode() async throws {
+    @Test("Each class of a vault with a passcode has its documented guarantees")
+    func withAPasscode() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         session.close()
-        for protection in ProtectionClass.allCases {
-            let found = try await strengths(protection, of: session)
-            #expect(found[.passcode] == .cryptographic)
-            #expect(found[.lock] == (protection.isEvictedOnLock ? .cryptographic : .absent))
-            #expect(found[.thisDevice] == (protection.isExportable ? .absent : .advisory))
-            #expect(found[.lockSources] == (protection.isEvictedOnLock ? .advisory : .absent))
+        typealias Row = [ClassAssurance.Promise: ClassAssurance.Strength]
+        let table: [ProtectionClass: Row] = [
+            .whenPasscodeSetThisDeviceOnly: [
+                .passcode: .cryptographic, .lock: .cryptographic, .thisDevice: .advisory,
+                .lockSources: .advisory,
+            ],
+            .whenUnlockedThisDeviceOnly: [
+                .passcode: .cryptographic, .lock: .cryptographic, .thisDevice: .advisory,
+                .lockSources: .advisory,
+            ],
+            .whenUnlocked: [
+                .passcode: .cryptographic, .lock: .cryptographic, .thisDevice: .absent,
+                .lockSources: .advisory,
+            ],
+            .afterFirstUnlockThisDeviceOnly: [
+                .passcode: .cryptographic, .lock: .absent, .thisDevice: .advisory, .lockSources: .absent,
+            ],
+            .afterFirstUnlock: [
+                .passcode: .cryptographic, .lock: .absent, .thisDevice: .absent, .lockSources: .absent,
+            ],
+        ]
+        #expect(table.count == ProtectionClass.allCases.count)
+        for (protection, row) in table {
+            #expect(try await strengths(protection, of: session) == row, "\(protection)")
         }
     }
 
-    @Test func withoutOneAndWithDigits() async throws {
+    @Test("A missing passcode or one of digits weakens the guarantees")
+    func withoutOneAndWithDigits() async throws {
         let home = try TestHome()
         let options = TestHome.options { $0.inactivity = nil }
         let open = try await strengths(
@@ -50,7 +71,8 @@ import Testing
         #expect(guessable[.passcode] == .advisory)
     }
 
-    @Test func ofOneItemAlsoWhileLocked() async throws {
+    @Test("A closed vault still reports the guarantees of one item")
+    func ofOneItemAlsoWhileLocked() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let id = try TokenID(service: "api.example.org", account: "ada")

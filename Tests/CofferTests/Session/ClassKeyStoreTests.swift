@@ -1,10 +1,12 @@
 @testable import Coffer
 import CofferBase
 import CofferCrypto
+import CofferTesting
 import TestSupport
 import Testing
 
-@Suite struct ClassKeyStoreTests {
+@Suite("The class keys of a session")
+struct ClassKeyStoreTests {
     private func keys() throws -> [ProtectionClass: ClassKey] {
         var keys: [ProtectionClass: ClassKey] = [:]
         for protection in ProtectionClass.allCases {
@@ -19,7 +21,8 @@ import Testing
         ClassKeyStore(time: clock.source, inactivity: inactivity) { _, _ in }
     }
 
-    @Test func lockDropsWhatItShould() throws {
+    @Test("A lock drops the keys that end with it, and closing drops the rest")
+    func lockDropsWhatItShould() throws {
         let room = room(TestClock())
         #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
         room.insert(try keys())
@@ -35,8 +38,8 @@ import Testing
         #expect(failure { _ = try room.key(.afterFirstUnlockThisDeviceOnly) } == .locked)
     }
 
-    /// The object that owns the key goes, and with it its guarded memory.
-    @Test func aDroppedKeyIsReleased() throws {
+    @Test("A lock releases the key object and its guarded memory")
+    func aDroppedKeyIsReleased() throws {
         let room = room(TestClock())
         weak var key: ClassKey?
         do {
@@ -49,7 +52,8 @@ import Testing
         #expect(key == nil)
     }
 
-    @Test func wipedIsForGood() throws {
+    @Test("A wiped store never accepts keys again")
+    func wipedIsForGood() throws {
         let room = room(TestClock())
         room.insert(try keys())
         room.removeAll(wiped: true)
@@ -61,34 +65,36 @@ import Testing
         #expect(!room.isUnlocked)
     }
 
-    @Test func idleTimeLocks() throws {
+    @Test("Use of a key extends the inactivity time; looking at the state does not")
+    func idleTimeLocks() throws {
         let clock = TestClock()
         let room = room(clock)
         room.insert(try keys())
         let mark = room.mark
-        clock.advance(.seconds(59))
+        clock.advance(by: .seconds(59))
         _ = try room.key(.whenUnlockedThisDeviceOnly)
-        clock.advance(.seconds(59))
+        clock.advance(by: .seconds(59))
         #expect(room.isUnlocked)
         #expect(!room.hasLost(since: mark))
         // Looking is not using.
-        clock.advance(.seconds(1))
+        clock.advance(by: .seconds(1))
         #expect(!room.isUnlocked)
         #expect(room.hasLost(since: mark))
         #expect(failure { _ = try room.key(.whenUnlockedThisDeviceOnly) } == .locked)
         #expect(failure { _ = try room.key(.afterFirstUnlockThisDeviceOnly) } == nil)
     }
 
-    @Test func withoutAnIdleTimeNothingLocks() throws {
+    @Test("Without an inactivity time, keys never expire")
+    func withoutAnIdleTimeNothingLocks() throws {
         let clock = TestClock()
         let room = room(clock, inactivity: nil)
         room.insert(try keys())
-        clock.advance(.seconds(1 << 30))
+        clock.advance(by: .seconds(1 << 30))
         #expect(room.isUnlocked)
     }
 
-    /// Nobody asks for a key, and it goes all the same.
-    @Test func theWatchLocksByItself() async throws {
+    @Test("The inactivity time ends the keys even if no caller asks for one")
+    func theWatchLocksByItself() async throws {
         let room = ClassKeyStore(time: .system, inactivity: .milliseconds(200)) { _, _ in }
         weak var key: ClassKey?
         do {
@@ -97,12 +103,12 @@ import Testing
             room.insert(keys)
         }
         #expect(key != nil)
-        while key != nil { try await Task.sleep(for: .milliseconds(20)) }
-        #expect(key == nil)
+        #expect(await eventually { key == nil })
         extendLifetime(room)
     }
 
-    @Test func useIsReported() throws {
+    @Test("The store reports each use of a key, but not a look or a refusal")
+    func useIsReported() throws {
         let uses = Counter()
         let room = ClassKeyStore(time: TestClock().source, inactivity: nil) { _, _ in uses.increment() }
         room.insert(try keys())

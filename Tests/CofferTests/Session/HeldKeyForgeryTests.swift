@@ -9,7 +9,8 @@ import Testing
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
 @Suite(
-    "Keys that somebody else put into the kernel keyring", .serialized,
+    "Keys that other programs put into the kernel keyring",
+    .serialized,
     .enabled(if: KernelKeyring.isAvailable))
 struct HeldKeyForgeryTests {
     private static let passcode = "correct horse"
@@ -30,7 +31,7 @@ struct HeldKeyForgeryTests {
         ProtectionClass.allCases.map { KernelKeyCache.name($0, vaultID: session.vaultID) }
     }
 
-    @Test("A planted key unlocks nothing, nothing is sealed under it, and it stays where it is")
+    @Test("A planted key unlocks nothing, seals nothing and stays where it is")
     func planted() async throws {
         let home = try TestHome()
         let made = try await home.create(Self.passcode)
@@ -57,7 +58,7 @@ struct HeldKeyForgeryTests {
         #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == 5)
     }
 
-    @Test("One planted among held ones: the others are taken")
+    @Test("A session restores the genuine keys next to a planted one")
     func oneOfMany() async throws {
         let home = try TestHome()
         let made = try await home.create(Self.passcode)
@@ -77,7 +78,7 @@ struct HeldKeyForgeryTests {
         #expect(!made.core.cachedKeys.expired.isEverything)
     }
 
-    @Test("Not one changed byte passes, and no other name")
+    @Test("A cached key with one changed byte, another size or another name is not read")
     func changed() async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
@@ -108,8 +109,7 @@ struct HeldKeyForgeryTests {
         #expect(try !isRead(other))
     }
 
-    /// The layout of an earlier release: nothing bound its marks.
-    @Test("A key as an earlier release lent it is not taken")
+    @Test("A session does not restore keys in the unbound layout of an earlier release")
     func earlierLayout() async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
@@ -124,7 +124,7 @@ struct HeldKeyForgeryTests {
         #expect(try await !other.restoreCachedKeys() && !other.hasKeys)
     }
 
-    @Test("Without public keys in the keybag nothing is taken; an unlock completes it")
+    @Test("A keybag without public keys restores nothing until an unlock completes it")
     func earlierKeybag() async throws {
         let home = try TestHome()
         let made = try await home.create(Self.passcode)
@@ -139,7 +139,7 @@ struct HeldKeyForgeryTests {
         #expect(try await home.open().restoreCachedKeys())
     }
 
-    @Test("An older envelope in the ring of volatile tokens is not there")
+    @Test("A planted or moved entry of the volatile token keyring is ignored")
     func ring() async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)

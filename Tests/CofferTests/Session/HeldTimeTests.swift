@@ -2,6 +2,7 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferTesting
 import Synchronization
 import SystemPackage
 import TestSupport
@@ -10,7 +11,8 @@ import Testing
 /// How long keys stay: an exact time is a property of the key, and no class keeps another.
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
-@Suite("The time of held keys", .serialized) struct HeldTimeTests {
+@Suite("The lifetime of cached keys", .serialized)
+struct HeldTimeTests {
     private static let passcode = "correct horse"
     private let device = ProtectionClass.whenUnlockedThisDeviceOnly
 
@@ -27,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "Who took a renewable key does not renew the exact one that came after it",
+        "A session with renewable keys does not renew exact ones that replaced them",
         .enabled(if: KernelKeyring.isAvailable))
     func exactStays() async throws {
         let (home, clock) = (try TestHome(), TestClock())
@@ -40,18 +42,18 @@ import Testing
         #expect(try await other.restoreCachedKeys())
         try await session.cacheKeysInKernel(for: .seconds(300))
         let before = try ends(session, clock)
-        clock.advance(.seconds(100))
+        clock.advance(by: .seconds(100))
         #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
         #expect(try ends(session, clock) == before)
         #expect(before[device] == clock.source.bootTime() + .seconds(200))
         let ring = KernelKeyringStorage.name(session.vaultID)
         #expect(try #require(KernelKeys.secondsLeft(ring)) <= 300)
-        clock.advance(.seconds(200))
+        clock.advance(by: .seconds(200))
         #expect(try await !home.open(time: clock.source).restoreCachedKeys())
     }
 
     @Test(
-        "Keys that were taken until an exact time go then, used or not, and are held no longer",
+        "Keys restored with an exact end expire then and cannot be cached for longer",
         .enabled(if: KernelKeyring.isAvailable))
     func exactHere() async throws {
         let (home, clock) = (try TestHome(), TestClock())
@@ -63,10 +65,10 @@ import Testing
         #expect(await refusal { try await other.cacheKeysInKernel() }?.code == .locked)
         #expect(await refusal { try await other.cacheKeysInKernel(for: .seconds(301)) }?.code == .locked)
         #expect(!other.canCacheKeys(for: nil) && other.canCacheKeys(for: .seconds(300)))
-        clock.advance(.seconds(200))
+        clock.advance(by: .seconds(200))
         _ = try other.core.keys.key(device)
         try await other.cacheKeysInKernel(for: .seconds(100))
-        clock.advance(.seconds(100))
+        clock.advance(by: .seconds(100))
         #expect(!other.isUnlocked)
         #expect(failure { _ = try other.core.keys.key(device) } == .locked)
         // With the passcode they are its own, whatever is held elsewhere.
@@ -74,25 +76,26 @@ import Testing
         try await session.unlock(with: Passcode(copying: Self.passcode))
         try await session.cacheKeysInKernel(for: .seconds(400))
         #expect(try await other.restoreCachedKeys())
-        clock.advance(.seconds(401))
+        clock.advance(by: .seconds(401))
         #expect(other.isUnlocked && other.canCacheKeys(for: nil))
     }
 
-    @Test("Taking keys is no use of them", .enabled(if: KernelKeyring.isAvailable))
+    @Test("Restoring cached keys does not count as use", .enabled(if: KernelKeyring.isAvailable))
     func taking() async throws {
         let (home, clock) = (try TestHome(), TestClock())
         let session = try await make(home, clock)
         defer { session.close() }
         try await session.cacheKeysInKernel()
-        clock.advance(.seconds(599))
+        clock.advance(by: .seconds(599))
         let other = try await home.open(time: clock.source)
         #expect(try await other.restoreCachedKeys())
-        clock.advance(.seconds(1))
+        clock.advance(by: .seconds(1))
         #expect(!other.isUnlocked)
     }
 
     @Test(
-        "Use renews the key of its class in the kernel, and no other", .enabled(if: KernelKeyring.isAvailable)
+        "Use renews only the key of its own class in the kernel",
+        .enabled(if: KernelKeyring.isAvailable)
     )
     func perClass() async throws {
         let (home, clock) = (try TestHome(), TestClock())
@@ -103,22 +106,22 @@ import Testing
         #expect(try await other.restoreCachedKeys())
         var expected = try ends(session, clock)
         #expect(Set(expected.keys) == Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)))
-        clock.advance(.seconds(500))
+        clock.advance(by: .seconds(500))
         for protection in ProtectionClass.allCases {
             _ = try other.core.keys.key(protection)
             if protection.isEvictedOnLock { expected[protection] = clock.source.bootTime() + .seconds(600) }
             #expect(try ends(session, clock) == expected, "\(protection)")
-            clock.advance(.seconds(1))
+            clock.advance(by: .seconds(1))
         }
         // 98 seconds later only what was used is there, in memory and in the kernel.
         let second = try TestHome()
         let start = try await make(second, clock)
         defer { start.close() }
         try await start.cacheKeysInKernel()
-        clock.advance(.seconds(500))
+        clock.advance(by: .seconds(500))
         _ = try start.core.keys.key(.afterFirstUnlock)
         _ = try start.core.keys.key(.whenUnlocked)
-        clock.advance(.seconds(100))
+        clock.advance(by: .seconds(100))
         #expect(Set(try ends(start, clock).keys) == [.whenUnlocked])
         #expect(
             Set(start.core.keys.all.keys) == [
@@ -126,7 +129,7 @@ import Testing
             ])
     }
 
-    @Test("In memory each class has its own time, and its loss is told alone")
+    @Test("In memory, each class has its own time, and its loss is reported alone")
     func inMemory() async throws {
         let (home, clock) = (try TestHome(), TestClock())
         let session = try await make(home, clock)
@@ -134,12 +137,12 @@ import Testing
         let losses = Mutex<[Set<ProtectionClass>]>([])
         session.onKeyEviction(while: session) { classes in losses.withLock { $0.append(classes) } }
         let keys = session.core.keys
-        clock.advance(.seconds(599))
+        clock.advance(by: .seconds(599))
         _ = try keys.key(.afterFirstUnlockThisDeviceOnly)
         _ = try keys.key(device)
         let mark = keys.mark
         _ = try keys.key(device)
-        clock.advance(.seconds(1))
+        clock.advance(by: .seconds(1))
         #expect(Set(keys.all.keys.filter(\.isEvictedOnLock)) == [device])
         #expect(session.isUnlocked)
         #expect(losses.withLock { $0 } == [[.whenUnlocked, .whenPasscodeSetThisDeviceOnly]])
@@ -151,13 +154,13 @@ import Testing
             #expect(failure { _ = try keys.key(protection) } == .locked)
         }
         #expect(!session.canCacheKeys(for: nil))
-        clock.advance(.seconds(600))
+        clock.advance(by: .seconds(600))
         #expect(!session.isUnlocked)
         try await session.unlock(with: Passcode(copying: Self.passcode))
         #expect(session.canCacheKeys(for: nil))
     }
 
-    @Test("Use of a key that outlasts locks keeps none that does not")
+    @Test("Use of a key that outlasts locks does not extend the others")
     func afterFirstUnlock() async throws {
         let (home, clock) = (try TestHome(), TestClock())
         let session = try await make(home, clock)
@@ -166,13 +169,13 @@ import Testing
         try await session.tokens.put(Token(copying: "value"), for: id, class: .afterFirstUnlock)
         for _ in 0..<4 {
             #expect(session.isUnlocked)
-            clock.advance(.seconds(150))
+            clock.advance(by: .seconds(150))
             #expect(try await session.tokens.withToken(for: id) { token, _ in token.count } == 5)
         }
         #expect(!session.isUnlocked)
     }
 
-    @Test("A view copy goes with the key of its class; one of another class stays")
+    @Test("Copies of a class that is in use stay while another class expires")
     func views() async throws {
         let (home, clock) = (try TestHome(), TestClock())
         let session = try await make(home, clock)
@@ -185,9 +188,9 @@ import Testing
         try await session.files.withMemoryCopy(of: used) { _ in
             let error = await refusal {
                 _ = try await session.files.withEditableCopy(of: unused) { _ in
-                    clock.advance(.seconds(599))
+                    clock.advance(by: .seconds(599))
                     _ = try keys.key(self.device)
-                    clock.advance(.seconds(1))
+                    clock.advance(by: .seconds(1))
                     #expect(session.isUnlocked)
                 }
             }
@@ -195,7 +198,7 @@ import Testing
             #expect(failure { _ = try keys.key(.whenUnlocked) } == .locked)
         }
         let reader = try await session.files.reader(for: used)
-        clock.advance(.seconds(500))
+        clock.advance(by: .seconds(500))
         _ = try keys.key(device)
         #expect(try reader.read(at: 0, count: 3) == [1, 2, 3])
     }

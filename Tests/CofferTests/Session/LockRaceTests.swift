@@ -11,7 +11,8 @@ import Testing
 /// A lock that comes while keys are on their way holds.
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
-@Suite("A lock in the middle of something", .serialized) struct LockRaceTests {
+@Suite("Locks in the middle of other work", .serialized)
+struct LockRaceTests {
     private static let passcode = "correct horse"
     /// No watch of an inactivity time asks the clock, too.
     private static let options = TestHome.options { $0.inactivity = nil }
@@ -54,7 +55,9 @@ import Testing
         }
     }
 
-    @Test("An unlock in flight lets no key in", arguments: [Ending.lock, .close, .lockOfTheHome])
+    @Test(
+        "A lock during an unlock keeps the keys out and costs no attempt",
+        arguments: [Ending.lock, .close, .lockOfTheHome])
     private func unlock(_ ending: Ending) async throws {
         let (home, ambush) = (try TestHome(), Ambush())
         try await home.create(Self.passcode, options: Self.options).close()
@@ -70,7 +73,7 @@ import Testing
         #expect(session.isUnlocked)
     }
 
-    @Test("A passcode that is changed meanwhile is changed, and the vault is locked")
+    @Test("A lock during a passcode change leaves the new passcode and a locked vault")
     func changePasscode() async throws {
         let (home, ambush) = (try TestHome(), Ambush())
         try await home.create(Self.passcode, options: Self.options).close()
@@ -85,7 +88,8 @@ import Testing
     }
 
     @Test(
-        "Keys on their way into the kernel keyring come back", .enabled(if: KernelKeyring.isAvailable),
+        "A lock while keys are being cached removes them from the kernel keyring",
+        .enabled(if: KernelKeyring.isAvailable),
         arguments: [Ending.lock, .close, .lockOfTheHome])
     private func hold(_ ending: Ending) async throws {
         let (home, ambush) = (try TestHome(), Ambush())
@@ -114,7 +118,8 @@ import Testing
     }
 
     @Test(
-        "Keys that are taken meanwhile stay out", .enabled(if: KernelKeyring.isAvailable),
+        "A lock while cached keys are being restored keeps them out",
+        .enabled(if: KernelKeyring.isAvailable),
         arguments: [Ending.lock, .close, .lockOfTheHome])
     private func adopt(_ ending: Ending) async throws {
         let (home, ambush) = (try TestHome(), Ambush())
@@ -147,7 +152,7 @@ import Testing
     }
 
     @Test(
-        "A lock by another process, anywhere in an unlock that holds its keys, holds",
+        "Another process's lock during a caching unlock leaves no key that locks evict",
         .enabled(if: KernelKeyring.isAvailable))
     func lockedByAnother() async throws {
         let (home, ambush, times) = (try TestHome(), Ambush(), Counter())
@@ -175,7 +180,7 @@ import Testing
     }
 
     @Test(
-        "A wipe by another process while keys are stored leaves none of any class",
+        "Another process's wipe during caching leaves no key of any class",
         .enabled(if: KernelKeyring.isAvailable))
     func wipedByAnother() async throws {
         let (home, ambush, times) = (try TestHome(), Ambush(), Counter())
@@ -202,7 +207,7 @@ import Testing
     }
 
     @Test(
-        "A volatile token that is stored meanwhile does not outlast the lock",
+        "A volatile token stored during a lock does not outlast it",
         .enabled(if: KernelKeyring.isAvailable))
     func ephemeralTokens() async throws {
         let (home, ambush) = (try TestHome(), Ambush())

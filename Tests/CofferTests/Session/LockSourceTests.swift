@@ -27,7 +27,8 @@ struct LockSourceTests {
 
     /// The bound of half a second is waited for, not raced: on a machine with other work a round may miss it,
     /// but not ten.
-    @Test func eachLocksWithinHalfASecondOfItsSignal() async throws {
+    @Test("Each source locks within half a second of its signal")
+    func eachLocksWithinHalfASecondOfItsSignal() async throws {
         let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
@@ -87,7 +88,8 @@ struct LockSourceTests {
         #expect(left == (event.kind == .locked ? afterFirstUnlock : []))
     }
 
-    @Test func sleepWaitsUntilTheKeysAreGone() async throws {
+    @Test("The machine's sleep waits until the keys are gone")
+    func sleepWaitsUntilTheKeysAreGone() async throws {
         let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         var session: Vault? = try await session(home)
@@ -116,7 +118,8 @@ struct LockSourceTests {
         session = nil
     }
 
-    @Test func listeningEndsWithTheSession() async throws {
+    @Test("Listening ends with the session")
+    func listeningEndsWithTheSession() async throws {
         let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         var session: Vault? = try await session(home)
@@ -135,7 +138,8 @@ struct LockSourceTests {
         return true
     }
 
-    @Test func whatIsNotMeantForUsDoesNotLock() async throws {
+    @Test("Signals of other sessions or of waking up do not lock the vault")
+    func whatIsNotMeantForUsDoesNotLock() async throws {
         let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
@@ -148,7 +152,7 @@ struct LockSourceTests {
         #expect(await log.next() == VaultEvent(.locked, .lockedHint))
     }
 
-    @Test(arguments: ["busLost", "systemBusLost"])
+    @Test("The end of a bus locks the vault", arguments: ["busLost", "systemBusLost"])
     func theEndOfABusLocks(_ command: String) async throws {
         let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
@@ -161,7 +165,8 @@ struct LockSourceTests {
 }
 
 /// Without a desktop.
-@Suite("Lock sources that are not there") struct AbsentLockSourceTests {
+@Suite("Lock sources without a desktop")
+struct AbsentLockSourceTests {
     private var nothing: LockTriggers {
         var sources = LockTriggers()
         sources.sessionBus = nil
@@ -170,7 +175,8 @@ struct LockSourceTests {
         return sources
     }
 
-    @Test func whatIsAbsentIsSaid() async throws {
+    @Test("The vault reports each absent source and stays unlocked")
+    func whatIsAbsentIsSaid() async throws {
         let home = try TestHome()
         let session = try await home.create()
         var dead = nothing
@@ -186,9 +192,8 @@ struct LockSourceTests {
         }
     }
 
-    /// Something listens there and says nothing.
-    @Test(.enabled(if: BusListener.isBuilt)) func aSilentBusIsNotWaitedForLongerThanTheDeadline() async throws
-    {
+    @Test("The vault waits for a silent bus only until the deadline", .enabled(if: BusListener.isBuilt))
+    func aSilentBusIsNotWaitedForLongerThanTheDeadline() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let path = home.scratch.path.appending("silent").string
@@ -207,7 +212,10 @@ struct LockSourceTests {
         extendLifetime(helper)
     }
 
-    @Test(.enabled(if: KernelKeyring.isAvailable)) func theTimeoutOfTheKernelKeyringLocks() async throws {
+    @Test(
+        "Keys that expire or are removed in the kernel keyring lock the vault",
+        .enabled(if: KernelKeyring.isAvailable))
+    func theTimeoutOfTheKernelKeyringLocks() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         defer { session.close() }
@@ -224,8 +232,10 @@ struct LockSourceTests {
         #expect(await log.next() == VaultEvent(.locked, .kernelKeyExpired))
     }
 
-    /// A process that has no keys of its own takes back what was lent, and says so.
-    @Test(.enabled(if: KernelKeyring.isAvailable)) func aLockTakesBackWhatOthersLent() async throws {
+    @Test(
+        "A process without keys removes the cached keys at a lock and reports it",
+        .enabled(if: KernelKeyring.isAvailable))
+    func aLockTakesBackWhatOthersLent() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         defer { session.close() }
@@ -238,6 +248,7 @@ struct LockSourceTests {
     }
 
     @Test(
+        "Each desktop signal has its documented meaning",
         arguments: [
             ("org.freedesktop.login1.Manager", "PrepareForSleep", SignalArguments(), nil),
             (
@@ -270,7 +281,8 @@ struct LockSourceTests {
         #expect(LockSignal(signal, session: "/c1") == meaning)
     }
 
-    @Test func propertiesOfOtherSessionsMeanNothing() {
+    @Test("Property changes count only for our own session and for collections")
+    func propertiesOfOtherSessionsMeanNothing() {
         func meaning(_ path: String, _ content: SignalArguments, _ session: String?) -> LockSignal? {
             LockSignal(
                 BusSignal(

@@ -38,7 +38,8 @@
             try await session.tokens.withToken(for: id) { token, _ in token.exposing { $0.copied() } }
         }
 
-        @Test func aVaultOutlivesTheDaemon() async throws {
+        @Test("A vault and its tokens outlive the keyring daemon")
+        func aVaultOutlivesTheDaemon() async throws {
             let session = try await create()
             let values: [[UInt8]] = [
                 [], Array("a\nb\0\\".utf8), [0xff, 0xc0], [UInt8](repeating: 7, count: 64 << 10),
@@ -59,7 +60,8 @@
             #expect(try service.items(["application": "coffer"]).count == 2)
         }
 
-        @Test func theHomeAloneDoesNotOpen() async throws {
+        @Test("The home alone does not open on another keyring")
+        func theHomeAloneDoesNotOpen() async throws {
             let session = try await create()
             try await session.tokens.put(Token(copying: "x"), for: id)
             let other = try #require(try PrivateKeyring())
@@ -71,7 +73,8 @@
             #expect(try await read(unlocked()) == Array("x".utf8))
         }
 
-        @Test func whatTheServiceFailsWithComesThrough() async throws {
+        @Test("Opening a vault reports the service's own failure")
+        func whatTheServiceFailsWithComesThrough() async throws {
             let session = try await create()
             session.close()
             try service.lock()
@@ -84,7 +87,8 @@
             _ = try await Vault.open(at: location)
         }
 
-        @Test func nothingIsMadeWhereTheServiceCannotBeUsed() async throws {
+        @Test("A locked service prevents creation and leaves nothing behind")
+        func nothingIsMadeWhereTheServiceCannotBeUsed() async throws {
             try service.lock()
             #expect(await refusal { _ = try await create() }?.code == .keyringLocked)
             #expect(!FileManager.default.fileExists(atPath: location.path.string))
@@ -94,7 +98,8 @@
             _ = try await create()
         }
 
-        @Test func aDamagedDeviceKeyIsSaid() async throws {
+        @Test("A damaged device key in the service is reported as corrupt")
+        func aDamagedDeviceKeyIsSaid() async throws {
             _ = try await create()
             let item = try #require(try service.items(["application": "coffer"]).first)
             let good = try #require(try service.secret(item))
@@ -106,7 +111,8 @@
             _ = try await Vault.open(at: location)
         }
 
-        @Test func protectionsSayWhatIsSo() async throws {
+        @Test("The security checks rate the keyring and its device key")
+        func protectionsSayWhatIsSo() async throws {
             let session = try await create()
             let checks = try await session.securityChecks()
             #expect(checks.first { $0.name == "device-key" }?.status == .ok)
@@ -119,7 +125,8 @@
 
         // MARK: Wiping
 
-        @Test func aWipeTakesTheItems() async throws {
+        @Test("A wipe removes our items from the keyring and no others")
+        func aWipeTakesTheItems() async throws {
             let mail = try service.add(["application": "mail"], [1])
             let session = try await create()
             try await session.tokens.put(Token(copying: "x"), for: id)
@@ -132,7 +139,8 @@
                     == ["lock", "receipt.json", "state"])
         }
 
-        @Test func aWipeWithoutTheServiceIsMadeUpForLater() async throws {
+        @Test("A wipe without the service is completed when the service is back")
+        func aWipeWithoutTheServiceIsMadeUpForLater() async throws {
             let session = try await create()
             try await session.tokens.put(Token(copying: "x"), for: id)
             try service.kill()
@@ -149,7 +157,8 @@
 
         // MARK: Moving
 
-        @Test func movedThereAndBack() async throws {
+        @Test("Tokens move to the service and back while other sessions keep working")
+        func movedThereAndBack() async throws {
             let session = try await Vault.create(
                 at: location, options: TestHome.options(), passcode: nil)
             let other = try await unlocked()
@@ -181,7 +190,8 @@
             #expect(try await read(unlocked()) == Array("new".utf8))
         }
 
-        @Test func aMoveThatFailsChangesNothing() async throws {
+        @Test("A failed move changes nothing and can be repeated")
+        func aMoveThatFailsChangesNothing() async throws {
             let session = try await Vault.create(
                 at: location, options: TestHome.options(), passcode: nil)
             try await session.tokens.put(Token(copying: "x"), for: id)

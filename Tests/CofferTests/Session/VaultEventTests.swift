@@ -1,13 +1,16 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Session events") struct VaultEventTests {
-    @Test func eachChangeIsToldOnceAndAfterIt() async throws {
+@Suite("Session events")
+struct VaultEventTests {
+    @Test("The session posts each change once, in order")
+    func eachChangeIsToldOnceAndAfterIt() async throws {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = .seconds(600) }
@@ -16,7 +19,7 @@ import Testing
         session.lock()
         session.lock()
         try await session.unlock(with: Passcode(copying: "correct horse"))
-        clock.advance(.seconds(601))
+        clock.advance(by: .seconds(601))
         #expect(!session.isUnlocked)
         #expect(!session.isUnlocked)
         try await session.unlock(with: Passcode(copying: "correct horse"))
@@ -29,7 +32,8 @@ import Testing
         for event in expected { #expect(await events.next() == event) }
     }
 
-    @Test func everyListenerHasAStreamThatEndsWithTheSession() async throws {
+    @Test("Every listener has its own stream, which ends with the session")
+    func everyListenerHasAStreamThatEndsWithTheSession() async throws {
         let home = try TestHome()
         var session: Vault? = try await home.create("correct horse")
         let streams = try (0..<3).map { _ in try #require(session?.events) }
@@ -42,7 +46,8 @@ import Testing
         }
     }
 
-    @Test func whoDoesNotReadKeepsTheNewest() async throws {
+    @Test("A slow listener keeps the newest events")
+    func whoDoesNotReadKeepsTheNewest() async throws {
         let hub = EventBroadcaster()
         let stream = hub.stream()
         for _ in 0..<100 { hub.post(VaultEvent(.unlocked)) }

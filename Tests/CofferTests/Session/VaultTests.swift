@@ -1,15 +1,18 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct VaultTests {
+@Suite("Locking and status of a vault")
+struct VaultTests {
     private let low = ProtectionClass.afterFirstUnlockThisDeviceOnly
 
-    @Test func beforeTheFirstUnlockNothingIsReadable() async throws {
+    @Test("Before the first unlock, tokens can be stored but not read")
+    func beforeTheFirstUnlockNothingIsReadable() async throws {
         let home = try TestHome()
         let made = try await home.create("correct horse")
         let id = try TokenID(service: "s", account: "a")
@@ -23,7 +26,8 @@ import Testing
         #expect(try await session.tokens.count() == 1)
     }
 
-    @Test func lockKeepsAfterFirstUnlockUntilClose() async throws {
+    @Test("A lock keeps tokens of afterFirstUnlock readable until the session closes")
+    func lockKeepsAfterFirstUnlockUntilClose() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let high = try TokenID(service: "high", account: "a")
@@ -44,19 +48,20 @@ import Testing
         #expect(try await session.tokens.withToken(for: low) { _, info in info.version } == 2)
     }
 
-    @Test func theIdleTimeOfTheHomeHolds() async throws {
+    @Test("The inactivity time of the home locks the session")
+    func theIdleTimeOfTheHomeHolds() async throws {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = .seconds(60) }
         let session = try await home.create("correct horse", options: options, time: clock.source)
         #expect(session.isUnlocked)
-        clock.advance(.seconds(60))
+        clock.advance(by: .seconds(60))
         #expect(!session.isUnlocked)
         #expect(try await session.status().inactivityMinutes == 1)
     }
 
-    /// A lock in the middle of long work ends it.
-    @Test func aLockStopsLongWork() async throws {
+    @Test("A lock ends long work on a file")
+    func aLockStopsLongWork() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         try home.scratch.write("big", [UInt8](repeating: 7, count: 24 << 20))
@@ -72,7 +77,8 @@ import Testing
         #expect(verified?.code == .locked)
     }
 
-    @Test func statusTellsWithoutUnlocking() async throws {
+    @Test("The status is available without an unlock")
+    func statusTellsWithoutUnlocking() async throws {
         let home = try TestHome()
         let made = try await home.create("correct horse")
         try await made.tokens.put(Token(copying: "value"), for: TokenID(service: "s", account: "a"))
@@ -85,7 +91,8 @@ import Testing
         #expect(status.files == 0)
     }
 
-    @Test func protectionsAreToldHonestly() async throws {
+    @Test("The security checks report missing and partial protections")
+    func protectionsAreToldHonestly() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let names = try await session.securityChecks()
@@ -103,11 +110,14 @@ import Testing
 /// Keys lent to the kernel. Every test takes back what it lent.
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
-@Suite(.serialized, .enabled(if: KernelKeyring.isAvailable, "there is no kernel keyring here"))
+@Suite(
+    "Keys cached in the kernel keyring",
+    .serialized, .enabled(if: KernelKeyring.isAvailable, "there is no kernel keyring here"))
 struct KernelKeyCacheTests {
     private let id = try? TokenID(service: "s", account: "a")
 
-    @Test func theNextSessionFindsThem() async throws {
+    @Test("The next session restores the cached keys")
+    func theNextSessionFindsThem() async throws {
         let home = try TestHome()
         let first = try await home.create("correct horse")
         defer { first.close() }
@@ -120,7 +130,8 @@ struct KernelKeyCacheTests {
         #expect(try await second.tokens.withToken(for: id) { token, _ in token.count } == 5)
     }
 
-    @Test func lockTakesBackWhatLocksAndCloseTheRest() async throws {
+    @Test("A lock removes the cached keys that end with it, and closing the rest")
+    func lockTakesBackWhatLocksAndCloseTheRest() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         defer { session.close() }
@@ -136,17 +147,20 @@ struct KernelKeyCacheTests {
         #expect(!held().contains(true))
     }
 
-    @Test func theirTimeRunsOut() async throws {
+    @Test("Keys in the kernel keyring end with their time, by the kernel's own clock")
+    func theirTimeRunsOut() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         defer { session.close() }
         try await session.cacheKeysInKernel(for: .seconds(1))
-        try await Task.sleep(for: .milliseconds(2200))
+        // Read without renewing it.
+        let name = KernelKeyCache.name(.whenUnlockedThisDeviceOnly, vaultID: session.vaultID)
+        #expect(await eventually { (try? KernelKeyring.read(name)?.count) == nil })
         #expect(try await !home.open().restoreCachedKeys())
     }
 
-    /// Of no class, those that outlast a lock included.
-    @Test func anotherBootDoesNotFindThem() async throws {
+    @Test("After a reboot, a session restores no cached key of any class")
+    func anotherBootDoesNotFindThem() async throws {
         let clock = TestClock()
         let home = try TestHome()
         let session = try await home.create("correct horse", time: clock.source)
@@ -158,14 +172,16 @@ struct KernelKeyCacheTests {
         #expect(try await !other.restoreCachedKeys() && !other.hasKeys)
     }
 
-    @Test func aLockedSessionHasNothingToLend() async throws {
+    @Test("A locked session has no keys to cache")
+    func aLockedSessionHasNothingToLend() async throws {
         let home = try TestHome()
         _ = try await home.create("correct horse")
         let session = try await home.open()
         #expect(await refusal { try await session.cacheKeysInKernel() }?.code == .locked)
     }
 
-    @Test func aWipeTakesThemBack() async throws {
+    @Test("A wipe removes the cached keys of every class")
+    func aWipeTakesThemBack() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         defer { session.close() }

@@ -1,35 +1,9 @@
 import Coffer
-import Synchronization
+import CofferTesting
 
-/// Clocks that a test sets.
-final class TestClock: Sendable {
-    private struct State {
-        var sinceBoot = Duration.seconds(5000)
-        var wall = Duration.seconds(1_800_000_000)
-        var boot = "00000000-0000-4000-8000-000000000001"
-    }
-
-    private let state = Mutex(State())
-
-    var source: VaultClock {
-        VaultClock(
-            bootTime: { self.state.withLock { $0.sinceBoot } },
-            wallClock: { self.state.withLock { $0.wall } },
-            bootIdentifier: { self.state.withLock { $0.boot } })
-    }
-
-    /// Moves both clocks; a negative duration sets them back.
-    func advance(_ duration: Duration) {
-        state.withLock {
-            $0.sinceBoot += duration
-            $0.wall += duration
-        }
-    }
-
-    /// Sets the wall clock alone.
-    func setWall(_ time: Duration) { state.withLock { $0.wall = time } }
-
-    /// The clock as it is where the kernel's boot identifier cannot be read.
+/// The boots and machines that Coffer's own tests need of the clock that consumers have.
+extension TestClock {
+    /// The clock where the kernel's boot identifier cannot be read.
     var withoutBoot: VaultClock {
         let source = source
         return VaultClock(
@@ -54,15 +28,8 @@ final class TestClock: Sendable {
     }
 
     /// As after a reboot, so long ago.
-    func reboot(running: Duration = .zero) { boot(2, running: running) }
-
-    /// As after a reboot with a number of its own, so long ago.
-    func boot(_ number: Int, running: Duration) {
-        let digits = String(number)
-        state.withLock {
-            $0.sinceBoot = running
-            $0.wall += running
-            $0.boot = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
-        }
+    func reboot(running: Duration) {
+        reboot()
+        advance(by: running)
     }
 }

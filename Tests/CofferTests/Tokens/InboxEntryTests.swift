@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Everybody who can write the home can put something into the inbox, or in its place.
-@Suite("Entries of the inbox that are no waiting tokens")
+@Suite("Entries of the inbox that are not waiting tokens")
 struct InboxEntryTests {
     enum Oddity: String, CaseIterable { case directory, fullDirectory, link, pipe, closed, foreign }
 
@@ -61,7 +61,7 @@ struct InboxEntryTests {
         }
     }
 
-    @Test("One of them stops nothing, counts as damaged, and is discarded", arguments: Oddity.allCases)
+    @Test("An odd entry blocks nothing, counts as damaged and can be discarded", arguments: Oddity.allCases)
     func one(_ oddity: Oddity) async throws {
         let (home, owner, locked) = try await scene()
         try FileManager.default.createDirectory(
@@ -85,7 +85,7 @@ struct InboxEntryTests {
         }
     }
 
-    @Test("One that nobody has looked at yet is discarded, too", arguments: Oddity.allCases)
+    @Test("An odd entry is discarded even before an unlock has seen it", arguments: Oddity.allCases)
     func discarded(_ oddity: Oddity) async throws {
         let (home, _, locked) = try await scene()
         #expect(try await put("new", "bob", in: locked) == 0)
@@ -94,7 +94,7 @@ struct InboxEntryTests {
         #expect(try await locked.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
     }
 
-    @Test("A waiting token whose mode was changed is read all the same")
+    @Test("A waiting token without file permissions is still read")
     func closed() async throws {
         let (home, owner, locked) = try await scene()
         #expect(try await put("new", "bob", in: locked) == 0)
@@ -103,7 +103,7 @@ struct InboxEntryTests {
         #expect(try await value(owner, "bob") == "new")
     }
 
-    @Test("What has the inbox's place stops nothing but storing while locked", arguments: [false, true])
+    @Test("A link or pipe in the inbox's place blocks only storing while locked", arguments: [false, true])
     func misplaced(_ isLink: Bool) async throws {
         let (home, owner, locked) = try await scene()
         let elsewhere = home.scratch.path.appending("elsewhere")
@@ -133,7 +133,7 @@ struct InboxEntryTests {
         #expect(try await locked.status().corruptTokens == 0)
     }
 
-    @Test("One of a newer release waits on, and is not discarded")
+    @Test("An entry of a newer release keeps waiting and is not discarded")
     func newer() async throws {
         let (home, owner, locked) = try await scene()
         #expect(try await put("new", "bob", in: locked) == 0)

@@ -7,10 +7,10 @@ import Testing
 /// The contract suite on the keyrings that need nothing running.
 @Suite("The keyring contract")
 struct ItemStorageContractTests {
-    @Test("FileStorage", arguments: ItemStorageContract.laws)
+    @Test("FileStorage fulfils the contract", arguments: ItemStorageContract.laws)
     func file(_ law: ItemStorageContract) throws { try law.check(FileBackend()) }
 
-    @Test("InMemoryStorage", arguments: ItemStorageContract.laws)
+    @Test("InMemoryStorage fulfils the contract", arguments: ItemStorageContract.laws)
     func memory(_ law: ItemStorageContract) throws { try law.check(MemoryBackend()) }
 }
 

@@ -18,7 +18,9 @@
             try TokenID(service: "service \(number)", account: "a")
         }
 
-        @Test(arguments: [PrivateKeyring.Collection.encrypted, .plainText])
+        @Test(
+            "Every token is there after a restart of the keyring",
+            arguments: [PrivateKeyring.Collection.encrypted, .plainText])
         func everyOneIsThereAfterARestart(_ collection: PrivateKeyring.Collection) async throws {
             let service = try #require(try PrivateKeyring(collection))
             let scratch = try TestHome()

@@ -30,7 +30,8 @@
             await refusal { try await BlockingExecutor.run { _ throws(CofferError) in try body() } }?.code
         }
 
-        @Test func aLockedCollectionIsOpenedWhenTheUserAgrees() async throws {
+        @Test("The service opens a locked collection when the user agrees")
+        func aLockedCollectionIsOpenedWhenTheUserAgrees() async throws {
             try await FakeSecretService.with { service in
                 let name = name
                 let keyring = try keyring(service, VaultID.random())
@@ -51,7 +52,8 @@
             }
         }
 
-        @Test func aDismissedQuestionIsSaidAndNothingIsChanged() async throws {
+        @Test("A dismissed question is reported and changes nothing")
+        func aDismissedQuestionIsSaidAndNothingIsChanged() async throws {
             try await FakeSecretService.with { service in
                 let name = name
                 let keyring = try keyring(service, VaultID.random())
@@ -78,7 +80,8 @@
             }
         }
 
-        @Test func aQuestionThatNobodyAnswersTimesOutAndIsTakenBack() async throws {
+        @Test("An unanswered question times out and is withdrawn")
+        func aQuestionThatNobodyAnswersTimesOutAndIsTakenBack() async throws {
             try await FakeSecretService.with { service in
                 let name = name
                 let vaultID = try VaultID.random()
@@ -98,7 +101,8 @@
             }
         }
 
-        @Test func nobodyIsAskedUnlessItIsAllowed() async throws {
+        @Test("The service asks the user nothing unless the policy allows it")
+        func nobodyIsAskedUnlessItIsAllowed() async throws {
             try await FakeSecretService.with { service in
                 let name = name
                 let keyring = try keyring(service, VaultID.random(), interaction: .never)
@@ -117,8 +121,8 @@
             }
         }
 
-        /// As services do that ask before each change.
-        @Test func makingAndRemovingMayAskToo() async throws {
+        @Test("The service may also ask before an item is made or removed")
+        func makingAndRemovingMayAskToo() async throws {
             try await FakeSecretService.with { service in
                 let name = name
                 let keyring = try keyring(service, VaultID.random())
@@ -136,8 +140,8 @@
             }
         }
 
-        /// The time that a person takes is not the service's.
-        @Test func answeringTakesNothingFromTheDeadline() {
+        @Test("The user's time to answer does not count against the deadline")
+        func answeringTakesNothingFromTheDeadline() {
             let start = Clock.sinceBoot
             let deadline = Deadline(.seconds(600))
             var asked = Duration.zero

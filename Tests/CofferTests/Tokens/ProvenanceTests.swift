@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Nothing says who handed a value to a locked vault: which values may replace a stored one, and which not.
-@Suite("Where values come from that are stored while locked")
+@Suite("The origin of values that are stored while locked")
 struct ProvenanceTests {
     private static let passcode = "correct horse"
 
@@ -87,7 +87,7 @@ struct ProvenanceTests {
         #expect(try await owner.tokens.accept(id()) == nil)
     }
 
-    @Test("What is accepted replaces, and its writer may go on from it")
+    @Test("An accepted value replaces the stored one, and its writer may continue from it")
     func accepted() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
@@ -102,7 +102,7 @@ struct ProvenanceTests {
         #expect(try await owner.tokens.info(for: id())?.version == 3)
     }
 
-    @Test("Who read or wrote the stored value replaces it from behind the lock, again and again")
+    @Test("A session that knows the stored value replaces it while locked, repeatedly")
     func background() async throws {
         let (home, owner, _) = try await scene()
         let program = try await home.unlocked(Self.passcode)
@@ -125,7 +125,7 @@ struct ProvenanceTests {
         #expect(try await value(program) == "rotated 4")
     }
 
-    @Test("A program that reads and refreshes behind the lock refreshes its own newest value")
+    @Test("A program that refreshes while locked refreshes its own newest value")
     func refreshing() async throws {
         let (home, owner, _) = try await scene()
         let program = try await home.unlocked(Self.passcode)
@@ -145,7 +145,7 @@ struct ProvenanceTests {
         #expect(try await value(owner) == "two")
     }
 
-    @Test("A value that another session replaced meanwhile is not replaced by what continued the old one")
+    @Test("A value that continues an outdated one does not replace the newest")
     func stale() async throws {
         let (home, owner, _) = try await scene()
         let program = try await home.unlocked(Self.passcode)
@@ -171,7 +171,7 @@ struct ProvenanceTests {
         #expect(try await owner.tokens.pending().count == 1)
     }
 
-    @Test("A file of the inbox that is put back replaces nothing a second time")
+    @Test("An inbox file that is put back does not replace a value a second time")
     func replayed() async throws {
         let (home, owner, _) = try await scene()
         let program = try await home.unlocked(Self.passcode)
@@ -190,7 +190,7 @@ struct ProvenanceTests {
         #expect(try await owner.tokens.pending().count == 1)
     }
 
-    @Test("A ticket of one token is none of another's")
+    @Test("A ticket of one token does not replace another")
     func otherToken() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
@@ -203,7 +203,7 @@ struct ProvenanceTests {
         #expect(try await value(owner, "bob") == "planted")
     }
 
-    @Test("A box under another token's name, or of a reserved service, is damaged")
+    @Test("A box under another token's name or of a reserved service is damaged")
     func names() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
@@ -219,7 +219,7 @@ struct ProvenanceTests {
         #expect(try await owner.tokens.pendingTokens().waiting == 0)
     }
 
-    @Test("A new name is stored and marked until somebody stores a value unlocked")
+    @Test("A new name is stored and marked until a session stores a value unlocked")
     func newNames() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
@@ -237,7 +237,7 @@ struct ProvenanceTests {
         #expect(try await value(owner, "eve") == "own")
     }
 
-    @Test("A value that somebody hands in does not keep a token of an open class from being renewed")
+    @Test("A planted value does not block the renewal of a token of an open class")
     func renewalOvertakes() async throws {
         let home = try TestHome()
         let owner = try await home.create(Self.passcode)
@@ -270,7 +270,7 @@ struct ProvenanceTests {
         #expect(try await value(owner) == "EVIL")
     }
 
-    @Test("Of several that wait, the fingerprint says which; removing the token takes all")
+    @Test("The fingerprint selects one of several waiting values, and removal takes all")
     func several() async throws {
         let (home, owner, stranger) = try await scene()
         let another = try await home.open()
@@ -293,7 +293,7 @@ struct ProvenanceTests {
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
     }
 
-    @Test("A value that came in the place of the listed one is not accepted for it")
+    @Test("A value that took the place of the listed one is not accepted for it")
     func exchanged() async throws {
         let (home, owner, stranger) = try await scene()
         #expect(try await put("seen", in: stranger) == 0)
@@ -314,7 +314,7 @@ struct ProvenanceTests {
         #expect(try await owner.tokens.accept(id(), fingerprint: now[0]) == 2)
     }
 
-    @Test("The fingerprint that a locked session has of its value is the one that is listed")
+    @Test("A locked session knows the fingerprint under which its value is listed")
     func ownFingerprint() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
@@ -327,7 +327,7 @@ struct ProvenanceTests {
         #expect(try await value(owner) == "next")
     }
 
-    @Test("What no unlock has looked at yet is neither accepted nor rejected: locked")
+    @Test("A value that no unlock has seen yet can be neither accepted nor rejected")
     func unsorted() async throws {
         let (home, owner, stranger) = try await scene()
         #expect(try await put("new", in: stranger) == 0)
@@ -342,7 +342,7 @@ struct ProvenanceTests {
         #expect(try await locked.tokens.reject(id()) == 0)
     }
 
-    @Test("Accepting and listing need the keys; what is of a locked class is not told")
+    @Test("Accepting and listing waiting values require the keys")
     func locked() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
@@ -353,7 +353,7 @@ struct ProvenanceTests {
         #expect(try await value(owner) == "good")
     }
 
-    @Test("Over a stored token that is damaged a value waits, and accepting it mends the name")
+    @Test("A value waits behind a damaged token, and accepting it repairs the name")
     func damaged() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
@@ -368,7 +368,7 @@ struct ProvenanceTests {
         #expect(try await value(owner) == "new")
     }
 
-    @Test("Names of files in the inbox that nobody wrote so are passed over, and none traps")
+    @Test("Malformed names in the inbox are ignored, and none crashes the process")
     func fileNames() async throws {
         let (home, owner, stranger) = try await scene()
         try FileManager.default.createDirectory(

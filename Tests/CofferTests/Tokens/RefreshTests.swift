@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct RefreshTests {
+@Suite("Refreshing tokens", .timeLimit(.minutes(10)))
+struct RefreshTests {
     /// On a busy machine a test waits long for its turn.
     private static let long = Duration.seconds(500)
 
@@ -46,7 +47,8 @@ import Testing
         }
     }
 
-    @Test func replacesAndReadsBack() async throws {
+    @Test("A refresh replaces the token and keeps its metadata")
+    func replacesAndReadsBack() async throws {
         let (home, session, id) = try await make()
         let date = Date(timeIntervalSince1970: 2_000_000_000)
         try await session.tokens.put(
@@ -72,7 +74,8 @@ import Testing
         #expect(none == nil)
     }
 
-    @Test func whoWaitsGetsTheResult() async throws {
+    @Test("Waiting callers get the result of the first refresh")
+    func whoWaitsGetsTheResult() async throws {
         let (home, session, id) = try await make()
         let (gate, begun) = (AsyncGate(), Counter())
         let first = Task {
@@ -102,7 +105,8 @@ import Testing
         try await untilWaiting(0, home)
     }
 
-    @Test func runsAreAsManyAsChanges() async throws {
+    @Test("Every run of a refresh closure makes exactly one change")
+    func runsAreAsManyAsChanges() async throws {
         let (home, session, id) = try await make()
         let sessions = [session, try await home.unlocked()]
         let runs = Counter()
@@ -129,7 +133,8 @@ import Testing
         #expect(try await session.tokens.info(for: id)?.version == UInt64(runs.value + 1))
     }
 
-    @Test func aFailureChangesNothingAndTheNextOneTakesOver() async throws {
+    @Test("A failed refresh changes nothing, and the next caller takes over")
+    func aFailureChangesNothingAndTheNextOneTakesOver() async throws {
         let (home, session, id) = try await make()
         let (gate, begun) = (AsyncGate(), Counter())
         let first = Task {
@@ -152,7 +157,8 @@ import Testing
         #expect(try await value(session, id) == "2")
     }
 
-    @Test func deadlines() async throws {
+    @Test("A refresh and a wait for one end with the deadline")
+    func deadlines() async throws {
         let (home, session, id) = try await make()
         defer { extendLifetime(home) }
         let slow = await refusal {
@@ -185,8 +191,8 @@ import Testing
         #expect(try await value(session, id) == "2")
     }
 
-    /// The server has used the old token up: a new one that comes too late is better than none.
-    @Test func aTokenThatComesTooLateIsStored() async throws {
+    @Test("A new token that arrives after the deadline is stored")
+    func aTokenThatComesTooLateIsStored() async throws {
         let (home, session, id) = try await make()
         defer { extendLifetime(home) }
         let begun = Counter()
@@ -208,7 +214,8 @@ import Testing
         #expect(try await value(session, id) == "2")
     }
 
-    @Test func cancellation() async throws {
+    @Test("Cancelling ends a refresh and a wait for one")
+    func cancellation() async throws {
         let (home, session, id) = try await make()
         let renewing = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
@@ -231,7 +238,8 @@ import Testing
     }
 
     /// Whoever signs in again or out meanwhile means it.
-    @Test func whatWasPutOrRemovedMeanwhileStands() async throws {
+    @Test("A token stored or removed during a refresh is a conflict and stands")
+    func whatWasPutOrRemovedMeanwhileStands() async throws {
         let (home, session, id) = try await make()
         defer { extendLifetime(home) }
         let put = await refusal {
@@ -252,7 +260,8 @@ import Testing
         #expect(try await value(session, id) == nil)
     }
 
-    @Test func wipedMeanwhile() async throws {
+    @Test("A wipe during a refresh ends it as wiped")
+    func wipedMeanwhile() async throws {
         let (home, session, id) = try await make()
         defer { extendLifetime(home) }
         let error = await refusal {
@@ -264,7 +273,10 @@ import Testing
         #expect(error?.code == .wiped)
     }
 
-    @Test(arguments: [false, true]) func anotherProcessRefreshes(isKilled: Bool) async throws {
+    @Test(
+        "A session waits for another process's refresh, and takes over if it is killed",
+        arguments: [false, true])
+    func anotherProcessRefreshes(isKilled: Bool) async throws {
         let (home, session, id) = try await make()
         let agent = try #require(Agent.start(["refresh", home.location.path.string]))
         #expect(agent.line() == "refreshing")

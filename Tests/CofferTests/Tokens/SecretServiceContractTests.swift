@@ -7,10 +7,12 @@
     /// The contract suite on a real gnome-keyring, which is killed and started anew in the middle of it.
     @Suite("The keyring contract on gnome-keyring")
     struct SecretServiceContractTests {
-        @Test("With a password", arguments: ItemStorageContract.laws)
+        @Test("A keyring with a password fulfils the contract", arguments: ItemStorageContract.laws)
         func encrypted(_ law: ItemStorageContract) throws { try law.check(ServiceBackend(.encrypted)) }
 
-        @Test("Without a password, in a plain text file", arguments: ItemStorageContract.laws)
+        @Test(
+            "A keyring without a password, in a plain text file, fulfils the contract",
+            arguments: ItemStorageContract.laws)
         func plainText(_ law: ItemStorageContract) throws { try law.check(ServiceBackend(.plainText)) }
     }
 

@@ -29,7 +29,8 @@
             ]
         }
 
-        @Test func noBus() throws {
+        @Test("Without a session bus, every operation reports it")
+        func noBus() throws {
             let vaultID = try VaultID.random()
             for address in [
                 "unix:path=/nonexistent/bus", "unix:abstract=coffer-nobody-\(vaultID)", "nonsense",
@@ -39,14 +40,16 @@
             }
         }
 
-        @Test func aBusWithoutAService() throws {
+        @Test("Without a Secret Service on the bus, every operation reports it")
+        func aBusWithoutAService() throws {
             let bus = try #require(try PrivateKeyring(running: false))
             let keyring = try open(bus.address, VaultID.random())
             #expect(
                 failures(keyring) == [.noSecretService, .noSecretService, .noSecretService, .noSecretService])
         }
 
-        @Test func noDefaultCollection() throws {
+        @Test("A missing default collection is reported and not created")
+        func noDefaultCollection() throws {
             let service = try #require(try PrivateKeyring(.missing))
             let keyring = try open(service.address, VaultID.random())
             #expect(failure { _ = try keyring.envelope(name) } == .noDefaultCollection)
@@ -55,7 +58,8 @@
             #expect(failure { _ = try keyring.envelope(name) } == .noDefaultCollection)
         }
 
-        @Test func aLockedCollectionHidesNothingAndStaysLocked() throws {
+        @Test("A locked collection is reported as locked, hides nothing and stays locked")
+        func aLockedCollectionHidesNothingAndStaysLocked() throws {
             let service = try #require(try PrivateKeyring())
             let vaultID = try VaultID.random()
             let keyring = try open(service.address, vaultID)
@@ -73,7 +77,8 @@
             #expect(try keyring.envelope(name) == [1, 2])
         }
 
-        @Test func aStoppedServiceTimesOutAndGoesOn() throws {
+        @Test("A stopped service times out and works again when it resumes")
+        func aStoppedServiceTimesOutAndGoesOn() throws {
             let service = try #require(try PrivateKeyring())
             let vaultID = try VaultID.random()
             let keyring = try open(service.address, vaultID)
@@ -90,7 +95,8 @@
             #expect(try keyring.envelope(name) == [3])
         }
 
-        @Test func aStoppedBusTimesOut() throws {
+        @Test("A stopped bus times out and works again when it resumes")
+        func aStoppedBusTimesOut() throws {
             let service = try #require(try PrivateKeyring())
             let vaultID = try VaultID.random()
             let keyring = try open(service.address, vaultID)
@@ -107,8 +113,8 @@
             #expect(try keyring.envelope(name) == [1])
         }
 
-        /// Killed while a call waits for its answer.
-        @Test func aServiceThatDiesInTheMiddleOfACallIsSaid() async throws {
+        @Test("A service that dies during a call is reported as such")
+        func aServiceThatDiesInTheMiddleOfACallIsSaid() async throws {
             let service = try #require(try PrivateKeyring())
             let vaultID = try VaultID.random()
             let patient = try SecretServiceStorage(
@@ -134,7 +140,8 @@
             #expect(try patient.envelope(name) == [2])
         }
 
-        @Test func othersItemsStayAsTheyAre() throws {
+        @Test("Items of other programs stay as they are")
+        func othersItemsStayAsTheyAre() throws {
             let service = try #require(try PrivateKeyring())
             let vaultID = try VaultID.random()
             let keyring = try open(service.address, vaultID)
@@ -161,7 +168,8 @@
             #expect(try service.secret(mail) == Array("secret".utf8))
         }
 
-        @Test func duplicatesAreAmbiguousAndSaidWhich() throws {
+        @Test("Duplicate items are ambiguous, and the error lists them")
+        func duplicatesAreAmbiguousAndSaidWhich() throws {
             let service = try #require(try PrivateKeyring())
             let vaultID = try VaultID.random()
             let keyring = try open(service.address, vaultID)
@@ -192,7 +200,8 @@
             #expect(try keyring.envelope(name) == nil && other.envelope(name) == nil)
         }
 
-        @Test func whatIsDamagedIsNeitherReadNorReplaced() throws {
+        @Test("A damaged item is neither read nor replaced")
+        func whatIsDamagedIsNeitherReadNorReplaced() throws {
             let service = try #require(try PrivateKeyring())
             let keyring = try open(service.address, VaultID.random())
             try keyring.put(Array("an envelope".utf8), for: name)
@@ -212,7 +221,8 @@
             #expect(try keyring.envelope(name) == Array("an envelope".utf8))
         }
 
-        @Test func removedByAnotherProgramIsAbsent() throws {
+        @Test("An item that another program removed is absent and can be stored again")
+        func removedByAnotherProgramIsAbsent() throws {
             let service = try #require(try PrivateKeyring())
             let keyring = try open(service.address, VaultID.random())
             try keyring.put([1], for: name)
@@ -223,7 +233,8 @@
         }
 
         /// An item says nothing of what it is for: hashes, a constant and one line.
-        @Test func itemsSayNothing() throws {
+        @Test("An item reveals nothing about its purpose")
+        func itemsSayNothing() throws {
             let service = try #require(try PrivateKeyring(.plainText))
             let vaultID = try VaultID.random()
             let keyring = try open(service.address, vaultID)
@@ -238,8 +249,9 @@
             #expect(try other.envelopes().isEmpty && other.count() == 0)
         }
 
-        /// A collection without a password is found out, and one with is not suspected.
-        @Test(arguments: [PrivateKeyring.Collection.encrypted, .plainText])
+        @Test(
+            "The probe tells collections with a password from those without",
+            arguments: [PrivateKeyring.Collection.encrypted, .plainText])
         func collectionsWithoutAPasswordAreKnown(_ collection: PrivateKeyring.Collection) throws {
             let service = try #require(try PrivateKeyring(collection))
             let found = try SecretCollection.inspect(

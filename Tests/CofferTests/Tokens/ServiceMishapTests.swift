@@ -6,7 +6,7 @@
     import Testing
 
     /// A service that stops, dies or refuses in the middle of a call, at every call that a vault makes.
-    @Suite("Mishaps in the middle of a call", .enabled { await FakeSecretService.isPossible() })
+    @Suite("Faults in the middle of a call", .enabled { await FakeSecretService.isPossible() })
     struct ServiceMishapTests {
         private typealias Method = FakeSecretService.Method
         private let name = ItemStorageContract.name(1)
@@ -86,7 +86,8 @@
             return (code, stored)
         }
 
-        @Test func refused() async throws {
+        @Test("A refused call reports its error and leaves a valid state")
+        func refused() async throws {
             try await FakeSecretService.with { service in
                 for operation in Operation.allCases {
                     for method in operation.methods {
@@ -101,7 +102,9 @@
             }
         }
 
-        @Test(arguments: FakeSecretService.Moment.allCases)
+        @Test(
+            "A service that crashes during any call leaves a valid state",
+            arguments: FakeSecretService.Moment.allCases)
         func killed(_ moment: FakeSecretService.Moment) async throws {
             try await FakeSecretService.with { service in
                 for operation in Operation.allCases {
@@ -117,7 +120,9 @@
             }
         }
 
-        @Test(arguments: FakeSecretService.Moment.allCases)
+        @Test(
+            "A service that hangs during a call times out and leaves a valid state",
+            arguments: FakeSecretService.Moment.allCases)
         func stopped(_ moment: FakeSecretService.Moment) async throws {
             try await FakeSecretService.with { service in
                 for (operation, method) in [
@@ -133,7 +138,8 @@
             }
         }
 
-        @Test func noDefaultCollectionHidesNoItem() async throws {
+        @Test("A missing default collection hides no existing item")
+        func noDefaultCollectionHidesNoItem() async throws {
             try await FakeSecretService.with { service in
                 let name = name
                 let keyring = try keyring(service, VaultID.random())
@@ -153,8 +159,8 @@
             }
         }
 
-        /// What other programs do to the items of a vault, as the vault says it.
-        @Test func aVaultSaysWhatOthersDid() async throws {
+        @Test("A vault reports changes that other programs made to its items")
+        func aVaultSaysWhatOthersDid() async throws {
             try await FakeSecretService.with { service in
                 try await TemporaryVault.with(service: service) { vault in
                     let id = try TokenID(service: "s", account: "a")

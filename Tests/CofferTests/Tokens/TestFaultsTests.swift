@@ -8,7 +8,8 @@ import Testing
 struct TestFaultsTests {
     private func id() throws -> TokenID { try TokenID(service: "s", account: "a") }
 
-    @Test func readingFailsAsOftenAsSaid() async throws {
+    @Test("Reading fails as often as the fault says")
+    func readingFailsAsOftenAsSaid() async throws {
         try await TemporaryVault.with { vault in
             let tokens = vault.session.tokens
             try await tokens.put(Token(copying: "x"), for: id())
@@ -22,7 +23,8 @@ struct TestFaultsTests {
         }
     }
 
-    @Test func changesFailBeforeOrAfterTheyAreMade() async throws {
+    @Test("Changes fail before or after they are made")
+    func changesFailBeforeOrAfterTheyAreMade() async throws {
         try await TemporaryVault.with { vault in
             let tokens = vault.session.tokens
             let full = CofferError(.noSpace, "Full.")
@@ -41,7 +43,8 @@ struct TestFaultsTests {
         }
     }
 
-    @Test func aRefreshThatFailsKeepsTheOldToken() async throws {
+    @Test("A failed refresh keeps the old token")
+    func aRefreshThatFailsKeepsTheOldToken() async throws {
         try await TemporaryVault.with { vault in
             let tokens = vault.session.tokens
             try await tokens.put(Token(copying: "old"), for: id())

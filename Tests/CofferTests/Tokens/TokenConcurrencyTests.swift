@@ -6,8 +6,10 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct TokenConcurrencyTests {
-    @Test func fourTasksOverTwoSessionsLoseNothing() async throws {
+@Suite("Concurrent changes to tokens")
+struct TokenConcurrencyTests {
+    @Test("Four tasks on two sessions lose no change")
+    func fourTasksOverTwoSessionsLoseNothing() async throws {
         let home = try TestHome()
         let sessions = [try await home.create(), try await home.unlocked()]
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -27,8 +29,8 @@ import Testing
         #expect(list.allSatisfy { $0.version == 8 })
     }
 
-    /// Every increment of one token's version is somebody's success.
-    @Test func ifVersionIsACompareAndSwap() async throws {
+    @Test("A put with an expected version is a compare-and-swap")
+    func ifVersionIsACompareAndSwap() async throws {
         let home = try TestHome()
         let sessions = [try await home.create(), try await home.unlocked()]
         let id = try TokenID(service: "s", account: "a")
@@ -55,7 +57,8 @@ import Testing
         #expect(successes >= 50)
     }
 
-    @Test func twoProcessesWithFiveHundredPutsEachMakeAThousand() async throws {
+    @Test("Two processes with 500 puts each store 1000 tokens")
+    func twoProcessesWithFiveHundredPutsEachMakeAThousand() async throws {
         let home = try TestHome()
         _ = try await home.create()
         let path = home.location.path.string

@@ -51,7 +51,7 @@ struct TokenDamageTests {
         #expect(step, "\(what): \(error.message)")
     }
 
-    @Test("Of the token file: it is refused whole, with what to do, and stays as it is")
+    @Test("A damaged token file is refused as a whole, with a next step, and stays as it is")
     func file() async throws {
         let (home, session) = try await filled()
         let good = try home.read("tokens")
@@ -73,7 +73,7 @@ struct TokenDamageTests {
         #expect(try await read(session, "undamaged").count == Self.accounts.count)
     }
 
-    @Test("Of the class of one stored token: also one that this vault has no key of stops no other")
+    @Test("A stored token of an unknown or wrong class blocks no other token")
     func protectionClass() async throws {
         let (home, session) = try await filled()
         let vault = try session.core.home.openVault()
@@ -92,7 +92,7 @@ struct TokenDamageTests {
         extendLifetime(home)
     }
 
-    @Test("Of one stored token: the others are listed, read and exported, and that one is named")
+    @Test("Around one damaged token, the others are listed and read, and it is named")
     func stored() async throws {
         let (home, session) = try await filled()
         let vault = try session.core.home.openVault()
@@ -118,7 +118,7 @@ struct TokenDamageTests {
         #expect(try await read(session, "undamaged").count == Self.accounts.count)
     }
 
-    @Test("An export leaves a damaged token out and names it, unless it is the one that is wanted")
+    @Test("An export omits and names a damaged token, unless exactly that one is requested")
     func export() async throws {
         let (home, session) = try await filled()
         let vault = try session.core.home.openVault()
@@ -155,7 +155,7 @@ struct TokenDamageTests {
         }
     }
 
-    @Test("Of a token that waits: it is set aside and counted, the others are stored")
+    @Test("A damaged waiting token is set aside and counted, and the others are stored")
     func waiting() async throws {
         let home = try TestHome()
         let owner = try await home.create("correct horse")

@@ -58,7 +58,8 @@ struct TokenExportTests {
 
     private func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(filePath: path.string)) }
 
-    @Test func whatMayMoveMovesWithAllThatIsKnownOfIt() async throws {
+    @Test("An export and import carry over every movable token with its metadata")
+    func whatMayMoveMovesWithAllThatIsKnownOfIt() async throws {
         let session = try await filled()
         try await session.tokens.put(
             Token(copying: "volatile"), for: id(20), class: .whenUnlocked, isEphemeral: true)
@@ -86,7 +87,8 @@ struct TokenExportTests {
         #expect(try await target.tokens.info(for: id(9))?.version == 1)
     }
 
-    @Test func nothingOfThisDeviceOnlyIsInTheFile() async throws {
+    @Test("An export never contains a token bound to this device")
+    func nothingOfThisDeviceOnlyIsInTheFile() async throws {
         let session = try await filled()
         _ = try await export(session)
         let file = try bytes()
@@ -115,7 +117,8 @@ struct TokenExportTests {
         #expect(failure { _ = try TokenExport.Record.decode(record.span) } == .corrupt)
     }
 
-    @Test func aConflictIsSaidAndNothingIsLost() async throws {
+    @Test("An import reports conflicts and replaces values only on request")
+    func aConflictIsSaidAndNothingIsLost() async throws {
         let session = try await filled()
         _ = try await export(session)
         let target = try await other.create()
@@ -134,7 +137,8 @@ struct TokenExportTests {
         #expect(try await target.tokens.info(for: id(4))?.version == 2)
     }
 
-    @Test func everyFlippedByteIsFound() async throws {
+    @Test("An import detects every flipped byte")
+    func everyFlippedByteIsFound() async throws {
         let session = try await home.create()
         try await session.tokens.put(Token(copying: "a"), for: id(1), class: .whenUnlocked)
         _ = try await export(session)
@@ -162,7 +166,8 @@ struct TokenExportTests {
         #expect(try await target.tokens.count() == 0)
     }
 
-    @Test func whatIsCutMovedOrAddedIsFound() async throws {
+    @Test("An import detects truncated, moved and added records")
+    func whatIsCutMovedOrAddedIsFound() async throws {
         let session = try await filled()
         _ = try await export(session)
         let good = try bytes()
@@ -193,8 +198,8 @@ struct TokenExportTests {
         #expect(try await target.tokens.count() == 0)
     }
 
-    /// The import asks before it spends the memory that a stranger's file demands.
-    @Test func aFileThatAsksForMuchMemoryIsAskedAbout() async throws {
+    @Test("An import refuses a costly file unless the caller allows it")
+    func aFileThatAsksForMuchMemoryIsAskedAbout() async throws {
         let session = try await filled()
         _ = try await export(session)
         let good = try bytes()
@@ -225,7 +230,8 @@ struct TokenExportTests {
         #expect(try await target.tokens.count() == 0)
     }
 
-    @Test func withoutThePassphraseItDoesNotOpen() async throws {
+    @Test("An export opens only with its passphrase, which must be long enough")
+    func withoutThePassphraseItDoesNotOpen() async throws {
         let session = try await filled()
         let short = try Passcode(copying: "eleven byte")
         let refused = await refusal {
@@ -242,7 +248,8 @@ struct TokenExportTests {
         #expect(try await target.status().attemptsLeft == AttemptRecord.limit)
     }
 
-    @Test func aLockedVaultTakesAndGivesNothing() async throws {
+    @Test("A locked vault neither imports nor exports")
+    func aLockedVaultTakesAndGivesNothing() async throws {
         let session = try await filled()
         _ = try await export(session)
         let before = try bytes()
@@ -264,7 +271,8 @@ struct TokenExportTests {
         #expect(Set(names) == ["export", "home"])
     }
 
-    @Test func aVaultWithNothingThatMayMoveSaysSo() async throws {
+    @Test("A vault without movable tokens refuses to export")
+    func aVaultWithNothingThatMayMoveSaysSo() async throws {
         let session = try await home.create()
         #expect(await refusal { _ = try await export(session) }?.code == .refused)
         try await session.tokens.put(Token(copying: "x"), for: id(1))

@@ -8,7 +8,8 @@ import TestSupport
 import Testing
 
 /// What is done to the token file behind the vault's back.
-@Suite struct TokenFileTests {
+@Suite("The token file under outside changes")
+struct TokenFileTests {
     private func filled() async throws -> (home: TestHome, session: Vault, keyring: TokenFile) {
         let home = try TestHome()
         let session = try await home.create()
@@ -16,7 +17,8 @@ import Testing
         return (home, session, TokenFile(device: session.core.device))
     }
 
-    @Test func everyFlippedByteIsRefused() async throws {
+    @Test("The reader refuses a flipped bit in any byte")
+    func everyFlippedByteIsRefused() async throws {
         let (home, session, keyring) = try await filled()
         let good = try home.read("tokens")
         let vault = try session.core.home.openVault()
@@ -35,7 +37,8 @@ import Testing
         #expect(try await home.unlocked().tokens.count() == 1)
     }
 
-    @Test func everyTruncationAndExtensionIsRefused() async throws {
+    @Test("The reader refuses every truncated or extended file")
+    func everyTruncationAndExtensionIsRefused() async throws {
         let (home, session, keyring) = try await filled()
         let good = try home.read("tokens")
         let vault = try session.core.home.openVault()
@@ -49,8 +52,8 @@ import Testing
         }
     }
 
-    /// A session that has read the file sees that it is damaged now, and a change does not hide the damage.
-    @Test func damageIsNotWrittenOver() async throws {
+    @Test("A session notices new damage and does not overwrite it")
+    func damageIsNotWrittenOver() async throws {
         let (home, session, _) = try await filled()
         var damaged = try home.read("tokens")
         damaged[100] ^= 1
@@ -68,7 +71,8 @@ import Testing
     }
 
     /// Envelopes are bound to their names: swapping two tokens inside the sealed file does not go unnoticed.
-    @Test func swappedEnvelopesAreRefused() async throws {
+    @Test("Swapped envelopes in the sealed file are refused")
+    func swappedEnvelopesAreRefused() async throws {
         let (home, session, keyring) = try await filled()
         try await session.tokens.put(Token(copying: "other"), for: TokenID(service: "s", account: "b"))
         let vault = try session.core.home.openVault()
@@ -82,7 +86,8 @@ import Testing
         #expect(await refusal { _ = try await opened.tokens.list() }?.code == .corrupt)
     }
 
-    @Test func damagedEnvelopesAreRefused() async throws {
+    @Test("Damaged or truncated envelopes are refused")
+    func damagedEnvelopesAreRefused() async throws {
         let (home, session, keyring) = try await filled()
         let vault = try session.core.home.openVault()
         let good = try keyring.read(in: vault).contents
@@ -124,7 +129,7 @@ import Testing
     }
 
     /// An erasure on a full disk goes over what is there; nobody has an erased token from memory afterwards.
-    @Test(arguments: [false, true])
+    @Test("An erasure on a full disk overwrites the file in place", arguments: [false, true])
     func anErasureNeedsNoSpace(_ isSparing: Bool) async throws {
         guard let disk = try TinyFileSystem.make(kibibytes: 1024) else { return }
         let folder = try disk.open().path
@@ -175,7 +180,7 @@ import Testing
 
     /// Cut while the old file was overwritten in place: what was spared is in the file beside it, and what
     /// somebody laid there is erased like the rest.
-    @Test(arguments: [false, true])
+    @Test("An interrupted erasure keeps the database keys that it spared", arguments: [false, true])
     func anErasureThatWasCutKeepsWhatItSpared(_ isPlanted: Bool) async throws {
         let (home, session, keyring) = try await filled()
         let key = try DatabaseKeyNaming.id("user", "drafts")
@@ -203,8 +208,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: home.path("tokens-erased").string))
     }
 
-    /// After an erasure that replaces the file, another process no longer returns what it had read before.
-    @Test func anErasureReachesWhatOthersRead() async throws {
+    @Test("After an erasure, other sessions no longer return a token they had read")
+    func anErasureReachesWhatOthersRead() async throws {
         let (home, session, _) = try await filled()
         let id = try TokenID(service: "s", account: "a")
         let other = try await home.unlocked()
@@ -216,7 +221,8 @@ import Testing
         }
     }
 
-    @Test func aFullDiskLosesNothing() async throws {
+    @Test("Creation on a full disk fails and leaves no vault")
+    func aFullDiskLosesNothing() async throws {
         guard let disk = try TinyFileSystem.make() else { return }
         let location = VaultLocation(path: try disk.open().path.appending("home"))
         let error = await refusal {

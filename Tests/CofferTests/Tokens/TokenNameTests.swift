@@ -34,7 +34,7 @@ struct TokenNameTests {
         #expect(try TokenID(service: "a", account: "b") == TokenID(service: "a", account: "b"))
     }
 
-    @Test("Both forms are put, got, listed, removed, exported and imported as two")
+    @Test("Both forms of a name are stored, listed, removed and moved as two tokens")
     func both() async throws {
         let (home, other) = (try TestHome(), try TestHome())
         let session = try await home.create()
@@ -69,7 +69,7 @@ struct TokenNameTests {
         #expect(try await session.tokens.info(for: ids[1]) != nil)
     }
 
-    @Test("An import sees a difference in bytes that no string shows")
+    @Test("An import detects a difference in bytes that string comparison ignores")
     func differences() async throws {
         let (home, other) = (try TestHome(), try TestHome())
         let (session, target) = (try await home.create(), try await other.create())
@@ -86,7 +86,7 @@ struct TokenNameTests {
         #expect(report.conflicts == [id] && report.same == 0)
     }
 
-    @Test("A scope, an attribute or its name in another normal form is another", arguments: 0..<3)
+    @Test("An import tells apart normal forms of a scope, an attribute and its name", arguments: 0..<3)
     func oneDifference(_ place: Int) async throws {
         let (home, other) = (try TestHome(), try TestHome())
         let (session, target) = (try await home.create(), try await other.create())
@@ -118,7 +118,7 @@ struct TokenNameTests {
         #expect(again.same == 1 && again.conflicts.isEmpty)
     }
 
-    @Test("Of two tokens one of which is damaged, the other is listed and read")
+    @Test("Next to damaged tokens, an intact one is listed and read")
     func damaged() async throws {
         let home = try TestHome()
         let session = try await home.create()

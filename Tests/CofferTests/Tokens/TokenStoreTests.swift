@@ -1,12 +1,14 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct TokenStoreTests {
+@Suite("The token store")
+struct TokenStoreTests {
     private func id(_ service: String, _ kind: TokenKind = .access) throws -> TokenID {
         try TokenID(service: service, account: "ada", kind: kind)
     }
@@ -15,7 +17,8 @@ import Testing
         try await session.tokens.withToken(for: id) { token, _ in token.exposing { $0.copied() } }
     }
 
-    @Test func bytesAreExact() async throws {
+    @Test("The store returns the exact bytes of every value")
+    func bytesAreExact() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let values: [[UInt8]] = [
@@ -32,12 +35,14 @@ import Testing
         }
     }
 
-    @Test func longerThanAMebibyteIsRefused() throws {
+    @Test("A value longer than a mebibyte is refused")
+    func longerThanAMebibyteIsRefused() throws {
         let long = [UInt8](repeating: 1, count: Token.maxByteCount + 1)
         #expect(failure { _ = try Token(copying: long) } == .invalidInput)
     }
 
-    @Test func idsHaveBounds() throws {
+    @Test("Identifiers have bounds")
+    func idsHaveBounds() throws {
         let long = String(repeating: "ä", count: 512)
         _ = try TokenID(service: long, account: long)
         #expect(failure { _ = try TokenID(service: "", account: "a") } == .invalidInput)
@@ -45,8 +50,8 @@ import Testing
         #expect(failure { _ = try TokenID(service: "s", account: long + "x") } == .invalidInput)
     }
 
-    /// Each of these once ended the process or was stored as something else.
-    @Test func metadataHasBounds() async throws {
+    @Test("Metadata has bounds, and the store refuses more")
+    func metadataHasBounds() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try id("s")
@@ -69,7 +74,8 @@ import Testing
         #expect(try await session.tokens.info(for: id)?.scopes.count == TokenInfo.maxEntryCount)
     }
 
-    @Test func whatIsAbsentIsNil() async throws {
+    @Test("An absent token reads as nil")
+    func whatIsAbsentIsNil() async throws {
         let home = try TestHome()
         let session = try await home.create()
         #expect(try await read(session, id("s")) == nil)
@@ -78,7 +84,8 @@ import Testing
         #expect(try await session.tokens.list().isEmpty)
     }
 
-    @Test func versionsCountAndConflictsAreSaid() async throws {
+    @Test("Versions count up, and a stale version is a conflict")
+    func versionsCountAndConflictsAreSaid() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try id("s")
@@ -104,7 +111,8 @@ import Testing
         #expect(try await put("anew", if: 0) == 1)
     }
 
-    @Test func kindsAndNamesAreSeparate() async throws {
+    @Test("Kinds and names are separate tokens")
+    func kindsAndNamesAreSeparate() async throws {
         let home = try TestHome()
         let session = try await home.create()
         for kind in TokenKind.allCases {
@@ -121,7 +129,8 @@ import Testing
         #expect(try await session.tokens.count() == 5)
     }
 
-    @Test func metadataIsKeptAndTheListHasNoSecrets() async throws {
+    @Test("The store keeps metadata, and the list contains no secret")
+    func metadataIsKeptAndTheListHasNoSecrets() async throws {
         let home = try TestHome()
         let clock = TestClock()
         let session = try await home.create(time: clock.source)
@@ -147,7 +156,8 @@ import Testing
         #expect(!shown.contains("the secret value"))
     }
 
-    @Test func aTokenDoesNotPrint() throws {
+    @Test("A printed token shows its length and not its value")
+    func aTokenDoesNotPrint() throws {
         let token = try Token(copying: "the secret value")
         var shown = "\(token) \(String(describing: token)) \(String(reflecting: token))"
         dump(token, to: &shown)
@@ -155,7 +165,8 @@ import Testing
         #expect(shown.contains("16 bytes"))
     }
 
-    @Test func namesAndValuesAreNotInTheFile() async throws {
+    @Test("Neither names nor values appear on the disk")
+    func namesAndValuesAreNotInTheFile() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try TokenID(service: "service.example.org", account: "ada.lovelace")
@@ -171,7 +182,8 @@ import Testing
         #expect(try home.occurrences(of: Array("COFFERT1".utf8)) == 1)
     }
 
-    @Test func removedWhileLocked() async throws {
+    @Test("A locked session removes tokens, but not by version")
+    func removedWhileLocked() async throws {
         let home = try TestHome()
         let made = try await home.create("correct horse")
         try await made.tokens.put(Token(copying: "x"), for: id("s"))
@@ -181,7 +193,8 @@ import Testing
         #expect(try await session.tokens.count() == 0)
     }
 
-    @Test func anotherSessionsChangesAreSeen() async throws {
+    @Test("A session sees the changes of another")
+    func anotherSessionsChangesAreSeen() async throws {
         let home = try TestHome()
         let first = try await home.create()
         let second = try await home.unlocked()
@@ -194,7 +207,8 @@ import Testing
         #expect(try await first.tokens.info(for: id("s"))?.version == 40)
     }
 
-    @Test func errorsOfTheBodyComeThrough() async throws {
+    @Test("Errors of the caller's closure are rethrown")
+    func errorsOfTheBodyComeThrough() async throws {
         let home = try TestHome()
         let session = try await home.create()
         try await session.tokens.put(Token(copying: "x"), for: id("s"))

@@ -1,17 +1,20 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import TestSupport
 import Testing
 
-@Suite struct VolatileTokenTests {
+@Suite("Volatile tokens")
+struct VolatileTokenTests {
     private func text(_ session: Vault, _ id: TokenID) async throws -> String? {
         try await session.tokens.withToken(for: id) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
         }
     }
 
-    @Test func neverOnTheDiskAndOfThisSessionAlone() async throws {
+    @Test("A volatile token is never on the disk and belongs to its session alone")
+    func neverOnTheDiskAndOfThisSessionAlone() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
@@ -32,7 +35,8 @@ import Testing
         #expect(try await !session.tokens.remove(id))
     }
 
-    @Test func oneNameIsOneToken() async throws {
+    @Test("A volatile and a stored token of one name replace each other")
+    func oneNameIsOneToken() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
@@ -46,7 +50,8 @@ import Testing
         #expect(try await session.tokens.list().map(\.isEphemeral) == [false])
     }
 
-    @Test func aRefreshKeepsIt() async throws {
+    @Test("A refreshed volatile token stays volatile")
+    func aRefreshKeepsIt() async throws {
         let home = try TestHome()
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
@@ -59,8 +64,9 @@ import Testing
         #expect(try await text(home.unlocked(), id) == nil)
     }
 
-    /// Of every class: what outlasts a lock is stored.
-    @Test(arguments: [ProtectionClass.whenUnlockedThisDeviceOnly, .afterFirstUnlockThisDeviceOnly])
+    @Test(
+        "Every lock drops volatile tokens of all classes",
+        arguments: [ProtectionClass.whenUnlockedThisDeviceOnly, .afterFirstUnlockThisDeviceOnly])
     func everyLockDropsIt(protection: ProtectionClass) async throws {
         let home = try TestHome()
         let clock = TestClock()
@@ -70,7 +76,7 @@ import Testing
         let locks: [() -> Void] = [
             { session.lock() }, { session.close() },
             {
-                clock.advance(.seconds(61))
+                clock.advance(by: .seconds(61))
                 _ = session.isUnlocked
             },
         ]

@@ -7,7 +7,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Tokens stored while locked") struct WaitingTokenTests {
+@Suite("Tokens stored while locked")
+struct WaitingTokenTests {
     private static let passcode = "correct horse"
 
     private func id(_ account: String = "ada") throws -> TokenID {
@@ -36,7 +37,7 @@ import Testing
         (try? FileManager.default.contentsOfDirectory(atPath: home.path("inbox").string))?.sorted() ?? []
     }
 
-    @Test(arguments: ProtectionClass.allCases)
+    @Test("Until an unlock, only its own session reads a waiting token", arguments: ProtectionClass.allCases)
     func itIsReadAfterAnUnlockAndOnlyThen(_ protection: ProtectionClass) async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
@@ -70,7 +71,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
     }
 
-    @Test func severalKeepTheirOrder() async throws {
+    @Test("Several waiting values keep their order")
+    func severalKeepTheirOrder() async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
         #expect(try await put("one", in: session) == 1)
@@ -83,8 +85,8 @@ import Testing
         #expect(try await value(session, "b") == "other")
     }
 
-    /// Another process is unlocked: it stores what waits before it reads or stores.
-    @Test func whoIsUnlockedStoresItFirst() async throws {
+    @Test("An unlocked session stores waiting values before it reads or stores")
+    func whoIsUnlockedStoresItFirst() async throws {
         let home = try TestHome()
         let open = try await home.create(Self.passcode)
         let locked = try await home.open()
@@ -96,8 +98,8 @@ import Testing
         #expect(inbox(home).isEmpty)
     }
 
-    /// With an older value that still waits, a newer one of an open class waits behind it.
-    @Test func whatIsNewerWaitsBehindWhatIsOlder() async throws {
+    @Test("A newer value of an open class waits behind an older one")
+    func whatIsNewerWaitsBehindWhatIsOlder() async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
         session.lock()
@@ -115,7 +117,8 @@ import Testing
         #expect(try await value(session) == "four")
     }
 
-    @Test func removingTakesWhatWaits() async throws {
+    @Test("Removing a token also removes its waiting values")
+    func removingTakesWhatWaits() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
@@ -128,7 +131,8 @@ import Testing
         #expect(try await session.tokens.list().map(\.id.account) == ["b"])
     }
 
-    @Test func aVersionIsComparedOnlyWhileUnlocked() async throws {
+    @Test("A locked session does not compare versions")
+    func aVersionIsComparedOnlyWhileUnlocked() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
@@ -139,7 +143,8 @@ import Testing
         #expect(inbox(home).isEmpty)
     }
 
-    @Test func damageIsSaidAndTakesNoOtherWithIt() async throws {
+    @Test("Damaged waiting tokens are counted and do not affect the others")
+    func damageIsSaidAndTakesNoOtherWithIt() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
@@ -169,7 +174,8 @@ import Testing
 
     /// Whoever can write the home cannot put a value of theirs in without the device key, nor one sealed to
     /// another class.
-    @Test func aBoxForAnotherClassOrNameIsDamaged() async throws {
+    @Test("A box sealed to another class is damaged")
+    func aBoxForAnotherClassOrNameIsDamaged() async throws {
         let home = try TestHome()
         let owner = try await home.create(Self.passcode)
         let core = owner.core
@@ -190,7 +196,8 @@ import Testing
         #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 1))
     }
 
-    @Test func itsSizeIsBounded() async throws {
+    @Test("The inbox has a limited size")
+    func itsSizeIsBounded() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
@@ -211,7 +218,8 @@ import Testing
         #expect(size == long.count)
     }
 
-    @Test func theClassThatNeedsAPasscodeWaitsOnlyWhereOneIsSet() async throws {
+    @Test("Values of the passcode-bound class wait only where a passcode is set")
+    func theClassThatNeedsAPasscodeWaitsOnlyWhereOneIsSet() async throws {
         let home = try TestHome()
         let session = try await home.create()
         session.lock()
@@ -229,7 +237,8 @@ import Testing
         #expect(inbox(home).isEmpty)
     }
 
-    @Test func aWipeTakesWhatWaits() async throws {
+    @Test("A wipe removes waiting values")
+    func aWipeTakesWhatWaits() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()

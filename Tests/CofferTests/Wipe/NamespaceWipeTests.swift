@@ -9,7 +9,8 @@ import Testing
 /// One namespace that cannot be erased keeps none of the others, nor the home around it.
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
-@Suite("Wipes of several namespaces", .serialized) struct NamespaceWipeTests {
+@Suite("Wipes of several namespaces", .serialized)
+struct NamespaceWipeTests {
     private let manager = FileManager.default
 
     private func namespaces(of home: TestHome, _ users: [String]) async throws -> [String: VaultID] {
@@ -31,7 +32,7 @@ import Testing
         try home.everything().keys.filter { $0.hasSuffix("/device") || $0.hasSuffix("/keybag") }.sorted()
     }
 
-    @Test("A namespace of mode 0770 or 0777, or with a damaged state, goes like the others")
+    @Test("A wipe removes namespaces with open modes or a damaged state like the others")
     func modes() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be removed of one stops nothing else, is named, and is finished by the next opening",
+        "A namespace that resists is named, blocks nothing, and is finished at the next opening",
         .enabled(if: TestUser.isRoot, "only root can give a directory away"))
     func stubborn() async throws {
         let home = try TestHome()
@@ -69,7 +70,7 @@ import Testing
         #expect(try !KernelKeyCache.isAnyLeft(vaultID: #require(made["bob"])))
     }
 
-    @Test("One that shows no vault any more is named", arguments: ["link", "renamed"])
+    @Test("A wipe names a namespace that no longer shows a vault", arguments: ["link", "renamed"])
     func unknown(_ damage: String) async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -91,7 +92,7 @@ import Testing
         for vaultID in made.values { KernelKeyCache.remove(vaultID: vaultID, all: true) }
     }
 
-    @Test("Of several things that are left in one, the error says what to do once")
+    @Test("An error about several remains in one namespace explains only once how to continue")
     func words() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -104,7 +105,7 @@ import Testing
         #expect(message.components(separatedBy: "wipe again").count == 2, "\(message)")
     }
 
-    @Test("One user's namespace is wiped where neither its state nor the home's can be read")
+    @Test("One user's namespace is wiped even if neither its state nor the home's is readable")
     func user() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -138,7 +139,7 @@ import Testing
         _ = try await Vault.wipe(at: other.location)
     }
 
-    @Test("A link in the place of a namespace is not followed, stops nothing else and is named")
+    @Test("A link in the place of a namespace is not followed, blocks nothing and is named")
     func link() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")

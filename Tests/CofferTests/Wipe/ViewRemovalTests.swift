@@ -46,7 +46,7 @@ struct ViewRemovalTests {
         return (home, try #require(agent.line()), agent)
     }
 
-    @Test("A wipe under another runtime directory takes them, and nobody else's")
+    @Test("A wipe under another runtime directory removes the vault's views and no others")
     func wiped() async throws {
         try await withRuntime { runtime in
             let (other, kept, agent) = try await viewed(under: runtime)
@@ -63,7 +63,7 @@ struct ViewRemovalTests {
         }
     }
 
-    @Test("An opening under another runtime directory takes them, once their owner is dead")
+    @Test("An opening under another runtime directory removes views of dead owners")
     func reaped() async throws {
         try await withRuntime { runtime in
             let (home, view) = try await left(under: runtime)
@@ -73,7 +73,7 @@ struct ViewRemovalTests {
         }
     }
 
-    @Test("Views in /dev/shm are found without a record, and with one that is damaged")
+    @Test("A wipe finds views in /dev/shm without a record or with a damaged one")
     func shared() async throws {
         for damage in [Data?.none, Data("coffer-../../tmp".utf8), Data(count: 100)] {
             let (home, view) = try await left(under: "")
@@ -86,7 +86,7 @@ struct ViewRemovalTests {
         }
     }
 
-    @Test("A wipe takes them also where somebody changed a directory's mode", arguments: [0o750, 0o000])
+    @Test("A wipe removes views even after a directory's mode was changed", arguments: [0o750, 0o000])
     func modes(_ mode: Int) async throws {
         try await withRuntime { runtime in
             let (home, view) = try await left(under: runtime)
@@ -103,7 +103,7 @@ struct ViewRemovalTests {
         #expect(!manager.fileExists(atPath: view))
     }
 
-    @Test("Where others may write nothing is touched, and the receipt names the place")
+    @Test("A wipe touches nothing where others may write, and the receipt names the place")
     func writable() async throws {
         try await withRuntime { runtime in
             let (home, view) = try await left(under: runtime)
@@ -120,7 +120,7 @@ struct ViewRemovalTests {
         #expect(unverified.contains { $0.contains(root) })
     }
 
-    @Test("The receipt of the home names what that of a namespace cannot prove")
+    @Test("The receipt of the home names places that a namespace's wipe cannot prove")
     func namespace() async throws {
         try await withRuntime { runtime in
             let home = try TestHome()
@@ -143,7 +143,7 @@ struct ViewRemovalTests {
     }
 
     @Test(
-        "A view that resists keeps none of the others",
+        "A view that resists does not protect the others",
         .enabled(if: TestUser.isRoot, "only root can mount something that cannot be removed"))
     func resisting() async throws {
         try await withRuntime { runtime in
@@ -169,7 +169,7 @@ struct ViewRemovalTests {
         }
     }
 
-    @Test("The receipt names a runtime directory that is not there any more")
+    @Test("The receipt names a runtime directory that no longer exists")
     func gone() async throws {
         try await withRuntime { runtime in
             let (home, _) = try await left(under: runtime)
@@ -181,7 +181,7 @@ struct ViewRemovalTests {
         }
     }
 
-    @Test("A view whose lease was changed to another vault's id is named, and one of a namespace is not")
+    @Test("The receipt names a view whose lease has another vault's identifier")
     func changedLease() async throws {
         try await withRuntime { runtime in
             let (home, view) = try await left(under: runtime)
@@ -198,7 +198,7 @@ struct ViewRemovalTests {
         }
     }
 
-    @Test("A record is a hint: what it names is touched only where views of this vault can be")
+    @Test("A wipe follows the record only to places where views of this vault can be")
     func hints() async throws {
         try await withRuntime { trap in
             let home = try TestHome()
@@ -232,7 +232,7 @@ struct ViewRemovalTests {
         }
     }
 
-    @Test("Of many runtime directories those that are gone are forgotten, and no more than 32 are kept")
+    @Test("The record forgets runtime directories that are gone, and keeps at most 32")
     func many() async throws {
         let home = try TestHome()
         let session = try await home.create()

@@ -9,7 +9,8 @@ import Testing
 /// A wipe needs nothing readable; and what cannot be told to be a vault is left alone.
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
-@Suite("A wipe in disturbed weather", .serialized) struct WipeDisturbedTests {
+@Suite("Wipes of disturbed homes", .serialized)
+struct WipeDisturbedTests {
     private static let token = "a token nobody may find"
     private let manager = FileManager.default
 
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(
-        "Whatever became of the state, an opening erases nothing and a wipe everything",
+        "With any damage to the state, an opening erases nothing and a wipe everything",
         arguments: Damage.allCases)
     func state(_ damage: Damage) async throws {
         let (home, vaultID) = try await filled()
@@ -111,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "Nor where the device record, which tells the vault's id surest, cannot be read",
+        "A foreign tombstone erases nothing even without a readable device record",
         arguments: ["absent", "damaged", "directory"])
     func foreignTombstoneWithoutDevice(_ damage: String) async throws {
         let (home, vaultID) = try await filled()
@@ -138,7 +139,7 @@ import Testing
     }
 
     @Test(
-        "Keys in the kernel do not wait for the home's lock",
+        "A wipe removes keys from the kernel without waiting for the home's lock",
         .enabled(if: KernelKeyring.isAvailable), .timeLimit(.minutes(1)))
     func lockHeld() async throws {
         let (home, vaultID) = try await filled()
@@ -161,7 +162,7 @@ import Testing
         #expect(try await wipe.receipt.failures.isEmpty)
     }
 
-    @Test("What a link in the place of a key file points to is not touched, and the receipt says so")
+    @Test("A wipe does not follow a link in a key file's place, and the receipt says so")
     func linkedKey() async throws {
         let (home, _) = try await filled()
         let (keybag, moved) = (home.path("keybag").string, home.scratch.path(of: "moved"))
@@ -174,7 +175,7 @@ import Testing
     }
 
     @Test(
-        "Whatever became of a file of the vault, everything goes and no link is followed",
+        "With any damage to a file of the vault, a wipe removes everything and follows no link",
         arguments: ["device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "files", "orders"])
     func files(_ name: String) async throws {
         for damage in Damage.allCases {
@@ -188,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("A session wipes its vault also without a state, and never another one in its place")
+    @Test("A session wipes its vault even without a state, and never another in its place")
     func session() async throws {
         for damage in [Damage.missing, .magic, .pipe] {
             let (home, _) = try await filled()
@@ -205,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("What shows no sign of a vault is refused and stays as it is")
+    @Test("A directory without any sign of a vault is refused and stays as it is")
     func noVault() async throws {
         let scratch = try ScratchDirectory.make()
         let location = VaultLocation(path: scratch.path.appending("home"))
@@ -243,7 +244,7 @@ import Testing
     }
 
     @Test(
-        "One file that begins as Coffer's do is sign enough, wherever that is; none is not",
+        "One file with Coffer's magic anywhere is sign enough for a wipe; none is not",
         arguments: ["state", "device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "files", ""])
     func oneSign(_ kept: String) async throws {
         let (home, vaultID) = try await filled()
@@ -271,7 +272,8 @@ import Testing
     }
 
     @Test(
-        "A home of another user is not touched", .enabled(if: TestUser.isRoot, "only root can give one away"))
+        "A wipe does not touch a home of another user",
+        .enabled(if: TestUser.isRoot, "only root can give one away"))
     func foreign() async throws {
         let (home, vaultID) = try await filled()
         let path = home.location.path.string
@@ -284,7 +286,7 @@ import Testing
         #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))
     }
 
-    @Test("A vault that is a link stays where it is, and the error says so; its keys in memory go")
+    @Test("A linked vault stays where it is, and the error says so; its cached keys are removed")
     func linkedVault() async throws {
         let (home, vaultID) = try await filled()
         let aside = home.scratch.path(of: "aside")
@@ -305,7 +307,7 @@ import Testing
     }
 
     @Test(
-        "A lock that is held, or no file, is gone past",
+        "A wipe proceeds past a held or unusable lock",
         arguments: [nil, .missing, .fullDirectory, .link, .pipe] as [Damage?])
     func lock(_ damage: Damage?) async throws {
         let (home, vaultID) = try await filled()
@@ -319,7 +321,7 @@ import Testing
         let receipt = try wiper.wipe(.all, reason: "lost", by: nil)
         extendLifetime(held)
         #expect(
-            receipt.unverified.contains { $0.contains("the home's lock") }
+            receipt.unverified.contains { $0.contains("the vault's lock") }
                 == (damage != .missing && damage != .pipe))
         #expect(receipt.removed["keys"] == 4 && receipt.failures.isEmpty)
         #expect(!KernelKeyCache.isAnyLeft(vaultID: vaultID))

@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct WipeProgressTests {
+@Suite("The progress of a wipe")
+struct WipeProgressTests {
     private func filled() async throws -> (TestHome, Vault) {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -17,7 +18,8 @@ import Testing
         return (home, session)
     }
 
-    @Test func stepsComeInTheirOrder() async throws {
+    @Test("A wipe reports its steps in order")
+    func stepsComeInTheirOrder() async throws {
         let (home, session) = try await filled()
         let wipe = session.startWipe(reason: "progress")
         var steps: [WipeProgress] = []
@@ -30,7 +32,8 @@ import Testing
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
     }
 
-    @Test func nobodyNeedsToListen() async throws {
+    @Test("A wipe completes without a listener")
+    func nobodyNeedsToListen() async throws {
         let (home, session) = try await filled()
         #expect(try await session.startWipe().receipt.removed["files"] == 3)
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
@@ -41,8 +44,8 @@ import Testing
         #expect(await refusal { _ = try await again.receipt }?.code == .wiped)
     }
 
-    /// Whoever wipes, every session of the process forgets at once.
-    @Test func everySessionForgets() async throws {
+    @Test("A wipe makes every session of the process forget its keys")
+    func everySessionForgets() async throws {
         let (home, session) = try await filled()
         let other = try await home.unlocked("correct horse")
         let events = other.events
@@ -58,7 +61,8 @@ import Testing
         func vaultDidWipe() async { count.withLock { $0 += 1 } }
     }
 
-    @Test func storesCloseBeforeTheWipeIsDone() async throws {
+    @Test("Registered stores close before the wipe is done")
+    func storesCloseBeforeTheWipeIsDone() async throws {
         let (home, session) = try await filled()
         let store = Store()
         session.register(store)

@@ -6,8 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a wipe that was interrupted says of its cause when somebody else finishes it.
-@Suite struct WipeReasonTests {
+@Suite("The recorded cause of an interrupted wipe")
+struct WipeReasonTests {
     private static let digest = String(repeating: "5a", count: 32)
     private static let cause = WipeReason(reason: "lost on the train", orderDigest: digest)
 
@@ -16,7 +16,7 @@ import Testing
         return try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
     }
 
-    @Test("The tombstone has reason and order before anything is gone, and the receipt of the end has both")
+    @Test("The tombstone records reason and order first, and the final receipt has both")
     func finished() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -49,7 +49,7 @@ import Testing
         #expect(seen.withLock { $0 } == Self.cause)
     }
 
-    @Test("A torn or damaged cause is none, and the wipe is finished all the same", arguments: 0..<8)
+    @Test("A torn or damaged cause is ignored, and the wipe is finished nevertheless", arguments: 0..<8)
     func torn(place: Int) async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -72,7 +72,7 @@ import Testing
         #expect(receipt["orderDigest"] == nil)
     }
 
-    @Test("A long reason is cut at the end of a character; none and all lengths come back")
+    @Test("A reason of any length round-trips, truncated at a character boundary")
     func lengths() {
         for count in [0, 1, 254, 255, 256, 1000] {
             let reason = String(repeating: "x", count: count)

@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct WipeScopeTests {
+@Suite("Scopes of a wipe")
+struct WipeScopeTests {
     private static let value = "a value that only one user knows"
 
     private func token(_ account: String = "ada lovelace") throws -> TokenID {
@@ -21,7 +22,8 @@ import Testing
         return session
     }
 
-    @Test func tokensAloneGoAndTheRestStays() async throws {
+    @Test("A wipe of the tokens leaves everything else")
+    func tokensAloneGoAndTheRestStays() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         for account in ["ada lovelace", "bob the builder"] {
@@ -56,7 +58,8 @@ import Testing
         #expect(try await home.unlocked("correct horse").tokens.count() == 2)
     }
 
-    @Test func tokensAreWipedWhileLockedAndWithTheirFileDamaged() async throws {
+    @Test("Tokens are wiped while locked and despite a damaged file")
+    func tokensAreWipedWhileLockedAndWithTheirFileDamaged() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         try await session.tokens.put(Token(copying: Self.value), for: token())
@@ -72,7 +75,8 @@ import Testing
     }
 
     /// Marked, and then the power went: nobody gets a token, and the next open finishes.
-    @Test func anInterruptedWipeOfTokensIsFinished() async throws {
+    @Test("The next opening finishes an interrupted wipe of tokens")
+    func anInterruptedWipeOfTokensIsFinished() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         try await session.tokens.put(Token(copying: Self.value), for: token())
@@ -90,7 +94,8 @@ import Testing
         #expect(try await session.tokens.count() == 0)
     }
 
-    @Test func aNamespaceGoesAlone() async throws {
+    @Test("A wipe of one user's namespace leaves the others and the home")
+    func aNamespaceGoesAlone() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         try await session.tokens.put(Token(copying: Self.value), for: token())
@@ -112,7 +117,8 @@ import Testing
         #expect(try await namespace("ada lovelace", of: home).tokens.count() == 1)
     }
 
-    @Test func namespacesGoWithTheHome() async throws {
+    @Test("A wipe of the home erases its namespaces")
+    func namespacesGoWithTheHome() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let ada = try await namespace("ada lovelace", of: home)
@@ -128,8 +134,8 @@ import Testing
         #expect(try !home.everything().keys.contains { $0.hasPrefix("users/") })
     }
 
-    /// The home has its tombstone and then the power went: opening a namespace finishes all of it.
-    @Test func openingANamespaceFinishesTheWipeOfTheHome() async throws {
+    @Test("Opening a namespace finishes an interrupted wipe of the home")
+    func openingANamespaceFinishesTheWipeOfTheHome() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         _ = try await namespace("ada lovelace", of: home)

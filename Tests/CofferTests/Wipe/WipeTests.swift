@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite struct WipeTests {
+@Suite("Wipes")
+struct WipeTests {
     private static let secret = "a token nobody may find"
     private static let content = "the content of a private letter"
     private static let name = "private letter.txt"
@@ -24,7 +25,8 @@ import Testing
         return (home, session, id)
     }
 
-    @Test func afterAWipeEverythingSaysSo() async throws {
+    @Test("After a wipe, every operation of every session reports it")
+    func afterAWipeEverythingSaysSo() async throws {
         let (home, session, id) = try await filled()
         let other = try await home.unlocked("correct horse")
         _ = try await session.wipe()
@@ -55,7 +57,8 @@ import Testing
         #expect(try !home.scratch.names().contains("out"))
     }
 
-    @Test func nothingIsLeftButTheTombstone() async throws {
+    @Test("A wipe leaves only the lock, the receipt and the tombstone")
+    func nothingIsLeftButTheTombstone() async throws {
         let (home, session, _) = try await filled()
         let needles = [Self.secret, Self.content, Self.name, Self.account, "api.example.org"].map {
             Array($0.utf8)
@@ -74,7 +77,8 @@ import Testing
         }
     }
 
-    @Test func theReceiptSaysWhatHappened() async throws {
+    @Test("The receipt states the reason, the counts and the times")
+    func theReceiptSaysWhatHappened() async throws {
         let (home, session, _) = try await filled()
         let receipt = try await session.wipe(reason: "lost device")
         #expect(receipt.vaultID == session.vaultID.uuid)
@@ -93,7 +97,8 @@ import Testing
         #expect(read.vaultID == receipt.vaultID && read.removed == receipt.removed)
     }
 
-    @Test func aLockedVaultIsWipedWithoutAPasscode() async throws {
+    @Test("A locked vault can be wiped without its passcode")
+    func aLockedVaultIsWipedWithoutAPasscode() async throws {
         let (home, _, _) = try await filled()
         let session = try await home.open()
         #expect(!session.isUnlocked)
@@ -103,7 +108,8 @@ import Testing
 
     /// What somebody copied aside opens with nothing that is left, nor in a vault made anew in the same
     /// place.
-    @Test func aCopyOfTheFilesOpensWithNothing() async throws {
+    @Test("A copy of the files made before the wipe cannot be opened again")
+    func aCopyOfTheFilesOpensWithNothing() async throws {
         let (home, session, id) = try await filled()
         let aside = home.scratch.path(of: "aside")
         try FileManager.default.copyItem(atPath: home.path("files").string, toPath: aside)
@@ -118,8 +124,8 @@ import Testing
         _ = try await home.unlocked("correct horse")
     }
 
-    /// The old session does not reach into the vault that was made in its place.
-    @Test func anOldSessionHasNoPartInANewVault() async throws {
+    @Test("An old session cannot reach a new vault in the same place")
+    func anOldSessionHasNoPartInANewVault() async throws {
         let (home, session, _) = try await filled()
         let other = try await home.unlocked("correct horse")
         _ = try await session.wipe()
@@ -140,10 +146,13 @@ import Testing
     }
 
     /// The tombstone is there, and any part may be gone already.
-    @Test(arguments: [
-        [], ["device"], ["device", "keybag"], ["device", "keybag", "attempts"], ["tokens"],
-        ["device", "keybag", "attempts", "tokens"], ["device", "keybag", "attempts", "tokens", "files"], [""],
-    ])
+    @Test(
+        "An opening finishes an interrupted wipe, whichever parts are gone",
+        arguments: [
+            [], ["device"], ["device", "keybag"], ["device", "keybag", "attempts"], ["tokens"],
+            ["device", "keybag", "attempts", "tokens"],
+            ["device", "keybag", "attempts", "tokens", "files"], [""],
+        ])
     func anInterruptedWipeIsFinished(missing: [String]) async throws {
         let (home, session, _) = try await filled()
         try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
@@ -162,7 +171,8 @@ import Testing
         #expect(anew.vaultID != session.vaultID)
     }
 
-    @Test func everyWayInFinishesAnInterruptedWipe() async throws {
+    @Test("Status, creation and wipe each finish an interrupted wipe")
+    func everyWayInFinishesAnInterruptedWipe() async throws {
         for way in 0..<3 {
             let (home, session, _) = try await filled()
             try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(
@@ -177,8 +187,8 @@ import Testing
         }
     }
 
-    /// A file that cannot be removed: the keys are gone before anybody tries, and the rest is done later.
-    @Test func keysGoFirstWhateverHindersTheRest() async throws {
+    @Test("A wipe destroys the keys before a file that cannot be removed")
+    func keysGoFirstWhateverHindersTheRest() async throws {
         let (home, session, id) = try await filled()
         let path = home.path("files").appending("\(id).coffer").string
         guard try Helper.run(["chattr", "+i", path]).code == 0 else { return }
@@ -194,8 +204,8 @@ import Testing
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
     }
 
-    /// Keys were overwritten with zeros, and then the power went.
-    @Test func emptiedKeyFilesDoNotStopTheRest() async throws {
+    @Test("Key files already overwritten with zeros do not stop a wipe")
+    func emptiedKeyFilesDoNotStopTheRest() async throws {
         let (home, session, _) = try await filled()
         try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
         for name in ["device", "keybag", "attempts"] {
@@ -206,7 +216,8 @@ import Testing
     }
 
     /// A creation after a wipe that was cut before it said so is no vault: nobody was told of it.
-    @Test func anActivationCutShortIsUndone() async throws {
+    @Test("An opening undoes a creation that was interrupted after a wipe")
+    func anActivationCutShortIsUndone() async throws {
         let (home, session, _) = try await filled()
         _ = try await session.wipe()
         let other = try TestHome()
@@ -221,7 +232,8 @@ import Testing
         _ = try await home.create()
     }
 
-    @Test func whoeverWritesMeanwhileIsToldAndNothingComesBack() async throws {
+    @Test("Concurrent writers learn of the wipe, and nothing reappears")
+    func whoeverWritesMeanwhileIsToldAndNothingComesBack() async throws {
         for round in 0..<6 {
             let (home, session, _) = try await filled()
             let writers = [session, try await home.unlocked("correct horse")]
@@ -255,7 +267,8 @@ import Testing
         }
     }
 
-    @Test func aDirectoryOfViewCopiesGoesWithTheVault() async throws {
+    @Test("A wipe removes the directory of view copies")
+    func aDirectoryOfViewCopiesGoesWithTheVault() async throws {
         let (home, session, id) = try await filled()
         let name = try? await session.files.withViewCopy(of: id) { _ in
             String(decoding: try home.read("viewroot"), as: UTF8.self)
@@ -265,7 +278,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: "/dev/shm/" + name))
     }
 
-    @Test func thereIsNothingToWipeInAnEmptyDirectory() async throws {
+    @Test("An empty directory cannot be wiped")
+    func thereIsNothingToWipeInAnEmptyDirectory() async throws {
         let home = try TestHome()
         let session = try await home.create()
         try FileManager.default.removeItem(atPath: home.location.path.string)

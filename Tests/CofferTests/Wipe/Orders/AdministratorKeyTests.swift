@@ -1,10 +1,12 @@
 @testable import Coffer
 import CofferBase
+import CofferTesting
 import Foundation
 import TestSupport
 import Testing
 
-@Suite("Pinned keys") struct AdministratorKeyTests {
+@Suite("Pinned keys")
+struct AdministratorKeyTests {
     @Test("The owner pins and removes keys, and only while unlocked")
     func owner() async throws {
         let scene = try await OrderFixture.make()
@@ -35,7 +37,7 @@ import Testing
         #expect(await scene.refusal(of: try scene.order()) == .orderUnknownKey)
     }
 
-    @Test("Sixteen keys and labels of 64 bytes, and no more")
+    @Test("A vault accepts sixteen keys and labels of 64 bytes, and no more")
     func limits() async throws {
         let scene = try await OrderFixture.make(nil)
         let label = String(repeating: "x", count: 64)
@@ -72,7 +74,7 @@ import Testing
         #expect(more?.code == .busy)
     }
 
-    @Test("Keys rotate by order: an old key pins the new one, the new one removes the old")
+    @Test("Orders rotate keys: an old key pins a new one, which removes the old")
     func rotation() async throws {
         let scene = try await OrderFixture.make()
         let next = try Administrator()
@@ -98,7 +100,7 @@ import Testing
 
     private func pinned() throws -> AdministratorKey { try Administrator().key }
 
-    @Test("The record is this vault's, whole, and authentic, or no order is taken")
+    @Test("A record of orders that is damaged or from another vault accepts no order")
     func record() async throws {
         let scene = try await OrderFixture.make(nil)
         let sound = try scene.home.read("orders")

@@ -1,11 +1,13 @@
 @testable import Coffer
 import CofferBase
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("The dead-man's switch") struct ContactTests {
+@Suite("The dead-man's switch")
+struct ContactTests {
     private static let day = Duration.seconds(86_400)
 
     /// A scene whose switch is set.
@@ -19,41 +21,41 @@ import Testing
         await refusal { _ = try await scene.home.open(time: time ?? scene.clock.source) }?.code
     }
 
-    @Test("Off by default, and off again when the owner says so")
+    @Test("The switch is off by default, and again when the owner disables it")
     func off() async throws {
         let scene = try await OrderFixture.make()
-        scene.clock.advance(Self.day * 5000)
+        scene.clock.advance(by: Self.day * 5000)
         #expect(await open(scene) == nil)
         #expect(try await scene.session.contactPolicy() == nil)
         #expect(try await scene.session.timeSinceContact() == nil)
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
         try await owner.setContactPolicy(DeadManSwitch(.wipe, after: Self.day))
         try await owner.setContactPolicy(nil)
-        scene.clock.advance(Self.day * 5000)
+        scene.clock.advance(by: Self.day * 5000)
         #expect(await open(scene) == nil)
     }
 
-    @Test("When the time is over, the next opening wipes; a second before, it does not")
+    @Test("The first opening after the limit wipes; one a second earlier does not")
     func wipes() async throws {
         let scene = try await scene(.wipe)
-        scene.clock.advance(Self.day * 30 - .seconds(1))
+        scene.clock.advance(by: Self.day * 30 - .seconds(1))
         #expect(await open(scene) == nil)
-        scene.clock.advance(.seconds(1))
+        scene.clock.advance(by: .seconds(1))
         #expect(await open(scene) == .wiped)
         let receipt = try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string))
         #expect(String(decoding: receipt, as: UTF8.self).contains("no contact for 30 days"))
     }
 
-    @Test("An open session is wiped when it looks; a lock takes every key, at each look")
+    @Test("After the limit, a check wipes an open session or locks it completely")
     func looks() async throws {
         let wiped = try await scene(.wipe, days: 1)
-        wiped.clock.advance(Self.day)
+        wiped.clock.advance(by: Self.day)
         #expect(await refusal { try await wiped.session.checkHeartbeat() }?.code == .wiped)
         #expect(wiped.session.core.keys.isWiped)
         let locked = try await scene(.lock, days: 1)
         let session = try await locked.home.unlocked("correct horse", time: locked.clock.source)
         var events = session.events.makeAsyncIterator()
-        locked.clock.advance(Self.day)
+        locked.clock.advance(by: Self.day)
         try await session.checkHeartbeat()
         #expect(!session.hasKeys)
         // The idle time was over, too: whichever came first.
@@ -66,76 +68,74 @@ import Testing
         #expect(session.isUnlocked)
     }
 
-    @Test("A contact starts the time anew, and only a new one")
+    @Test("Each new contact restarts the time; a repeated one does not")
     func contact() async throws {
         let scene = try await scene(.wipe)
         let first = try scene.order(.contact, counter: 1, expires: scene.now + 86_400 * 365)
         for round in 0..<5 {
-            scene.clock.advance(Self.day * 29)
+            scene.clock.advance(by: Self.day * 29)
             let bytes = try round == 0 ? first : scene.order(.contact, counter: UInt64(round + 1))
             #expect(try await scene.take(bytes) == .contactNoted)
             #expect(try await scene.session.timeSinceContact() == .zero)
         }
-        scene.clock.advance(Self.day * 29)
+        scene.clock.advance(by: Self.day * 29)
         #expect(await scene.refusal(of: first) == .orderReplayed)
         #expect(
             await scene.refusal(of: try scene.order(.contact, counter: 9, by: Administrator()))
                 == .orderUnknownKey)
         #expect(await open(scene) == nil)
-        scene.clock.advance(Self.day)
+        scene.clock.advance(by: Self.day)
         #expect(await open(scene) == .wiped)
     }
 
-    @Test("The wall clock plays no part, and set back it does not help")
+    @Test("The wall clock plays no part, even when it is set back")
     func wallClock() async throws {
         let scene = try await scene(.wipe)
         for wall in [Duration.zero, .seconds(1 << 31), .seconds(1 << 33), .seconds(-5)] {
-            scene.clock.setWall(wall)
+            scene.clock.setWallClock(to: wall)
             #expect(await open(scene) == nil)
         }
-        scene.clock.advance(Self.day * 30)
-        scene.clock.setWall(.zero)
+        scene.clock.advance(by: Self.day * 30)
+        scene.clock.setWallClock(to: .zero)
         #expect(await open(scene) == .wiped)
     }
 
-    @Test("Running time adds up over boots, as far as somebody looked")
+    @Test("Running time adds up over boots, as far as openings observe it")
     func boots() async throws {
         let scene = try await scene(.wipe, days: 10)
-        for boot in 2...10 {
-            scene.clock.boot(boot, running: .seconds(60))
+        for _ in 2...10 {
+            scene.clock.reboot(running: .seconds(60))
             #expect(await open(scene) == nil)
-            scene.clock.advance(Self.day - .seconds(60))
+            scene.clock.advance(by: Self.day - .seconds(60))
             #expect(await open(scene) == nil)
             // Not seen: the machine is started anew before anybody looks again.
-            scene.clock.advance(Self.day * 3)
+            scene.clock.advance(by: Self.day * 3)
         }
-        scene.clock.boot(11, running: Self.day - .seconds(1))
+        scene.clock.reboot(running: Self.day - .seconds(1))
         #expect(await open(scene) == nil)
-        scene.clock.boot(12, running: .seconds(1))
+        scene.clock.reboot(running: .seconds(1))
         #expect(await open(scene) == .wiped)
     }
 
-    @Test(
-        "Where the boot cannot be told, now and then or always, time counts as it passes, and no look erases"
-    )
+    @Test("With an unidentified boot, time counts as it passes, and no check erases")
     func unknownBoots() async throws {
         let scene = try await scene(.wipe, days: 1)
-        scene.clock.advance(.seconds(80_000))
+        scene.clock.advance(by: .seconds(80_000))
         for _ in 0..<6 {
             #expect(await open(scene, scene.clock.withoutBoot) == nil)
-            scene.clock.advance(.seconds(100))
+            scene.clock.advance(by: .seconds(100))
             #expect(await open(scene) == nil)
-            scene.clock.advance(.seconds(100))
+            scene.clock.advance(by: .seconds(100))
         }
         #expect(try await scene.session.timeSinceContact() == .seconds(81_200))
         // As in a service that never sees /proc: the keys go, and the vault stays.
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.withoutBoot)
         try await owner.setContactPolicy(DeadManSwitch(.wipe, after: Self.day))
-        scene.clock.advance(Self.day / 2)
+        scene.clock.advance(by: Self.day / 2)
         try await owner.unlock(with: Passcode(copying: "correct horse"))
         try await owner.checkHeartbeat()
         #expect(owner.hasKeys)
-        scene.clock.advance(Self.day / 2)
+        scene.clock.advance(by: Self.day / 2)
         try await owner.unlock(with: Passcode(copying: "correct horse"))
         try await owner.checkHeartbeat()
         #expect(!owner.hasKeys)
@@ -143,19 +143,19 @@ import Testing
         #expect(await open(scene) == .wiped)
     }
 
-    @Test("A reboot that cannot be told counts at most what passed, by every clock")
+    @Test("An unidentified reboot counts at most the time that every clock shows")
     func unknownReboot() async throws {
         let scene = try await scene(.wipe, days: 10)
-        scene.clock.boot(2, running: .seconds(60))
+        scene.clock.reboot(running: .seconds(60))
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
         #expect(try await scene.session.timeSinceContact() == .zero)
-        scene.clock.boot(3, running: Self.day * 9)
-        scene.clock.setWall(scene.clock.source.wallClock() - Self.day * 9 + .seconds(30))
+        scene.clock.reboot(running: Self.day * 9)
+        scene.clock.setWallClock(to: scene.clock.source.wallClock() - Self.day * 9 + .seconds(30))
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
         #expect(try await scene.session.timeSinceContact() == .seconds(30))
     }
 
-    @Test("Machines that share a home in turns count what passes once, and no time of before")
+    @Test("Machines that share a home in turns count each period once")
     func machines() async throws {
         let scene = try await scene(.wipe, days: 30)
         let others = (0...9).map { scene.clock.elsewhere($0, earlier: Self.day * (100 + $0)) }
@@ -163,36 +163,36 @@ import Testing
             #expect(await open(scene) == nil)
             #expect(await open(scene, others[0]) == nil)
             if day % 7 == 6 { for other in others { #expect(await open(scene, other) == nil) } }
-            scene.clock.advance(Self.day)
+            scene.clock.advance(by: Self.day)
         }
         #expect(await open(scene) == nil)
         #expect(try await scene.session.timeSinceContact() == Self.day * 29)
         // A contact starts it for all of them.
         try await scene.take(scene.order(.contact))
         for other in others { #expect(await open(scene, other) == nil) }
-        scene.clock.advance(Self.day * 30)
+        scene.clock.advance(by: Self.day * 30)
         #expect(await open(scene, others[3]) == .wiped)
     }
 
-    @Test("Another machine's clock on the wall, behind or once ahead, adds nothing")
+    @Test("Another machine's wall clock adds nothing, whether behind or once ahead")
     func wallElsewhere() async throws {
         let scene = try await scene(.wipe, days: 30)
         let wall = scene.clock.source.wallClock()
         let others = (1...3).map { scene.clock.elsewhere($0, earlier: Self.day * 100) }
-        scene.clock.setWall(.zero)
+        scene.clock.setWallClock(to: .zero)
         #expect(await open(scene) == nil)
         #expect(await open(scene, others[0]) == nil)
-        scene.clock.advance(.seconds(61))
+        scene.clock.advance(by: .seconds(61))
         #expect(await open(scene) == nil)
-        scene.clock.setWall(wall + .seconds(90))
+        scene.clock.setWallClock(to: wall + .seconds(90))
         #expect(await open(scene, others[1]) == nil)
         #expect(try await scene.session.timeSinceContact() == .seconds(151))
     }
 
-    @Test("A record of an earlier release is read, and its boot goes on")
+    @Test("A record of an earlier release is read, and its boot continues")
     func oldRecord() async throws {
         let scene = try await scene(.wipe, days: 10)
-        scene.clock.advance(Self.day)
+        scene.clock.advance(by: Self.day)
         #expect(await open(scene) == nil)
         let old = scene.oldRecord(switchedTo: 2, days: 10, elapsed: Self.day)
         try scene.session.core.rewriteOrderBook { _ in old }
@@ -200,38 +200,38 @@ import Testing
         #expect(try await scene.session.administratorKeys().map(\.key) == [scene.administrator.key])
         // It does not say when the last look was: another boot counts from its first look on.
         #expect(await open(scene, scene.clock.elsewhere(1, earlier: Self.day * 100)) == nil)
-        scene.clock.advance(Self.day * 9 - .seconds(1))
+        scene.clock.advance(by: Self.day * 9 - .seconds(1))
         #expect(await open(scene) == nil)
-        scene.clock.advance(.seconds(1))
+        scene.clock.advance(by: .seconds(1))
         #expect(await open(scene) == .wiped)
     }
 
-    @Test("A clock since boot that goes back takes nothing away and stops nothing")
+    @Test("A boot clock that runs backwards subtracts nothing and stops nothing")
     func setBack() async throws {
         let scene = try await scene(.wipe, days: 10)
-        scene.clock.advance(Self.day * 9)
+        scene.clock.advance(by: Self.day * 9)
         #expect(await open(scene) == nil)
-        scene.clock.advance(Self.day * -8)
+        scene.clock.advance(by: Self.day * -8)
         #expect(await open(scene) == nil)
         #expect(try await scene.session.timeSinceContact() == Self.day * 9)
         // The wall clock goes on, as where a machine goes on from a snapshot.
-        scene.clock.setWall(scene.clock.source.wallClock() + Self.day * 8)
-        scene.clock.advance(Self.day - .seconds(1))
+        scene.clock.setWallClock(to: scene.clock.source.wallClock() + Self.day * 8)
+        scene.clock.advance(by: Self.day - .seconds(1))
         #expect(await open(scene) == nil)
-        scene.clock.advance(.seconds(1))
+        scene.clock.advance(by: .seconds(1))
         #expect(await open(scene) == .wiped)
     }
 
-    @Test("Clones of a machine that look in turns count no time twice", arguments: [2, 3])
+    @Test("Clones of a machine that check in turns count no time twice", arguments: [2, 3])
     func clones(count: Int) async throws {
         let scene = try await scene(.wipe, days: 20)
-        scene.clock.boot(7, running: Self.day * 3)
+        scene.clock.reboot(running: Self.day * 3)
         #expect(await open(scene) == nil)
         let before = try #require(try await scene.session.timeSinceContact())
         // Each goes on from another snapshot, half a day older than the one before, on the same disk.
         for _ in 0..<8 {
             for number in 0..<count {
-                scene.clock.advance(.seconds(60))
+                scene.clock.advance(by: .seconds(60))
                 let clone = scene.clock.clone(behind: .seconds(43_200) * (count - 1 - number))
                 #expect(await open(scene, clone) == nil)
             }
@@ -239,11 +239,11 @@ import Testing
         let counted = try #require(try await scene.session.timeSinceContact())
         #expect(counted - before <= .seconds(60) * (8 * count))
         // What has passed is counted all the same.
-        scene.clock.advance(Self.day * 20)
+        scene.clock.advance(by: Self.day * 20)
         #expect(await open(scene) == .wiped)
     }
 
-    @Test("It needs a key, the owner and a sensible time")
+    @Test("The switch requires a pinned key, the owner and a sensible time")
     func limits() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -260,16 +260,16 @@ import Testing
         #expect(try await scene.home.open(time: scene.clock.source).contactPolicy() == policy)
     }
 
-    @Test("Looking often writes seldom, and loses nothing")
+    @Test("Frequent checks write seldom and lose nothing")
     func seldom() async throws {
         let scene = try await scene(.wipe, days: 1)
         let before = try scene.home.read("orders")
         for _ in 0..<5 {
-            scene.clock.advance(.seconds(11))
+            scene.clock.advance(by: .seconds(11))
             #expect(await open(scene) == nil)
         }
         #expect(try scene.home.read("orders") == before)
-        scene.clock.advance(.seconds(11))
+        scene.clock.advance(by: .seconds(11))
         #expect(await open(scene) == nil)
         #expect(try scene.home.read("orders") != before)
         #expect(try await scene.session.timeSinceContact() == .seconds(66))

@@ -1,12 +1,14 @@
 @testable import Coffer
 import CofferBase
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
 /// An order that cannot be finished, and a home that cannot be changed, stop nothing else.
-@Suite("Orders that cannot be finished") struct OrderCompanyTests {
+@Suite("Orders that cannot be finished")
+struct OrderCompanyTests {
     private let manager = FileManager.default
 
     /// A scene with namespaces of ada and bob; ada's vault was moved elsewhere and linked, so that a wipe
@@ -24,7 +26,7 @@ import Testing
         return (scene, link)
     }
 
-    @Test("Later orders, contacts and openings go on beside one, and it is finished when it can be")
+    @Test("Other orders, contacts and openings continue beside a stuck order")
     func others() async throws {
         let (scene, link) = try await scene()
         let stuck = try scene.order(.wipe(.user("ada")), counter: 1)
@@ -50,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "One whose namespace cannot be looked at is noted, and is carried out when it can be",
+        "An order for an unreachable namespace is noted and carried out later",
         arguments: ["file", "pipe", "link", "users"])
     func place(_ obstacle: String) async throws {
         let scene = try await OrderFixture.make(nil)
@@ -80,7 +82,7 @@ import Testing
         #expect(await scene.refusal(of: order) == .orderReplayed)
     }
 
-    @Test("In one mailbox with it, the others are carried out")
+    @Test("The other orders in a stuck order's mailbox are carried out")
     func mailbox() async throws {
         let (scene, _) = try await scene()
         let box = try ScratchDirectory.make()
@@ -99,13 +101,13 @@ import Testing
         #expect(try scene.session.core.home.state()?.isAlive == false)
     }
 
-    @Test("The dead-man's switch works beside one", arguments: DeadManSwitch.Action.allCases)
+    @Test("The dead-man's switch works beside a stuck order", arguments: DeadManSwitch.Action.allCases)
     func contact(_ action: DeadManSwitch.Action) async throws {
         let (scene, _) = try await scene("correct horse")
         try await scene.session.setContactPolicy(DeadManSwitch(action, after: .seconds(86_400)))
         #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")))) == .refused)
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
-        scene.clock.advance(.seconds(86_400))
+        scene.clock.advance(by: .seconds(86_400))
         let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
         #expect((error == nil) == (action == .lock))
         if action == .lock {
@@ -117,12 +119,12 @@ import Testing
         }
     }
 
-    @Test("The dead-man's switch drops the keys where nothing in the home can be changed")
+    @Test("The dead-man's switch drops the keys even if the home cannot be changed")
     func unchangeable() async throws {
         let scene = try await OrderFixture.make()
         try await scene.session.setContactPolicy(DeadManSwitch(.lock, after: .seconds(86_400)))
         let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
-        scene.clock.advance(.seconds(86_400))
+        scene.clock.advance(by: .seconds(86_400))
         try await owner.unlock(with: Passcode(copying: "correct horse"))
         let lock = scene.home.homePath("lock").string
         try manager.removeItem(atPath: lock)
@@ -133,13 +135,13 @@ import Testing
         _ = try await scene.home.open(time: scene.clock.source)
     }
 
-    @Test("The dead-man's switch and orders taken before need no keybag")
+    @Test("The dead-man's switch and accepted orders need no keybag")
     func withoutKeybag() async throws {
         for isContact in [true, false] {
             let scene = try await OrderFixture.make()
             if isContact {
                 try await scene.session.setContactPolicy(DeadManSwitch(.wipe, after: .seconds(86_400)))
-                scene.clock.advance(.seconds(86_400))
+                scene.clock.advance(by: .seconds(86_400))
             } else {
                 let core = scene.session.core
                 _ = try core.take(core.verify(SignedCommand.read(scene.order()))).get()
@@ -151,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("Orders that wait are refused when there is no room, and taken when there is")
+    @Test("Waiting orders are refused when the record is full, and accepted when it has room")
     func room() async throws {
         let (scene, link) = try await scene()
         let reason = String(repeating: "r", count: 255)

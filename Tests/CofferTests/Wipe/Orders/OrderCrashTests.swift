@@ -1,25 +1,27 @@
 @testable import Coffer
 import CofferBase
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Orders and crashes") struct OrderCrashTests {
+@Suite("Orders and crashes")
+struct OrderCrashTests {
     /// As a process leaves it that dies between the counter and the tombstone.
     private func interrupted(_ scene: OrderFixture, _ bytes: [UInt8]) throws {
         let order = try scene.session.core.verify(SignedCommand.read(bytes))
         _ = try scene.session.core.take(order).get()
     }
 
-    @Test("Killed between counter and wipe, the order is carried out by the next opening")
+    @Test("The next opening carries out an order that was killed before its wipe")
     func opening() async throws {
         let scene = try await OrderFixture.make()
         let bytes = try scene.order(reason: "once and for all")
         try interrupted(scene, bytes)
         #expect(try await scene.token())
         // Its time may be over by then: it was judged.
-        scene.clock.advance(.seconds(100_000))
+        scene.clock.advance(by: .seconds(100_000))
         let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
         #expect(error?.code == .wiped)
         #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
@@ -28,7 +30,7 @@ import Testing
         #expect(try await Vault.status(at: scene.home.location).state == .wiped)
     }
 
-    @Test("The same order given again after the kill is no replay, and gives the receipt")
+    @Test("The same order after a kill is no replay and returns the receipt")
     func again() async throws {
         let scene = try await OrderFixture.make()
         let bytes = try scene.order()
@@ -44,7 +46,7 @@ import Testing
         #expect(receipt.orderDigest == (try SignedCommand.read(bytes).digest))
     }
 
-    @Test("Of many who carry out the same order at once, one wipes and the others find it done")
+    @Test("Of several processes with the same order, one wipes and the others find it done")
     func atOnce() async throws {
         let scene = try await OrderFixture.make(nil)
         let order = try SignedCommand.read(scene.order())
@@ -64,7 +66,7 @@ import Testing
         #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
     }
 
-    @Test("Of many who take the same contact at once, one does, and the others are told of a replay")
+    @Test("Of several processes with the same contact, one records it and the others see a replay")
     func contacts() async throws {
         let scene = try await OrderFixture.make(nil)
         let order = try SignedCommand.read(scene.order(.contact))

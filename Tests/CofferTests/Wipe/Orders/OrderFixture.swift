@@ -2,6 +2,7 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferTesting
 import Foundation
 import TestSupport
 

@@ -5,8 +5,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The bytes of orders") struct OrderFormatTests {
-    @Test("Every flipped bit of every byte and every truncation is refused and changes nothing")
+@Suite("The bytes of orders")
+struct OrderFormatTests {
+    @Test("Every flipped bit and every truncation of an order is refused and changes nothing")
     func damage() async throws {
         let scene = try await OrderFixture.make(nil)
         let rules = CommandVerifier(
@@ -46,7 +47,7 @@ import Testing
         #expect(try scene.home.everything() == before)
     }
 
-    @Test("An order says what was written, at the limits of every field")
+    @Test("An order reads back as it was written, at the limits of every field")
     func roundTrips() throws {
         let administrator = try Administrator()
         let last = Date(timeIntervalSince1970: 253_402_300_799)
@@ -78,7 +79,7 @@ import Testing
         #expect(SignedCommand.maxByteCount == 1436)
     }
 
-    @Test("What no order may say is not written")
+    @Test("An order with invalid contents cannot be signed")
     func unwritable() throws {
         let administrator = try Administrator()
         let now = Date(timeIntervalSince1970: 1_800_000_000)
@@ -107,7 +108,7 @@ import Testing
         #expect(refused)
     }
 
-    @Test("Keys and device ids are hexadecimal of their size", arguments: ["", "00", "zz", "0"])
+    @Test("Keys and device identifiers are hexadecimal text of their size", arguments: ["", "00", "zz", "0"])
     func hexadecimal(_ text: String) throws {
         #expect(throws: CofferError.self) { try AdministratorKey(hex: text) }
         #expect(throws: CofferError.self) { try DeviceID(hex: text) }

@@ -1,12 +1,14 @@
 @testable import Coffer
 import CofferBase
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
 /// What an order was taken for is erased, and nothing that is made afterwards.
-@Suite("Orders are carried out once") struct OrderOnceTests {
+@Suite("Orders are carried out once")
+struct OrderOnceTests {
     private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingOrder {
         let core = scene.session.core
         return try #require(try core.take(core.verify(SignedCommand.read(bytes))).get())
@@ -32,7 +34,7 @@ import Testing
         return try await session.tokens.count() == 1
     }
 
-    @Test("Killed before it was settled, an order takes no vault that its user made since")
+    @Test("An order killed before it was settled spares a vault that its user made since")
     func newVault() async throws {
         let (scene, namespace) = try await scene()
         let bytes = try scene.order(.wipe(.user("ada")))
@@ -52,7 +54,7 @@ import Testing
         #expect(await scene.refusal(of: bytes) == .orderReplayed)
     }
 
-    @Test("Wiped by its owner before the order was resumed, and made again: the new vault stays")
+    @Test("A namespace that its owner wiped and made again survives a pending order")
     func ownersWipe() async throws {
         let (scene, namespace) = try await scene()
         _ = try take(scene, scene.order(.wipe(.user("ada"))))
@@ -63,7 +65,7 @@ import Testing
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
     }
 
-    @Test("Of two who have taken one order for a user, the second finds it done and ends no watching")
+    @Test("A second run of an order for a user finds it done")
     func twoForUser() async throws {
         let (scene, _) = try await scene()
         let bytes = try scene.order(.wipe(.user("ada")))
@@ -81,7 +83,7 @@ import Testing
         #expect(refusal.reason.code == .orderReplayed)
     }
 
-    @Test("Of two who have taken one order for the tokens, the second erases nothing that was stored since")
+    @Test("A second run of an order for the tokens erases no token stored since")
     func twoForTokens() async throws {
         let scene = try await OrderFixture.make(nil)
         let bytes = try scene.order(.wipe(.tokens))
@@ -104,7 +106,7 @@ import Testing
             Token(copying: "another"), for: TokenID(service: "api.example.org", account: "ada"))
     }
 
-    @Test("An order for the tokens is settled before one is stored again, also by who finishes the wipe")
+    @Test("Finishing an interrupted wipe of tokens also settles its order")
     func interruptedTokens() async throws {
         let scene = try await OrderFixture.make(nil)
         let order = try take(scene, scene.order(.wipe(.tokens)))
@@ -119,7 +121,7 @@ import Testing
         #expect(try await scene.token())
     }
 
-    @Test("An order that does not say for which vault it was taken is finished before a new one is made")
+    @Test("An order without a vault identifier is finished before a new vault is made")
     func beforeNewVault() async throws {
         let (scene, namespace) = try await scene()
         let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(.wipe(.user("ada"))))
@@ -131,7 +133,7 @@ import Testing
         #expect(try await holdsToken(namespace, scene))
     }
 
-    @Test("An older record of orders, put back after the wipe, erases no tokens again and no new vault")
+    @Test("An older record of orders, put back after the wipe, erases nothing again")
     func putBack() async throws {
         let (scene, namespace) = try await scene()
         for (counter, action) in [(UInt64(1), OrderAction.wipe(.tokens)), (2, .wipe(.user("ada")))] {
@@ -151,8 +153,7 @@ import Testing
         }
     }
 
-    @Test(
-        "An order that an earlier release took is carried out while it is valid, and not when it was already")
+    @Test("A scoped order of an earlier release is carried out once, and only while it is valid")
     func earlierRelease() async throws {
         for (action, isExpired, isWiped) in [
             (OrderAction.wipe(.user("ada")), false, true), (.wipe(.user("ada")), true, false),
@@ -161,7 +162,7 @@ import Testing
             let (scene, namespace) = try await scene()
             let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(action))
             try scene.session.core.rewriteOrderBook { _ in bytes }
-            if isExpired { scene.clock.advance(.seconds(3601)) }
+            if isExpired { scene.clock.advance(by: .seconds(3601)) }
             _ = try await scene.home.open(time: scene.clock.source)
             #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
             if action == .wipe(.tokens) {
@@ -182,7 +183,7 @@ import Testing
         let scene = try await OrderFixture.make(nil)
         let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order())
         try scene.session.core.rewriteOrderBook { _ in bytes }
-        scene.clock.advance(.seconds(3601))
+        scene.clock.advance(by: .seconds(3601))
         #expect(await refusal { _ = try await scene.home.open(time: scene.clock.source) }?.code == .wiped)
     }
 }

@@ -1,11 +1,13 @@
 @testable import Coffer
 import CofferBase
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Scopes of orders") struct OrderScopeTests {
+@Suite("Scopes of orders")
+struct OrderScopeTests {
     /// A scene whose home has a namespace of the user ada, with a token in it.
     private func scene() async throws -> (OrderFixture, VaultLocation) {
         let scene = try await OrderFixture.make(nil)
@@ -26,7 +28,7 @@ import Testing
         _ = try scene.session.core.take(order).get()
     }
 
-    @Test("An order for the tokens takes these alone, and once")
+    @Test("An order for the tokens erases only these, and only once")
     func tokens() async throws {
         let (scene, namespace) = try await scene()
         let bytes = try scene.order(.wipe(.tokens), reason: "leaked")
@@ -49,7 +51,7 @@ import Testing
         #expect(try await scene.token())
     }
 
-    @Test("An order for a user takes that namespace alone; without one, no counter is taken")
+    @Test("An order for a user erases only that namespace; without one, it uses no counter")
     func user() async throws {
         let (scene, namespace) = try await scene()
         #expect(await scene.refusal(of: try scene.order(.wipe(.user("bob")))) == .absent)
@@ -68,7 +70,7 @@ import Testing
         #expect(await scene.refusal(of: bytes) != nil)
     }
 
-    @Test("Killed between counter and wipe, what was ordered is done by the next opening, and no more")
+    @Test("The next opening carries out a killed order in its scope and no further")
     func resumed() async throws {
         for action in [OrderAction.wipe(.tokens), .wipe(.user("ada"))] {
             let (scene, namespace) = try await scene()
@@ -81,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("A namespace that is gone when the order is resumed keeps nobody from opening the vault")
+    @Test("A pending order for a namespace that is gone does not block opening the vault")
     func gone() async throws {
         let (scene, namespace) = try await scene()
         try interrupt(scene, scene.order(.wipe(.user("ada"))))

@@ -1,12 +1,14 @@
 @testable import Coffer
 import CofferBase
 import CofferCrypto
+import CofferTesting
 import Foundation
 import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Signed orders") struct OrderTests {
+@Suite("Signed orders")
+struct OrderTests {
     @Test("A valid order wipes, locked or unlocked, and its receipt names it", arguments: [true, false])
     func valid(isLocked: Bool) async throws {
         let scene = try await OrderFixture.make()
@@ -28,7 +30,7 @@ import Testing
         #expect(await scene.refusal(of: bytes) == .wiped)
     }
 
-    @Test("An order needs no keybag that can be read: carried out, and refused when it is not for this vault")
+    @Test("An order needs no readable keybag, whether it is carried out or refused")
     func withoutKeybag() async throws {
         let scene = try await OrderFixture.make()
         try Data([1, 2, 3]).write(to: URL(filePath: scene.home.path("keybag").string))
@@ -47,7 +49,7 @@ import Testing
         #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
     }
 
-    @Test("An order for the device wipes; without a machine id there is none", .enabled(if: isIdentified))
+    @Test("An order for this device wipes the vault", .enabled(if: isIdentified))
     func device() async throws {
         let scene = try await OrderFixture.make()
         let device = try #require(try DeviceID.current())
@@ -113,7 +115,7 @@ import Testing
         return try scene.administrator.sign(body)
     }
 
-    @Test("Counters at their limits: the greatest is taken once, and nothing after it")
+    @Test("The vault accepts the greatest counter once, and nothing after it")
     func counters() async throws {
         let scene = try await OrderFixture.make()
         let key = try Administrator().key
@@ -127,28 +129,28 @@ import Testing
         }
     }
 
-    @Test("The clock at 1970 and in 2038 refuses; set back, it brings no expired order to life")
+    @Test("Under a wrong clock the vault refuses orders, and a clock set back revives none")
     func clocks() async throws {
         let scene = try await OrderFixture.make()
         let start = scene.clock.source.wallClock()
         let short = try scene.order(counter: 9, expires: scene.now + 60)
         let old = try scene.order(.contact, counter: 1, expires: scene.now + 60)
-        scene.clock.setWall(.zero)
+        scene.clock.setWallClock(to: .zero)
         #expect(await scene.refusal(of: short) == .orderNotYetValid)
-        scene.clock.setWall(.seconds(-1))
+        scene.clock.setWallClock(to: .seconds(-1))
         #expect(await scene.refusal(of: short) == .orderNotYetValid)
-        scene.clock.setWall(.seconds(1 << 31))
+        scene.clock.setWallClock(to: .seconds(1 << 31))
         #expect(await scene.refusal(of: short) == .orderExpired)
-        scene.clock.setWall(start + .seconds(600))
+        scene.clock.setWallClock(to: start + .seconds(600))
         try await scene.take(scene.order(.contact, counter: 2))
-        scene.clock.setWall(start + .seconds(1))
+        scene.clock.setWallClock(to: start + .seconds(1))
         #expect(await scene.refusal(of: short) == .orderExpired)
         #expect(await scene.refusal(of: old) == .orderReplayed)
-        scene.clock.setWall(.seconds((1 << 31) + 5))
+        scene.clock.setWallClock(to: .seconds((1 << 31) + 5))
         #expect(await scene.refusal(of: try scene.order(counter: 9)) == nil)
     }
 
-    @Test("A vault in which no key is pinned takes no order, and has no record of them")
+    @Test("A vault without a pinned key refuses orders and has no record of them")
     func unpinned() async throws {
         let home = try TestHome()
         let session = try await home.create()
@@ -168,7 +170,7 @@ import Testing
         #expect(try await session.verify(read).signer == administrator.key)
     }
 
-    @Test("An administrator sees the same without the vault")
+    @Test("An administrator can check an order without the vault")
     func checks() async throws {
         let scene = try await OrderFixture.make()
         let (stranger, now) = (try Administrator(), scene.now)

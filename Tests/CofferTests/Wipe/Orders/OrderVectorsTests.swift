@@ -4,8 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The vectors that an independent writer made and an independent reader judged.
-@Suite struct OrderVectorsTests {
+@Suite("Order vectors of an independent writer and reader")
+struct OrderVectorsTests {
     private static let folder = PackageRoot.path + "Vectors/"
     private static let name = "signed-order.json"
 
@@ -21,7 +21,7 @@ import Testing
         return runner.run(contents, path: Self.name)
     }
 
-    @Test("Every vector comes out as the file says, with the error that it names")
+    @Test("Every vector has the result or the error that the file states")
     func all() throws {
         let report = try run(contents(Self.name))
         #expect(report.succeeded, "\(report.failures)")
@@ -29,7 +29,7 @@ import Testing
         #expect(report.accepted >= 40 && report.refused >= 400 && report.skipped.isEmpty)
     }
 
-    @Test("A file with one changed digit fails", arguments: [2_000, 100_000, 400_000])
+    @Test("A vector file with one changed digit fails", arguments: [2_000, 100_000, 400_000])
     func changed(place: Int) throws {
         var bytes = try contents(Self.name)
         let index = try #require(

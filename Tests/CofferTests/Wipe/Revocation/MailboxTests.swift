@@ -1,6 +1,7 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Foundation
 import Synchronization
 import SystemPackage
@@ -8,7 +9,8 @@ import TestSupport
 import Testing
 
 /// A valid order is carried out, once, however often and in whatever company it is delivered.
-@Suite("Orders in a mailbox") struct MailboxTests {
+@Suite("Orders in a mailbox")
+struct MailboxTests {
     private let manager = FileManager.default
 
     /// A word for an outcome.
@@ -71,27 +73,27 @@ import Testing
         }
     }
 
-    @Test("An order that comes before its time is carried out when that has come")
+    @Test("An order that arrives before its time is carried out when its time comes")
     func early() async throws {
         let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         try box.write("a.order", scene.order(issued: scene.now + 600, expires: scene.now + 1200))
         let reports = try await follow(scene, box) { number in
-            if number == 4 { scene.clock.advance(.seconds(601)) }
+            if number == 4 { scene.clock.advance(by: .seconds(601)) }
         }
         // A refusal that stays the same is told once.
         #expect(reports == ["orderNotYetValid", "wiped"])
         #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
     }
 
-    @Test("An order seen with a clock that is ahead is carried out when the clock is right again")
+    @Test("An order seen with a fast clock is carried out when the clock is right again")
     func clockAhead() async throws {
         let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         try box.write("a.order", scene.order(issued: scene.now, expires: scene.now + 600))
-        scene.clock.advance(.seconds(900))
+        scene.clock.advance(by: .seconds(900))
         let reports = try await follow(scene, box) { number in
-            if number == 3 { scene.clock.advance(.seconds(-800)) }
+            if number == 3 { scene.clock.advance(by: .seconds(-800)) }
         }
         #expect(reports == ["orderExpired", "wiped"])
     }
@@ -115,7 +117,7 @@ import Testing
         #expect(reports.filter { $0 == "wiped" }.count == 1 && reports.last == "wiped")
     }
 
-    @Test("An order signed with a key that another order pins is carried out, whatever their names are")
+    @Test("An order signed with a key that another order pins is carried out, under any name")
     func chain() async throws {
         let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
@@ -150,7 +152,7 @@ import Testing
         return sound
     }
 
-    @Test("An order whose handling fails is tried again, and none of a higher counter overtakes it")
+    @Test("An order whose handling fails is tried again before those with higher counters")
     func busy() async throws {
         let (scene, orders) = try await twoUsers()
         let sound = try obstruct(scene)
@@ -165,7 +167,7 @@ import Testing
     }
 
     @Test(
-        "An order that comes while the home is disturbed is carried out when that is over",
+        "An order that arrives while the home is disturbed is carried out afterwards",
         arguments: ["lock", "state", "vault"])
     func disturbed(_ name: String) async throws {
         for action in [OrderAction.wipe(.tokens), .wipe(.user("ada")), .wipe(.all)] {
@@ -199,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("An order that failed holds up those of a higher counter, even when they would succeed by then")
+    @Test("A failed order holds up those with higher counters, even if they could succeed")
     func heldUp() async throws {
         let (scene, orders) = try await twoUsers()
         let sound = try obstruct(scene)
@@ -235,7 +237,7 @@ import Testing
         #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
     }
 
-    @Test("Of many settled orders the newest are remembered, and the memory does not grow")
+    @Test("The newest settled orders are remembered in a bounded memory")
     func bounded() throws {
         var digests = NewestDigests(limit: 100)
         let all = (0..<1000).map { [UInt8($0 / 256), UInt8($0 % 256)] }
@@ -246,7 +248,7 @@ import Testing
         }
     }
 
-    @Test("A file that changes is told again; what was settled under another name is not")
+    @Test("A changed file is delivered again; a settled order under another name is not")
     func changed() async throws {
         let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
@@ -265,8 +267,7 @@ import Testing
         #expect(try await source.poll().isEmpty)
     }
 
-    @Test(
-        "A damaged record of orders takes no order and keeps no vault from opening", arguments: [true, false])
+    @Test("With a damaged record of orders, a vault refuses orders but opens", arguments: [true, false])
     func damagedRecord(isFile: Bool) async throws {
         let scene = try await OrderFixture.make()
         let sound = try scene.home.read("orders")

@@ -8,7 +8,8 @@ import Testing
 
 /// A mailbox with more names than anybody expects: 20 000 here, as many as COFFER_ORDERS says by hand
 /// (`Tests/Faults/many_orders.sh`).
-@Suite("Many orders in a mailbox") struct ManyOrdersTests {
+@Suite("Many orders in a mailbox")
+struct ManyOrdersTests {
     private static let count =
         ProcessInfo.processInfo.environment["COFFER_ORDERS"].flatMap { Int($0) } ?? 20_000
     /// So that not all of them are told at once.
@@ -20,8 +21,7 @@ import Testing
         Array("\(number)\n".utf8).resized(to: size)
     }
 
-    @Test(
-        "The newest come first, a poll has its limit, each name is told until it is judged, and none is lost")
+    @Test("Polls are bounded, deliver the newest orders first and lose none")
     func many() async throws {
         let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()

@@ -6,7 +6,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@Suite("Revocations") struct RevocationTests {
+@Suite("Revocations")
+struct RevocationTests {
     /// The kinds of the events that have come in, up to the end of the handling.
     private func kinds(_ events: AsyncStream<VaultEvent>) async -> [VaultEvent.Kind] {
         var kinds: [VaultEvent.Kind] = []
@@ -17,7 +18,7 @@ import Testing
         return kinds
     }
 
-    @Test("A grant taken back wipes, locks or keeps, as the policy says, with an event before and after")
+    @Test("A revoked grant wipes, locks or keeps, as the policy demands, between two events")
     func grants() async throws {
         for (policy, expected) in [
             (.wipe(.all), [.revoked, .wiped, .revocationProcessed]),
@@ -42,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("An order is obeyed whatever the policy says, and one that is refused changes nothing")
+    @Test("An order is obeyed under any policy, and a refused one changes nothing")
     func orders() async throws {
         let scene = try await OrderFixture.make()
         let before = try scene.home.everything()
@@ -67,7 +68,7 @@ import Testing
         #expect(await refusal { try await scene.session.handle(order) }?.code == .wiped)
     }
 
-    @Test("A mailbox tells each order until it is settled, by counters, and passes over what is no file")
+    @Test("A mailbox delivers each order until it is settled, by counter, and skips other entries")
     func mailbox() async throws {
         let scene = try await OrderFixture.make(nil)
         let scratch = try ScratchDirectory.make()
@@ -102,7 +103,7 @@ import Testing
             await refusal { _ = try await DirectoryRevocationSource("/no/such/box").poll() }?.code == .absent)
     }
 
-    @Test("Following a source asks again after a failure, and ends when the vault is no more")
+    @Test("A follower polls again after a failure and ends with the vault")
     func following() async throws {
         let scene = try await OrderFixture.make(nil)
         let bytes = try scene.order()
@@ -138,7 +139,7 @@ import Testing
         #expect(reports.withLock { $0 } == ["timedOut", "orderMalformed", "kept", "done"])
     }
 
-    @Test("A cancelled follower ends")
+    @Test("A follower ends when its task is cancelled")
     func cancelled() async throws {
         let scene = try await OrderFixture.make(nil)
         let asked = AsyncStream.makeStream(of: Void.self)
@@ -154,7 +155,7 @@ import Testing
     }
 
     @Test(
-        "A refresh that is told invalid_grant follows the policy",
+        "A refresh refused with invalid_grant follows the policy",
         arguments: [RevocationPolicy.wipe(.all), .wipe(.account), .lock, .keep])
     func refresh(_ policy: RevocationPolicy) async throws {
         let scene = try await OrderFixture.make()
@@ -174,7 +175,7 @@ import Testing
         }
     }
 
-    @Test("A token that was replaced while its issuer refused the old one is no revocation")
+    @Test("A token replaced while its issuer refused the old one is no revocation")
     func replaced() async throws {
         let scene = try await OrderFixture.make()
         let id = try TokenID(service: "api.example.org", account: "ada")

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// A grant that was taken back takes what it stood for, and nothing of others.
-@Suite("Revoked accounts") struct RevokedAccountTests {
+@Suite("Revoked accounts")
+struct RevokedAccountTests {
     private static let service = "api.example.org"
 
     private func id(
@@ -51,7 +52,7 @@ import Testing
         #expect(try await filled.bob.tokens.count() == 1)
     }
 
-    @Test("A refresh that is told invalid_grant erases the account's tokens and namespace, and says so")
+    @Test("A refresh refused with invalid_grant erases the account's tokens and namespace")
     func refresh() async throws {
         let filled = try await filled()
         let events = filled.session.events
@@ -71,7 +72,7 @@ import Testing
         _ = try await filled.home.unlocked("correct horse").tokens.count()
     }
 
-    @Test("It works while locked, takes what waits, and may be repeated")
+    @Test("A revocation works while locked, removes waiting tokens and can be repeated")
     func locked() async throws {
         let filled = try await filled()
         filled.session.lock()
@@ -92,9 +93,7 @@ import Testing
         try await expectAdaIsGone(filled)
     }
 
-    @Test(
-        "A grant in the user's own namespace takes the namespace, and no other's does",
-        arguments: [true, false])
+    @Test("A grant revoked in the user's own namespace erases only that namespace", arguments: [true, false])
     func inside(_ isLocked: Bool) async throws {
         let filled = try await filled()
         try await filled.bob.tokens.put(Token(copying: "of ada"), for: id())
@@ -119,7 +118,7 @@ import Testing
         #expect(await refusal { _ = try await filled.ada.handle(grant) }?.code == .wiped)
     }
 
-    @Test("Of two accounts that Unicode holds for equal only one goes")
+    @Test("Of two accounts that are equal in Unicode, only the revoked one is erased")
     func equivalent() async throws {
         let filled = try await filled()
         let composed = TokenAccount(service: Self.service, account: "ad\u{e9}")

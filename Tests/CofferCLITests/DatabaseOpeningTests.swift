@@ -189,7 +189,7 @@ struct DatabaseOpeningTests {
         let sql = "PRAGMA key = \"x'\(String(decoding: key, as: UTF8.self))'\"; CREATE TABLE t (x);"
         #expect(try CommandRun.run("sqlcipher", [path, sql]).code == 0)
         let insert = ["query", "--codec", "sqlcipher3", path, "INSERT INTO t VALUES (1)"]
-        expect(try database(insert), 1, "The format sqlcipher3 is read-only: convert the database")
+        expect(try database(insert), 1, "The format sqlcipher3 is read-only. Convert the database")
     }
 
     @Test("Rows without a column print nothing")

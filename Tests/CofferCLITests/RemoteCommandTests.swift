@@ -335,7 +335,8 @@ struct RemoteCommandTests {
         ]
         try #require(try scene.home("unlock").code == 0)
         for command in commands {
-            let help = try CommandRun.run(CommandRun.cofferPath, Array(command.prefix(2)) + ["--help"]).text
+            let run = try CommandRun.run(CommandRun.cofferPath, Array(command.prefix(2)) + ["--help"])
+            let help = run.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
             #expect(!help.contains("Asks for") && help.contains("or the passcode"), "\(help)")
         }
         #expect(try scene.home.run(["lock"], passcode: "").code == 0)

@@ -213,7 +213,7 @@ final class TokenExport: Sendable {
         self.keys = keys
     }
 
-    /// Calls `body` with each token in turn; throws `corrupt` if any byte of the export is damaged or missing.
+    /// Calls `body` with each token in turn; throws `corrupt` if a byte of the export is damaged or missing.
     /// Truncation is only detected at the end of the file, so iterate once to validate before storing
     /// anything.
     func forEachToken(

@@ -92,8 +92,8 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Whether a value replaces the stored one at once although others are pending under its name. Other
-    /// processes can add pending values; at the unlock they are checked against the value stored then. A value
+    /// Whether a value replaces the stored one at once although others are pending under its name. Another
+    /// process can add pending values; the unlock checks them against the value stored then. A value
     /// that this vault object stored earlier and that is still pending comes first.
     private func overtakesWaiting(_ name: [UInt8]) throws(CofferError) -> Bool {
         guard try core.ownWaitingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)

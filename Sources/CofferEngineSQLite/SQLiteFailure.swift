@@ -51,6 +51,9 @@ package enum SQLiteFailure {
         case SQLITE_MISUSE: return CofferError(.locked, "The database is closed: open it again.")
         case SQLITE_NOMEM: return CofferError(.outOfMemory, "No memory for the database.")
         case SQLITE_INTERRUPT: return CofferError(.cancelled, "The statement was interrupted.")
+        case SQLITE_ABORT:
+            return CofferError(
+                .cancelled, "The transaction was rolled back because a statement in it was interrupted.")
         case SQLITE_CANTOPEN where lease?.diagnosis == .noMemory: return notADatabase(.noMemory)
         case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database cannot be opened.")
         case SQLITE_IOERR: return CofferError(.inputOutput, "The database cannot be read or written.")

@@ -5,12 +5,12 @@ import CofferEngine
 /// How far the index was complete at its last change. Without it, damage to the last frame would look like
 /// the remains of a change that a crash interrupted.
 ///
-/// Layout: length of the index (8), HMAC of its last frame, or 32 zeros (32), HMAC-SHA256 under a key derived
-/// from the device key over the head of the file, both fields and, from version 3 on, the number of its place
-/// (1) (32). There are two places for it, each in its own sector, written alternately. Of two authentic
-/// commits, the longer one is valid. Binding the commit to its place prevents an attacker from putting the older one over the newer
-/// to hide a file. It is written after the frame is flushed, so it never covers data that a power failure
-/// could lose.
+/// Layout: length of the index (8), HMAC of its last frame, or 32 zeros (32), HMAC-SHA256 under a key
+/// derived from the device key over the head of the file, both fields and, from version 3 on, the number of
+/// its place (1) (32). There are two places for it, each in its own sector, written alternately. Of two
+/// authentic commits, the longer one is valid. Binding the commit to its place prevents an attacker from
+/// putting the older one over the newer to hide a file. It is written after the frame is flushed, so it
+/// never covers data that a power failure could lose.
 struct FileIndexCommit: Equatable {
     static let size = 72
     /// The offsets of the two commits in the file.

@@ -24,6 +24,11 @@ public import GRDB
 /// continue. A program that sets its own progress handler replaces Coffer's: a statement that is running then
 /// continues after the lock, with the pages that SQLite has in memory.
 ///
+/// Two ways to the pages in memory remain until the access or the snapshot ends: GRDB's `backup(to:)` from a
+/// snapshot, or in a transaction that has begun; and a transaction of another database that this one is
+/// attached to. Release snapshots when the vault locks. A transaction in which a write was interrupted ends
+/// with SQLite's “abort”, which becomes `cancelled`.
+///
 /// To close a database yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed
 /// queue or pool ends the process; getting the database again opens it. Wiping the vault destroys every
 /// database; removing the passcode destroys those of the class

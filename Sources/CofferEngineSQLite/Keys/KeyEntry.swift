@@ -15,7 +15,7 @@ final class KeyEntry: Sendable {
     /// The size of SQLCipher's plaintext header; 0 for none.
     let plaintextHeader: Int
     private let revoked = Atomic(false)
-    private let openFiles = Atomic(0)
+    private let isFirstOpen = Atomic(false)
 
     private struct State: ~Copyable {
         var secret: GuardedBytes?
@@ -70,11 +70,17 @@ final class KeyEntry: Sendable {
     }
 
     /// Whether a connection has a database open under the key.
-    var isInUse: Bool { openFiles.load(ordering: .acquiring) > 0 }
+    var isInUse: Bool { isFirstOpen.load(ordering: .acquiring) }
 
-    func noteOpened() { openFiles.add(1, ordering: .acquiringAndReleasing) }
+    /// Records that a database file was opened. Returns whether it is the first: that of a queue, or of a
+    /// pool's writer, which opens before the pool's readers.
+    func noteOpened() -> Bool {
+        isFirstOpen.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
+            .exchanged
+    }
 
-    func noteClosed() { openFiles.subtract(1, ordering: .acquiringAndReleasing) }
+    /// Records that the first database file was closed.
+    func noteFirstClosed() { isFirstOpen.store(false, ordering: .releasing) }
 
     var diagnosis: OpenDiagnosis? {
         get { state.withLock { $0.diagnosis } }

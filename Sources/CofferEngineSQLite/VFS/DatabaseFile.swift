@@ -35,7 +35,7 @@ final class DatabaseFile: EncryptedFile {
     /// The end of page 1 as it was when ``header`` was decrypted.
     private let headerTail: Scratch
     private let header = Scratch(count: 100)
-    private var knowsHeader = false
+    private var (knowsHeader, isFirst) = (false, false)
     let guardian: ConnectionGuard
 
     init?(lower: UnderlyingFile, entry: KeyEntry, opening: FileOpening) {
@@ -50,10 +50,10 @@ final class DatabaseFile: EncryptedFile {
         scratch = Scratch(count: codec.pageSize)
         headerTail = Scratch(count: 256)
         super.init(lower: lower)
-        entry.noteOpened()
+        isFirst = entry.noteOpened()
     }
 
-    deinit { entry.noteClosed() }
+    deinit { if isFirst { entry.noteFirstClosed() } }
 
     private static func clearBytes(_ lower: UnderlyingFile) -> [UInt8]? {
         let first = Scratch(count: PageCodec.maxClearLength)

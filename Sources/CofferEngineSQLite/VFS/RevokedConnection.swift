@@ -14,8 +14,15 @@ import Synchronization
 
     /// Hashes of the most recently interrupted statements, seeded per process. SQLite reports "interrupted"
     /// for them, as for statements that the program interrupts itself.
-    private static let interrupted = Mutex<[Int]>([])
+    private static let interrupted = Mutex<[Interruption]>([])
     private static let maxInterruptedCount = 64
+    /// After this time, an interruption of the same statement is the program's own.
+    private static let maxInterruptionAge = Duration.seconds(10)
+
+    private struct Interruption {
+        let statement: Int
+        let time: ContinuousClock.Instant
+    }
 
     /// Reports whether a statement failed because its key was revoked.
     package static func isRefusal(_ error: DatabaseError) -> Bool {
@@ -30,7 +37,8 @@ import Synchronization
 
     private static func wasInterrupted(_ sql: [UInt8]) -> Bool {
         let hash = fingerprint(of: sql)
-        return interrupted.withLock { $0.contains(hash) }
+        let oldest = ContinuousClock.now - maxInterruptionAge
+        return interrupted.withLock { $0.contains { $0.statement == hash && $0.time >= oldest } }
     }
 
     /// Records the running statements of a connection, which are then interrupted. Returns whether there are
@@ -50,10 +58,10 @@ import Synchronization
 
     private static func note(_ sql: [UInt8]) {
         let hash = fingerprint(of: sql)
-        interrupted.withLock { hashes in
-            guard !hashes.contains(hash) else { return }
-            if hashes.count == maxInterruptedCount { hashes.removeFirst() }
-            hashes.append(hash)
+        interrupted.withLock { known in
+            known.removeAll { $0.statement == hash }
+            if known.count == maxInterruptedCount { known.removeFirst() }
+            known.append(Interruption(statement: hash, time: .now))
         }
     }
 

@@ -147,6 +147,7 @@ struct RunningStatementTests {
                 try db.execute(sql: Self.make)
                 db.add(function: interrupting)
                 #expect(code { _ = try Int.fetchAll(db, sql: "SELECT interrupting(x) FROM t") } == .cancelled)
+                #expect(code { throw DatabaseError(resultCode: .SQLITE_ABORT) } == .cancelled)
                 #expect(try String.fetchAll(db, sql: "SELECT x FROM t").count == 3)
             }
         }

@@ -18,7 +18,7 @@ struct VaultDatabasesTests {
         }
     }
 
-    private func count(_ writer: any DatabaseWriter) async throws(CofferError) -> Int? {
+    private func count(_ writer: any DatabaseReader) async throws(CofferError) -> Int? {
         do {
             return try await writer.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") }
         } catch {
@@ -135,6 +135,13 @@ struct VaultDatabasesTests {
             let again = try await databases.pool("notes")
             #expect(try await count(again) == 1)
             #expect(try await databases.info(of: "notes")?.isOpen == true)
+            // A snapshot keeps a file open that is not the pool's.
+            let snapshot = try again.makeSnapshot()
+            try again.close()
+            let last = try await databases.pool("notes")
+            #expect(last !== again)
+            #expect(try await count(last) == 1)
+            #expect(await code { _ = try await count(snapshot) } == .locked)
         }
     }
 

@@ -172,7 +172,7 @@ struct DatabaseAgent {
         Self.say("done")
     }
 
-    /// Encrypts the database anew under another key.
+    /// Encrypts the database again under another key.
     func rekey(to hex: String) throws {
         try EncryptedDatabase.rekey(at: path, from: key(keyHex), to: key(hex))
         Self.say("done")

@@ -109,14 +109,14 @@ package final class PrivateKeyring {
         }
     }
 
-    /// Ends the keyring and starts it anew.
+    /// Ends the keyring and starts it again.
     package func restart() throws {
         try kill()
         try start()
     }
 
-    /// Starts a plain text collection anew with `count` items of others and nothing else in it. Made one by
-    /// one, many would take long: the keyring writes its file anew for each.
+    /// Starts a new plain-text collection with `count` items of others and nothing else in it. Made one by
+    /// one, many would take long: the keyring rewrites its file for each.
     package func fill(_ count: Int) throws {
         try kill()
         var text = Self.plainText

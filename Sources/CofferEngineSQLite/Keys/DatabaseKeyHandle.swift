@@ -93,7 +93,7 @@ package final class DatabaseKeyHandle: Sendable {
     /// Whether the key was revoked.
     package var isRevoked: Bool { entry.isRevoked }
 
-    /// Whether a connection that was opened with the key is still open.
+    /// Whether the queue, or the pool's writer, that was opened with the key is still open.
     package var isInUse: Bool { entry.isInUse }
 
     /// Clears the key. Everything still open under it fails at its next access.

@@ -69,7 +69,7 @@ final class KeyEntry: Sendable {
         }
     }
 
-    /// Whether a connection has a database open under the key.
+    /// Whether the queue, or the pool's writer, that was opened under the key is open.
     var isInUse: Bool { isFirstOpen.load(ordering: .acquiring) }
 
     /// Records that a database file was opened. Returns whether it is the first: that of a queue, or of a

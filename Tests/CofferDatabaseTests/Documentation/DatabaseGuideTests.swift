@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What the article on the first database shows is run, and is what it shows.
+/// Runs the code of the article on the first database, and compares it with the article.
 @Suite("Documents: the article on the first database")
 struct DatabaseGuideTests {
     private let texts = "SELECT text FROM note ORDER BY id"

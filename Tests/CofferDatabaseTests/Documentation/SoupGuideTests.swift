@@ -4,7 +4,7 @@ import GRDB
 import TestSupport
 import Testing
 
-/// What the article on soups shows is run, and is what it shows.
+/// Runs the code of the article on soups, and compares it with the article.
 @Suite("Documents: the article on soups")
 struct SoupGuideTests {
     @Test("The article's code runs from the first soup to retention")

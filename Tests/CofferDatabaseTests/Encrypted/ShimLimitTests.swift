@@ -159,7 +159,7 @@ struct ShimLimitTests {
             _ = failure { _ = try EncryptedDatabase.queue(at: scene.path, key: .random(format: .sqlcipher4)) }
             #expect(throws: DatabaseError.self) { try DatabaseQueue(path: scene.pathText) }
             #expect(try isLocked(scene))
-            // Copied, and refused to be encrypted anew.
+            // Copied, and refused to be encrypted again.
             let copy = scene.scratch.path.appending("copy.db")
             try EncryptedDatabase.convert(scene.path, key: scene.key(), to: copy, newKey: .random())
             try db.execute(sql: "ROLLBACK; BEGIN IMMEDIATE; UPDATE t SET body = 'again'")

@@ -22,7 +22,7 @@ struct SoupAlterationTests {
         ]
     }
 
-    /// Opens the database anew each time, as another process would.
+    /// Opens the database again each time, as another process would.
     private func open(
         _ scratch: borrowing ScratchDirectory, stoppingAt stop: Int = .max
     ) async throws -> SoupStore {

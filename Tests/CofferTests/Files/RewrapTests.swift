@@ -157,7 +157,7 @@ struct RewrapTests {
         #expect(await refusal { _ = try await read(session, id, context: context) }?.code == .foreign)
         try home.write(container(id), now)
         try await session.files.rewrap(id, context: context)
-        // Every rotation begins anew, and the inner key goes with the first that finds it unused.
+        // Every rotation starts over; the first that finds the inner key unused removes it.
         #expect(try await session.files.rotateKeys().destroyedKeys == 2)
         #expect(try await read(session, id, context: context) == plaintext)
         #expect(try await read(session, other) == plaintext)

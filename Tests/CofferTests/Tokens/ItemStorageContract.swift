@@ -122,6 +122,6 @@ struct ItemStorageContract: Sendable, CustomTestStringConvertible {
 protocol StorageUnderTest: AnyObject {
     /// A keyring on it, as another owner or process would open it.
     func open() throws -> any ItemStorage
-    /// Ends whatever runs behind it and starts it anew.
+    /// Ends the service behind it and starts it again.
     func restart() throws
 }

@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    /// The contract suite on a real gnome-keyring, which is killed and started anew in the middle of it.
+    /// The contract suite on a real gnome-keyring, which is killed and restarted in the middle of it.
     @Suite("The keyring contract on gnome-keyring")
     struct SecretServiceContractTests {
         @Test("A keyring with a password fulfils the contract", arguments: ItemStorageContract.laws)

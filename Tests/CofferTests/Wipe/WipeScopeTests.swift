@@ -69,9 +69,9 @@ struct WipeScopeTests {
         try home.write("tokens", [1, 2, 3])
         let receipt = try await Vault.wipe(.tokens, at: home.location)
         #expect(receipt.removed["tokens"] == 1)
-        let anew = try await home.unlocked("correct horse")
-        #expect(try await anew.tokens.list().isEmpty)
-        #expect(try await anew.tokens.pendingTokens().waiting == 0)
+        let created = try await home.unlocked("correct horse")
+        #expect(try await created.tokens.list().isEmpty)
+        #expect(try await created.tokens.pendingTokens().waiting == 0)
     }
 
     /// Marked, and then the power went: nobody gets a token, and the next open finishes.
@@ -89,8 +89,8 @@ struct WipeScopeTests {
         session.lock()
         #expect(
             await refusal { try await session.tokens.put(Token(copying: "x"), for: token()) }?.code == .busy)
-        let anew = try await home.unlocked("correct horse")
-        #expect(try await anew.tokens.list().isEmpty)
+        let created = try await home.unlocked("correct horse")
+        #expect(try await created.tokens.list().isEmpty)
         #expect(try await session.tokens.count() == 0)
     }
 
@@ -130,7 +130,7 @@ struct WipeScopeTests {
         #expect(await refusal { _ = try await Vault.open(at: inside) }?.code == .wiped)
         let left = try home.everything().keys.map { FilePath($0).lastComponent?.string ?? "" }
         #expect(Set(left) == ["lock", "receipt.json", "state"])
-        _ = try await home.create("anew")
+        _ = try await home.create("created")
         #expect(try !home.everything().keys.contains { $0.hasPrefix("users/") })
     }
 

@@ -106,7 +106,7 @@ struct WipeTests {
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
     }
 
-    /// What somebody copied aside opens with nothing that is left, nor in a vault made anew in the same
+    /// What somebody copied aside opens with nothing that is left, nor in a vault created again in the same
     /// place.
     @Test("A copy of the files made before the wipe cannot be opened again")
     func aCopyOfTheFilesOpensWithNothing() async throws {
@@ -114,12 +114,12 @@ struct WipeTests {
         let aside = home.scratch.path(of: "aside")
         try FileManager.default.copyItem(atPath: home.path("files").string, toPath: aside)
         _ = try await session.wipe()
-        let anew = try await home.create("correct horse")
-        #expect(anew.vaultID != session.vaultID)
-        #expect(try await anew.tokens.list().isEmpty)
+        let created = try await home.create("correct horse")
+        #expect(created.vaultID != session.vaultID)
+        #expect(try await created.tokens.list().isEmpty)
         try FileManager.default.removeItem(atPath: home.path("files").string)
         try FileManager.default.moveItem(atPath: aside, toPath: home.path("files").string)
-        #expect(await refusal { _ = try await anew.files.info(for: id) }?.code == .foreign)
+        #expect(await refusal { _ = try await created.files.info(for: id) }?.code == .foreign)
         #expect(await refusal { _ = try await home.open().files.verify(id) }?.code == .foreign)
         _ = try await home.unlocked("correct horse")
     }
@@ -129,9 +129,9 @@ struct WipeTests {
         let (home, session, _) = try await filled()
         let other = try await home.unlocked("correct horse")
         _ = try await session.wipe()
-        let anew = try await home.create("correct horse")
+        let created = try await home.create("correct horse")
         let token = try TokenID(service: "s", account: "a")
-        try await anew.tokens.put(Token(copying: "new"), for: token)
+        try await created.tokens.put(Token(copying: "new"), for: token)
         for old in [session, other] {
             #expect(await refusal { try await old.tokens.put(Token(copying: "x"), for: token) } != nil)
             #expect(await refusal { _ = try await old.tokens.withToken(for: token) { _, _ in } } != nil)
@@ -140,8 +140,8 @@ struct WipeTests {
             #expect(await refusal { _ = try await old.files.add(contentsOf: source) } != nil)
         }
         #expect(await refusal { _ = try await other.wipe() } != nil)
-        #expect(try await anew.tokens.info(for: token)?.version == 1)
-        #expect(try await anew.files.list().isEmpty)
+        #expect(try await created.tokens.info(for: token)?.version == 1)
+        #expect(try await created.files.list().isEmpty)
         #expect(try await home.unlocked("correct horse").tokens.count() == 1)
     }
 
@@ -167,8 +167,8 @@ struct WipeTests {
         let json = try Data(contentsOf: URL(filePath: home.homePath("receipt.json").string))
         #expect(String(decoding: json, as: UTF8.self).contains("\"completesInterrupted\" : true"))
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
-        let anew = try await home.create("other")
-        #expect(anew.vaultID != session.vaultID)
+        let created = try await home.create("other")
+        #expect(created.vaultID != session.vaultID)
     }
 
     @Test("Status, creation and wipe each finish an interrupted wipe")
@@ -179,7 +179,7 @@ struct WipeTests {
                 in: session.core.home.directory)
             switch way {
             case 0: #expect(try await Vault.status(at: home.location).state == .wiped)
-            case 1: _ = try await home.create("anew")
+            case 1: _ = try await home.create("created")
             default: #expect(try await session.wipe().completesInterrupted)
             }
             #expect(try home.occurrences(of: session.core.device.vaultID.bytes) <= 1)

@@ -108,7 +108,7 @@ struct ContactTests {
             #expect(await open(scene) == nil)
             scene.clock.advance(by: Self.day - .seconds(60))
             #expect(await open(scene) == nil)
-            // Not seen: the machine is started anew before anybody looks again.
+            // Not seen: the machine restarts before the next look.
             scene.clock.advance(by: Self.day * 3)
         }
         scene.clock.reboot(running: Self.day - .seconds(1))

@@ -50,7 +50,7 @@ let package = Package(
         // The arguments of main without /proc: C, because Swift has no attribute for a section.
         .target(name: "CArguments", publicHeadersPath: "."),
 
-        // The stair: the one type every floor shares.
+        // Shared by every layer: the error type, and text as bytes.
         .target(name: "CofferBase", swiftSettings: shared),
 
         // Floor 0: the unsafe room.
@@ -58,12 +58,20 @@ let package = Package(
             name: "CofferEngine",
             dependencies: [
                 "CofferBase", "COpenSSL", "CSodium", "CLinux", "CSHA2", "CArguments",
-                .target(name: "CSecretService", condition: .when(traits: ["SecretService"])),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
 
-        // Its annex, for CofferDatabase alone: the token vault needs no SQLite.
+        // Its annexes: the message bus, the only target that the trait changes, and SQLite, which only
+        // CofferDatabase needs.
+        .target(
+            name: "CofferDBus",
+            dependencies: [
+                "CofferBase", "CofferEngine",
+                .target(name: "CSecretService", condition: .when(traits: ["SecretService"])),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
         .target(
             name: "CofferEngineSQLite",
             dependencies: [
@@ -76,11 +84,20 @@ let package = Package(
         // Floor 1: cryptography in safe Swift.
         .target(name: "CofferCrypto", dependencies: ["CofferBase", "CofferEngine"], swiftSettings: shared),
 
-        // Floor 2: homes, sessions and stores.
+        // Floor 2: the vault on disk, without an open vault: no actor, nothing asynchronous.
+        .target(
+            name: "CofferVault",
+            dependencies: [
+                "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+
+        // Floor 3: open vaults and their stores.
         .target(
             name: "Coffer",
             dependencies: [
-                "CofferBase", "CofferCrypto", "CofferEngine",
+                "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine", "CofferVault",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
@@ -92,19 +109,24 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
+        // The runner of test vectors, for the command and the tests.
+        .target(
+            name: "CofferVectors",
+            dependencies: ["Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferVault"],
+            swiftSettings: shared),
         .target(
             name: "CofferTesting",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             resources: [.embedInCode("Resources/fake_secret_service.py")], swiftSettings: shared),
 
-        // Floor 3: what people run.
+        // Floor 4: what people run.
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferCrypto", "CofferDatabase", "CofferEngine",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine", "CofferVectors",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -135,7 +157,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "CofferBase", "CofferEngine", .product(name: "SystemPackage", package: "swift-system"),
+                "CofferBase", "CofferDBus", "CofferEngine",
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Tests/Support", swiftSettings: shared),
         // A second process for tests of what several processes do, and of what is left in one's memory.
@@ -177,10 +200,14 @@ let package = Package(
             dependencies: ["CofferBase", "CofferCrypto", "CofferEngine", "TestSupport"],
             swiftSettings: shared),
         .testTarget(
+            name: "CofferVectorsTests",
+            dependencies: ["CofferBase", "CofferCrypto", "CofferVectors", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
             name: "CofferTests",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferTesting", "TestAgent",
-                "TestSupport",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine", "CofferTesting",
+                "TestAgent", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
@@ -203,7 +230,8 @@ let package = Package(
 // The fuzz targets: a program for libFuzzer where Scripts/fuzz builds them, tests that replay the kept inputs
 // everywhere else.
 let fuzzed: [Target.Dependency] = [
-    "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineSQLite", "TestSupport",
+    "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineSQLite", "CofferVectors",
+    "TestSupport",
     .product(name: "SystemPackage", package: "swift-system"),
 ]
 if Context.environment["COFFER_FUZZ"] != nil {

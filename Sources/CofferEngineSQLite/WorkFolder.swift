@@ -31,8 +31,7 @@ struct WorkFolder: ~Copyable {
         _ content: Content, in folder: consuming Descriptor
     ) throws(CofferError) -> WorkFolder {
         removeRemains(in: folder)
-        let digits = try SecureRandom.bytes(8).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }
-        let name = FilePath(content.rawValue + digits.joined())
+        let name = try FilePath(content.rawValue + HexText.encode(SecureRandom.bytes(8)))
         try folder.makeDirectory(name)
         let inner = try folder.open(name, [.read, .directory])
         guard try inner.tryLock() else {

@@ -1,3 +1,4 @@
+import CofferDBus
 import Coffer
 public import CofferBase
 import CofferEngine

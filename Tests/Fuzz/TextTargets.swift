@@ -1,3 +1,4 @@
+import CofferVectors
 @testable import Coffer
 import CofferBase
 @testable import CofferCrypto

@@ -133,7 +133,7 @@ enum Rules {
     /// spoken to by address.
     private static func isEngineRoom(_ source: SwiftSource) -> Bool {
         source.module.hasPrefix("Sources/CofferEngine")
-            || ["Benchmarks/Peers", "Benchmarks/SwiftCrypto"].contains(source.module)
+            || ["Sources/CofferDBus", "Benchmarks/Peers", "Benchmarks/SwiftCrypto"].contains(source.module)
             || source.path == "Tests/Fuzz/main.swift" || source.path == "Tests/Probe/Poison.swift"
             || source.path == "Tests/SQLite/Fixture/Fixture.swift"
     }

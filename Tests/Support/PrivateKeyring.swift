@@ -1,5 +1,6 @@
+package import CofferDBus
 import CofferBase
-package import CofferEngine
+import CofferEngine
 import Foundation
 import Glibc
 

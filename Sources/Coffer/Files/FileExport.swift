@@ -2,6 +2,7 @@ public import CofferBase
 import CofferEngine
 public import SystemPackage
 import Synchronization
+import CofferVault
 
 extension FileStore {
     /// Writes the decrypted content to a new file that only this user can read, completely or not at all.

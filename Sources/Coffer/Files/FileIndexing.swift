@@ -1,6 +1,7 @@
 public import CofferBase
 import CofferEngine
 import Synchronization
+import CofferVault
 
 extension FileStore {
     /// Opens every chunk of every file and compares the containers with the index. Changes no files.

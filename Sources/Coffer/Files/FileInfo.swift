@@ -1,5 +1,6 @@
 public import FoundationEssentials
 public import SystemPackage
+import CofferVault
 
 /// The description of a stored file. It is sealed in the container, like the content.
 public struct FileInfo: Sendable, Equatable {

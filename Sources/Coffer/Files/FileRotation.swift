@@ -1,5 +1,6 @@
 public import CofferBase
 import CofferEngine
+import CofferVault
 
 extension FileStore {
     /// Rewraps the keys of one file under the current keys. Takes the same short time for a file of any size.

@@ -4,6 +4,7 @@ import CofferEngine
 import FoundationEssentials
 import Synchronization
 public import SystemPackage
+import CofferVault
 
 /// The files of one vault, each doubly encrypted in its own container: see <doc:FileFormat>.
 ///

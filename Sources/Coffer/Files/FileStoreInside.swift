@@ -3,6 +3,7 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 import SystemPackage
+import CofferVault
 
 extension FileStore {
     /// Opens a container by id.

@@ -1,6 +1,7 @@
 import CofferBase
 import CofferEngine
 import Synchronization
+import CofferVault
 
 /// The token storage that the vault directory currently records. Follows a move made by another process.
 final class ActiveStorage: ItemStorage {

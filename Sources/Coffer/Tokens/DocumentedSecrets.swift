@@ -1,6 +1,7 @@
 public import CofferBase
 public import CofferCrypto
 import CofferEngine
+import CofferVault
 
 /// The secrets of the documented schemes: the UUID of a documented key, and the random string of a device key
 /// with its parameters. The vault stores each of them as a token, so the vault's lock and the protection

@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 
 /// A token storage in the kernel keyring, for ephemeral tokens that later commands of the same user need to
 /// find. They are sealed like stored ones, are never written to a disk, and end with the vault's timeout, a
@@ -53,7 +54,7 @@ struct KernelKeyringStorage: ItemStorage {
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
         guard let ring else { return nil }
-        let found = try ring.read(Self.text(name))
+        let found = try ring.read(HexText.encode(name))
         switch found {
         case .some(let bytes): return try opened(bytes.span.copied(), name)
         case .none: return nil
@@ -75,13 +76,13 @@ struct KernelKeyringStorage: ItemStorage {
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         for (name, change) in changes {
             switch change {
-            case .remove: try ring?.remove(Self.text(name))
+            case .remove: try ring?.remove(HexText.encode(name))
             case .put(let envelope):
                 guard let classKey = try key(TokenEnvelope.decode(envelope).protection) else {
                     throw CofferError.locked
                 }
                 let entry = try envelope + tag(envelope, name, classKey)
-                try writable().store(GuardedBytes.copying(entry.span), description: Self.text(name))
+                try writable().store(GuardedBytes.copying(entry.span), description: HexText.encode(name))
             }
         }
     }
@@ -113,9 +114,5 @@ struct KernelKeyringStorage: ItemStorage {
         let boot = Array(boot().utf8)
         let message = UInt32(boot.count).bigEndianBytes + boot + UInt32(name.count).bigEndianBytes + name
         return try HMAC.authenticate((message + envelope).span, key: key)
-    }
-
-    private static func text(_ name: [UInt8]) throws(CofferError) -> String {
-        String(decoding: try Encoding.hexText(name), as: UTF8.self)
     }
 }

@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 
 /// Stores the tokens that arrived while locked, in order, under the vault directory's lock.
 ///

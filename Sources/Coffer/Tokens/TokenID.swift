@@ -1,5 +1,6 @@
 public import CofferBase
 import CofferCrypto
+import CofferVault
 
 /// The name of a token: its service, account and kind. Names compare byte for byte. Names that only look the
 /// same, such as "é" as one and as two code points, are different.

@@ -31,7 +31,7 @@ extension TokenStore {
                     tokens.append(try open(found, name: name, withValue: false).info)
                 } catch {
                     guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
-                    let hex = String(decoding: try Encoding.hexText(name), as: UTF8.self)
+                    let hex = HexText.encode(name)
                     damaged.append(UnreadableToken(name: hex, code: error.code))
                 }
             }

@@ -2,6 +2,7 @@ public import CofferBase
 import CofferCrypto
 import CofferEngine
 public import FoundationEssentials
+import CofferVault
 
 /// The tokens of one vault.
 ///

@@ -1,5 +1,6 @@
 public import CofferBase
 import Synchronization
+import CofferVault
 
 extension Vault {
     /// Erases the vault at `location` without opening it. Neither the vault nor its state has to be readable.
@@ -39,7 +40,7 @@ extension Vault {
                 } else if let parentVault = location.parentVault {
                     try? VaultEraser.finishInterrupted(at: parentVault, time: time)
                 }
-                let home = try VaultDirectory.openForWiping(location)
+                let home = try VaultDirectory.openForWiping(location) { WipeTarget($0).isVault }
                 defer { try? OrphanedSecretItems(home: home).collect() }
                 return try VaultEraser(home: home, time: time, report: report).run(
                     scope, reason: reason, by: nil)

@@ -1,5 +1,6 @@
 import CofferBase
 import CofferEngine
+import CofferVault
 
 /// Removes the view copies of a vault, in use or not, from every place where it may have made some: the
 /// runtime directories that it recorded, the one of the environment, `/run/user/UID`, and every matching name

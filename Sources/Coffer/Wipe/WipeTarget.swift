@@ -2,6 +2,7 @@ import CofferBase
 import CofferEngine
 import FoundationEssentials
 import SystemPackage
+import CofferVault
 
 /// The traces of a vault in its directory, for a wipe that needs nothing readable.
 ///

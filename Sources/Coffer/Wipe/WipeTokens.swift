@@ -2,6 +2,7 @@ import CofferBase
 import CofferEngine
 import FoundationEssentials
 import SystemPackage
+import CofferVault
 
 /// Wiping only the tokens.
 extension VaultEraser {

@@ -1,3 +1,4 @@
+import CofferVectors
 import ArgumentParser
 import Coffer
 import CofferBase

@@ -50,7 +50,7 @@ struct Demo {
         }
         self.name = name
         home = VaultLocation(path: workshop.path.appending("home"))
-        let value = try Encoding.hexText(SecureRandom.bytes(24))
+        let value = try Array(HexText.encode(SecureRandom.bytes(24)).utf8)
         token = value
         var search = MemoryScanner()
         search.add("the token", value.span)

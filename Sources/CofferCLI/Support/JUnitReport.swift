@@ -1,3 +1,4 @@
+import CofferVectors
 import CofferBase
 import CofferCrypto
 import CofferEngine

@@ -44,7 +44,7 @@ enum PrintedRow {
         case .int64(let number): String(number)
         case .double(let number): String(number)
         case .string(let text): escaped(text)
-        case .blob(let bytes): hex(bytes)
+        case .blob(let bytes): HexText.encode(Array(bytes))
         }
     }
 
@@ -54,7 +54,7 @@ enum PrintedRow {
         case .int64(let number): .number(Int(number))
         case .double(let number): number.isFinite ? .decimal(number) : .text(String(number))
         case .string(let text): .text(text)
-        case .blob(let bytes): .text(hex(bytes))
+        case .blob(let bytes): .text(HexText.encode(Array(bytes)))
         }
     }
 
@@ -84,9 +84,5 @@ enum PrintedRow {
         case .control, .lineSeparator, .paragraphSeparator: true
         default: scalar.properties.isBidiControl
         }
-    }
-
-    private static func hex(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

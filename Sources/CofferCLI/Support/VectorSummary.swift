@@ -1,3 +1,4 @@
+import CofferVectors
 import CofferCrypto
 import CofferEngine
 

@@ -38,7 +38,7 @@ struct WipeProof {
             search.add("the value of a token", bytes)
             memory.add("the value of a token", bytes)
         }
-        let account = String(decoding: try Encoding.hexText(SecureRandom.bytes(24)), as: UTF8.self)
+        let account = try HexText.encode(SecureRandom.bytes(24))
         search.add("the account of a token", Array(account.utf8).span)
         let id = try TokenID(service: "canary.example", account: account)
         try await session.tokens.put(Token(value), for: id)
@@ -61,7 +61,7 @@ struct WipeProof {
     }
 
     private mutating func plantFile(in session: Vault) async throws(CofferError) {
-        let name = String(decoding: try Encoding.hexText(SecureRandom.bytes(20)), as: UTF8.self)
+        let name = try HexText.encode(SecureRandom.bytes(20))
         let content = try GuardedBytes.random(count: 4096)
         search.add("the name of a file", Array(name.utf8).span)
         let canary = content.span.extracting(1000..<1048)

@@ -39,3 +39,17 @@ public enum Digest: Sendable, CaseIterable {
         return result
     }
 }
+
+extension Digest {
+    /// The digest that `name` denotes in vector files, in a vault and on the command line; `nil` if unknown.
+    package static func named(_ name: String) -> Digest? {
+        switch name {
+        case "sha1": .sha1
+        case "sha224": .sha224
+        case "sha256": .sha256
+        case "sha384": .sha384
+        case "sha512": .sha512
+        default: nil
+        }
+    }
+}

@@ -33,7 +33,7 @@ public struct SymmetricKey: ~Copyable, Sendable {
     }
 
     /// Calls `body` with the key's bytes, for keys stored in a class, whose spans cannot be named directly.
-    func withSpan<Result: ~Copyable>(
+    package func withSpan<Result: ~Copyable>(
         _ body: (Span<UInt8>) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         try body(secret.span)

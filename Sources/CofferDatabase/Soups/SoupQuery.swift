@@ -145,10 +145,7 @@ enum SoupQuery: Sendable {
         case .double(let number): number.isFinite ? .number(number) : .null
         case .string(let text): .string(text)
         case .blob(let data):
-            .string(
-                data.map { byte in
-                    (byte < 16 ? "0" : "") + String(byte, radix: 16)
-                }.joined())
+            .string(HexText.encode(Array(data)))
         }
     }
 

@@ -22,11 +22,7 @@ extension Descriptor {
 
     /// Returns a name for an unfinished file. ``removeTemporaries()`` finds those that a crash left behind.
     package static func temporaryName() throws(CofferError) -> FilePath {
-        let digits = try SecureRandom.bytes(16).map { byte in
-            let text = String(byte, radix: 16)
-            return text.count == 1 ? "0" + text : text
-        }
-        return FilePath(temporaryPrefix + digits.joined())
+        try FilePath(temporaryPrefix + HexText.encode(SecureRandom.bytes(16)))
     }
 
     package static var temporaryPrefix: String { ".tmp-" }

@@ -19,12 +19,6 @@ package enum Encoding {
         }
     }
 
-    /// ``hex(_:)`` for bytes that are not secret.
-    package static func hexText(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
-        let text = try hex(bytes.span)
-        return text.span.copied()
-    }
-
     /// ``base64(_:)`` for bytes that are not secret.
     package static func base64Text(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
         let text = try base64(bytes.span)

@@ -147,7 +147,7 @@ struct HeldKeyForgeryTests {
         session.shareEphemeralTokens()
         let id = try TokenID(service: "s", account: "a")
         let name = try id.keyedHash(session.core.device.nameKey().key)
-        let text = String(decoding: try Encoding.hexText(name), as: UTF8.self)
+        let text = HexText.encode(name)
         try await session.tokens.put(Token(copying: "older"), for: id)
         let older = try #require(try session.core.keyring.envelope(name))
         try await session.tokens.put(Token(copying: "newest"), for: id)
@@ -169,7 +169,7 @@ struct HeldKeyForgeryTests {
         let other = try TokenID(service: "s", account: "b")
         try await session.tokens.put(Token(copying: "volatile"), for: other, isEphemeral: true)
         let otherName = try other.keyedHash(session.core.device.nameKey().key)
-        let otherText = String(decoding: try Encoding.hexText(otherName), as: UTF8.self)
+        let otherText = HexText.encode(otherName)
         let entry = try ring.read(otherText)
         switch entry {
         case .some(let entry): try ring.store(entry, description: text)

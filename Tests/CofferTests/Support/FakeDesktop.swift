@@ -1,3 +1,4 @@
+import CofferDBus
 @testable import Coffer
 import CofferEngine
 import Foundation

@@ -22,7 +22,8 @@ private final class FileBackend: StorageUnderTest {
 
     init() throws {
         scratch = try TestHome()
-        let made = try VaultDirectory.create(at: scratch.location, options: TestHome.options(), passcode: nil)
+        let made = try VaultDirectory.create(
+            at: scratch.location, options: TestHome.options(), passcode: nil, addingStores: { (_, _) in })
         home = made.home
         device = made.device
     }

@@ -1,3 +1,4 @@
+import CofferDBus
 #if SecretService
     @testable import Coffer
     import CofferBase

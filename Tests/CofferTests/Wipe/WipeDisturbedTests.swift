@@ -311,7 +311,7 @@ struct WipeDisturbedTests {
         arguments: [nil, .missing, .fullDirectory, .link, .pipe] as [Damage?])
     func lock(_ damage: Damage?) async throws {
         let (home, vaultID) = try await filled()
-        let inside = try VaultDirectory.openForWiping(home.location)
+        let inside = try VaultDirectory.openForWiping(home.location) { _ in true }
         let held = try FileLock.tryAcquire("lock", in: inside.directory)
         #expect(try FileLock.tryAcquire("lock", in: inside.directory).isAbsent)
         try damage?.apply(

@@ -1,0 +1,114 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// The number of items that exist only while a passcode is set:
+/// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``.
+public struct PasscodeDependentItems: Sendable, Equatable {
+    /// Tokens.
+    public let tokens: Int
+    /// Files.
+    public let files: Int
+    /// Databases.
+    public let databases: Int
+}
+
+extension Vault {
+    /// Counts the items that removing the passcode would destroy; works also while locked.
+    ///
+    /// - Throws: `wiped`, `corrupt`, `busy`.
+    public func passcodeDependentItems() async throws(CofferError) -> PasscodeDependentItems {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                let names = try core.passcodeDependentTokens()
+                let databases = try core.databases(of: names, in: vault).count
+                return PasscodeDependentItems(
+                    tokens: try names.count - databases + core.passcodeDependentPendingTokens().count,
+                    files: try core.passcodeDependentFiles(in: vault).count, databases: databases)
+            }
+        }
+    }
+}
+
+extension VaultCore {
+    /// The names of tokens of the class that needs a passcode.
+    fileprivate func passcodeDependentTokens() throws(CofferError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        for (name, envelope) in try keyring.envelopes() {
+            guard let envelope = try? TokenEnvelope.decode(envelope) else { continue }
+            if envelope.protection.requiresPasscode { names.append(name) }
+        }
+        return names
+    }
+
+    /// The files of the databases whose keys have these names.
+    fileprivate func databases(
+        of names: [[UInt8]], in vault: borrowing Descriptor
+    ) throws(CofferError) -> [String] {
+        let files = try DatabaseKeyNaming.files(in: vault, device: device)
+        return names.compactMap { files[$0] }
+    }
+
+    /// The pending tokens of that class.
+    fileprivate func passcodeDependentPendingTokens() throws(CofferError) -> [PendingTokenQueue.Entry] {
+        try inbox.entries().filter {
+            ProtectionClass(rawValue: $0.rawClass)?.requiresPasscode == true && $0.state != .damaged
+        }
+    }
+
+    /// The files of that class. A damaged file has no readable class and stays.
+    fileprivate func passcodeDependentFiles(in vault: borrowing Descriptor) throws(CofferError) -> [FileID] {
+        let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
+        let keys = try FileKeysetRecord(device: device).read(in: vault).keys
+        var files: [FileID] = []
+        for name in try directory.names() {
+            guard let id = FileID(fileName: name), let file = try? directory.open(name, .read),
+                let protection = try? ContainerReader.protection(of: file, device: device, keys: keys)
+            else { continue }
+            if protection.requiresPasscode { files.append(id) }
+        }
+        return files
+    }
+
+    /// Removes the index entries of files of that class whose containers are missing; they can never be read
+    /// again.
+    private func removeMissing(
+        _ index: FileIndex, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        guard try FileKeysetRecord(device: device).read(in: vault).keys.hasIndex else { return }
+        let present = Set(try directory.names().compactMap { FileID(fileName: $0) })
+        try index.remove(in: vault) { id, entry in
+            ProtectionClass(rawValue: entry.protection)?.requiresPasscode == true && !present.contains(id)
+        }
+    }
+
+    /// Removes the items of the class whose key was destroyed with the passcode, under the vault directory's
+    /// lock.
+    func removeOrphans(in vault: borrowing Descriptor) throws(CofferError) -> PasscodeDependentItems {
+        let names = try passcodeDependentTokens()
+        // Databases are removed before their keys, because they are found by the keys.
+        let databases = try databases(of: names, in: vault)
+        if !databases.isEmpty {
+            let directory = try vault.open(DatabaseKeyNaming.directory, [.read, .directory])
+            for file in databases { _ = try DatabaseKeyNaming.remove(file, from: directory) }
+            try directory.sync()
+        }
+        if !names.isEmpty {
+            try keyring.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
+        }
+        let waiting = try passcodeDependentPendingTokens()
+        try inbox.remove(waiting, in: vault)
+        let files = try passcodeDependentFiles(in: vault)
+        let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
+        let index = FileIndex(device: device)
+        for id in files { try FileStore.destroy(id, of: device, index, directory, in: vault) }
+        try removeMissing(index, directory, in: vault)
+        try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
+        return PasscodeDependentItems(
+            tokens: names.count - databases.count + waiting.count, files: files.count,
+            databases: databases.count)
+    }
+}

@@ -1,0 +1,87 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import CofferVault
+
+/// How long guessing a vault's passcode takes for an attacker who has everything that the vault consists of:
+/// a copy of the vault directory and, if the device key is there, of the user's desktop keyring. No counter
+/// stops that attacker.
+public struct PasscodeStrength: Sendable, Equatable {
+    /// A kind of passcode, and how long trying all of that kind takes.
+    public struct Estimate: Sendable, Equatable {
+        /// A description of the passcodes that are tried.
+        public let passcodes: String
+        /// The number of such passcodes.
+        public let count: Double
+        /// Seconds to try all of them on one core of this machine; half of that on average.
+        public let seconds: Double
+    }
+
+    /// Seconds for one guess at this vault's cost, measured now on one core of this machine.
+    public let secondsPerGuess: Double
+    /// The policy's requirement as text.
+    public let requirement: String
+    /// Kinds of passcodes that the policy accepts, the weakest first.
+    public let estimates: [Estimate]
+
+    /// The kinds of passcodes that are reported: the size of the alphabet and the length.
+    private static let kinds: [(what: String, alphabet: Double, length: Int, characters: [Characters])] = [
+        ("all of 4 digits", 10, 4, [.any, .digits]), ("all of 6 digits", 10, 6, [.any, .digits]),
+        ("all of 8 digits", 10, 8, [.any, .digits]),
+        ("5 random letters and digits", 36, 5, [.any, .lettersAndDigits]),
+        ("8 random letters and digits", 36, 8, [.any, .lettersAndDigits]),
+        ("10 random letters and digits", 36, 10, [.any, .lettersAndDigits]),
+        ("10 random digits", 10, 10, [.digits]),
+        ("12 random letters and digits", 36, 12, [.lettersAndDigits]),
+    ]
+    private typealias Characters = PasscodePolicy.Characters
+
+    init(secondsPerGuess: Double, policy: PasscodePolicy) {
+        self.secondsPerGuess = secondsPerGuess
+        requirement = policy.requirement
+        estimates = Self.kinds.compactMap { kind in
+            guard kind.characters.contains(policy.characters), kind.length >= policy.minimumLength,
+                kind.length <= policy.maximumLength ?? .max
+            else { return nil }
+            var count = 1.0
+            for _ in 0..<kind.length { count *= kind.alphabet }
+            return Estimate(passcodes: kind.what, count: count, seconds: count * secondsPerGuess)
+        }
+    }
+
+    /// The costliest derivation that is run to measure, in KiB; costlier ones are extrapolated from it.
+    private static let measured = 256 * 1024
+
+    /// Seconds for one derivation at `cost` on this machine: the better of two.
+    static func measure(_ cost: Argon2id.Cost) throws(CofferError) -> Double {
+        let memory = min(cost.memoryKiB, measured)
+        let passes = cost.memoryKiB > measured ? 2 : min(cost.passes, 6)
+        let trial = try Argon2id.Cost(memoryKiB: memory, passes: passes)
+        var best = Double.infinity
+        for _ in 0..<2 {
+            let salt = try SecureRandom.bytes(Argon2id.saltSize)
+            let secret = try SecretBytes.random(count: 8)
+            let start = Clock.sinceBoot
+            _ = try Argon2id.deriveKey(secret: secret, salt: salt.span, cost: trial)
+            best = min(best, Double((Clock.sinceBoot - start).nanoseconds) / 1e9)
+        }
+        let factor = Double(cost.memoryKiB) * Double(cost.passes) / (Double(memory) * Double(passes))
+        return best * factor
+    }
+}
+
+extension Vault {
+    /// Estimates how long guessing this vault's passcode takes with a copy of its files, from the time a
+    /// derivation takes on this machine; `nil` if no passcode is set. Takes as long as two guesses.
+    ///
+    /// - Throws: `wiped`, `corrupt`, `outOfMemory`.
+    public func passcodeStrength() async throws(CofferError) -> PasscodeStrength? {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            let keybag = try core.readKeybag()
+            guard let parameters = keybag.passcode else { return nil }
+            return PasscodeStrength(
+                secondsPerGuess: try PasscodeStrength.measure(parameters.cost), policy: keybag.policy)
+        }
+    }
+}

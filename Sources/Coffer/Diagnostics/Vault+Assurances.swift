@@ -1,0 +1,147 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import CofferVault
+
+extension Vault {
+    /// The assurances of a class for this vault on this host; available also while locked.
+    ///
+    /// - Parameters:
+    ///   - protection: The class.
+    ///   - triggers: Where a long-lived program would listen for locks.
+    /// - Returns: One assurance for each promise, in the order of `ClassAssurance.Promise.allCases`.
+    /// - Throws: `wiped`, `corrupt`.
+    public func assurances(
+        of protection: ProtectionClass, triggers: LockTriggers = LockTriggers()
+    ) async throws(CofferError) -> [ClassAssurance] {
+        let statuses = try await lockTriggers(triggers)
+        return try await assurances(of: protection, statuses)
+    }
+
+    /// The assurances of every class, from statuses that the caller already has.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func assurances(
+        triggers statuses: [LockTriggerStatus]
+    ) async throws(CofferError) -> [ProtectionClass: [ClassAssurance]] {
+        var all: [ProtectionClass: [ClassAssurance]] = [:]
+        for protection in ProtectionClass.allCases {
+            all[protection] = try await assurances(of: protection, statuses)
+        }
+        return all
+    }
+
+    /// The assurances for one token; `nil` if there is no token of that name. Available also while locked.
+    ///
+    /// - Throws: `wiped`, `corrupt`, or the storage backend's error.
+    public func assurances(for id: TokenID) async throws(CofferError) -> [ClassAssurance]? {
+        let tokens = tokens
+        let core = core
+        let found = try await BlockingExecutor.run { _ throws(CofferError) -> ProtectionClass? in
+            guard let envelope = try core.keyring.envelope(tokens.name(of: id)) else { return nil }
+            return try TokenEnvelope.decode(envelope).protection
+        }
+        guard let found else { return nil }
+        return try await assurances(of: found)
+    }
+
+    /// The assurances for one file. Available also while locked.
+    ///
+    /// - Throws: `absent`, `wiped`, `corrupt`.
+    public func assurances(for id: FileID) async throws(CofferError) -> [ClassAssurance] {
+        let core = core
+        let found = try await BlockingExecutor.run { _ throws(CofferError) in
+            let vault = try core.home.openVault()
+            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
+            let file = try directory.open(id.fileName, .read)
+            let keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
+            return try ContainerReader.protection(of: file, device: core.device, keys: keys)
+        }
+        return try await assurances(of: found)
+    }
+
+    private func assurances(
+        of protection: ProtectionClass, _ statuses: [LockTriggerStatus]
+    ) async throws(CofferError) -> [ClassAssurance] {
+        let core = core
+        let keybag = try await BlockingExecutor.run { _ throws(CofferError) in try core.readKeybag() }
+        let device = try await securityChecks().first { $0.name == "device-key" }
+        return [
+            Self.passcode(protection, keybag), Self.lock(protection, keybag),
+            Self.thisDevice(protection, device), Self.heard(protection, statuses),
+        ]
+    }
+
+    private static let setPasscode = "Set a passcode: coffer passcode set."
+
+    private static func passcode(_ protection: ProtectionClass, _ keybag: Keybag) -> ClassAssurance {
+        guard keybag.passcode != nil else {
+            return ClassAssurance(
+                .passcode, .absent,
+                protection.requiresPasscode
+                    ? "No passcode is set, so nothing can be stored in this class."
+                    : "No passcode is set: the device key alone opens the item.", remedy: setPasscode)
+        }
+        guard keybag.policy.characters != .digits else {
+            return ClassAssurance(
+                .passcode, .advisory, "All passcodes of 4 to 8 digits can be tried on a copy of the vault.",
+                remedy: "Use a longer passcode, with letters.")
+        }
+        return ClassAssurance(
+            .passcode, .cryptographic, "The class key is wrapped under the passcode and the device key.")
+    }
+
+    private static func lock(_ protection: ProtectionClass, _ keybag: Keybag) -> ClassAssurance {
+        guard protection.isEvictedOnLock else {
+            return ClassAssurance(
+                .lock, .absent,
+                "The class key stays in memory from the first unlock until reboot, by design.",
+                remedy: "Use a whenUnlocked class.")
+        }
+        guard keybag.passcode != nil else {
+            return ClassAssurance(
+                .lock, .advisory,
+                "A lock removes the class key, but an unlock needs no passcode to restore it.",
+                remedy: setPasscode)
+        }
+        return ClassAssurance(
+            .lock, .cryptographic, "A lock removes the class key; only the passcode restores it.")
+    }
+
+    private static func thisDevice(_ protection: ProtectionClass, _ device: SecurityCheck?) -> ClassAssurance
+    {
+        guard !protection.isExportable else {
+            return ClassAssurance(
+                .thisDevice, .absent, "Items of this class may be exported, by design.",
+                remedy: "Use a ThisDeviceOnly class.")
+        }
+        let isHeld = device?.status == .ok
+        return ClassAssurance(
+            .thisDevice, isHeld ? .cryptographic : .advisory,
+            device?.message ?? "The place of the device key is not known.",
+            remedy: isHeld ? nil : "Keep the vault on an encrypted disk and out of backups.")
+    }
+
+    private static func heard(_ protection: ProtectionClass, _ statuses: [LockTriggerStatus])
+        -> ClassAssurance
+    {
+        let desktop: [LockTriggerStatus.Source] = [.desktopSession, .screenSaver]
+        guard protection.isEvictedOnLock else {
+            return ClassAssurance(
+                .lockSources, .absent, "Only a reboot, a logout or a wipe removes the key of this class.")
+        }
+        guard statuses.contains(where: { desktop.contains($0.source) && $0.isListening }) else {
+            let hasTimer = statuses.contains { $0.source == .idleTimer && $0.isListening }
+            return ClassAssurance(
+                .lockSources, hasTimer ? .advisory : .absent,
+                "Nothing on this host reports that the screen locks"
+                    + (hasTimer
+                        ? ": only the inactivity time locks." : ", and there is no inactivity time."),
+                remedy: "Lock manually: coffer lock.")
+        }
+        return ClassAssurance(
+            .lockSources, .advisory,
+            "Programs that listen lock with the screen; coffer watch does so for keys cached by unlock.",
+            remedy: "Run coffer watch in the desktop session.")
+    }
+}

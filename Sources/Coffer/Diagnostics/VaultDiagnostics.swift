@@ -1,0 +1,271 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+extension Vault {
+    /// Checks what protects any vault on this host.
+    ///
+    /// - Parameter sessionBus: The bus with the user's Secret Service; `nil` for that of the environment.
+    /// - Returns: One result for each check.
+    public static func hostSecurityChecks(sessionBus: String? = nil) -> [SecurityCheck] {
+        [
+            swap, viewDirectory, lockedMemory, kernelKeyring, secretService(on: sessionBus),
+            documentedSchemes,
+        ]
+    }
+
+    /// Checks what protects this vault on this host: the host's checks and the vault's own. A check that
+    /// cannot be made is reported as such and stops none of the others.
+    ///
+    /// - Throws: `wiped`, `corrupt`: without its keybag a vault cannot be checked.
+    public func securityChecks() async throws(CofferError) -> [SecurityCheck] {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            let keybag = try core.readKeybag()
+            let backend = try core.keyring.backend()
+            let bus = core.home.service.address
+            return [Self.passcode(keybag), Self.deviceKey(backend, on: bus)]
+                + Self.checked("attempts") { () throws(CofferError) in
+                    if keybag.passcode != nil { _ = try core.readAttempts() }
+                    return [Self.attempts(keybag, backend)]
+                }
+                + Self.checked("tokens") { () throws(CofferError) in
+                    _ = try core.keyring.count()
+                    return []
+                }
+                + Self.checked("this-device") { () throws(CofferError) in [try Self.host(keybag)] }
+                + Self.checked("disk") { () throws(CofferError) in
+                    [try Self.disk(StorageMedium.of(core.home.openVault()))]
+                }
+                + core.storeSecurityChecks() + Self.hostSecurityChecks(sessionBus: bus)
+        }
+    }
+
+    /// The findings of a check, or why it could not be made.
+    static func checked(
+        _ name: String, _ check: () throws(CofferError) -> [SecurityCheck]
+    ) -> [SecurityCheck] {
+        do throws(CofferError) {
+            return try check()
+        } catch {
+            return [.failed(name, error)]
+        }
+    }
+
+    /// Empty if there are none.
+    fileprivate static func unfinished(_ remains: FileRemains) -> [SecurityCheck] {
+        guard remains.count > 0 else { return [] }
+        let left =
+            remains.count == 1
+            ? "1 interrupted addition or removal of a file"
+            : "\(remains.count) interrupted additions or removals of files"
+        return [
+            SecurityCheck(
+                "unfinished-files", .advisory,
+                "\(left) left \(remains.bytes) sealed bytes in the vault. The next command that lists or "
+                    + "changes files removes them: coffer file list")
+        ]
+    }
+
+    /// Empty if there are none.
+    fileprivate static func others(_ remains: FileRemains) -> [SecurityCheck] {
+        guard let first = remains.others.first else { return [] }
+        let more = remains.others.count > 1 ? " and \(remains.others.count - 1) more" : ""
+        return [
+            SecurityCheck(
+                "foreign-entries", .advisory,
+                "vault/files/\(first)\(more) is not a file of Coffer's: another program put it there. Coffer "
+                    + "ignores it. Inspect it and remove it.")
+        ]
+    }
+
+    /// Empty if there are none.
+    fileprivate static func damagedTokens(_ count: Int) -> [SecurityCheck] {
+        guard count > 0 else { return [] }
+        return [
+            SecurityCheck(
+                "damaged-tokens", .missing,
+                (count == 1
+                    ? "1 token that was stored while locked is damaged and can no longer be read. "
+                    : "\(count) tokens that were stored while locked are damaged and can no longer be read. ")
+                    + "Store them again, then remove the damaged copies: coffer token purge-corrupt")
+        ]
+    }
+
+    private static func passcode(_ keybag: Keybag) -> SecurityCheck {
+        guard let parameters = keybag.passcode else {
+            return SecurityCheck(
+                "passcode", .missing,
+                "No passcode is set: anyone who can read the vault can open it. Set one: coffer passcode set"
+            )
+        }
+        let cost =
+            "Argon2id with \(parameters.cost.memoryKiB / 1024) MiB and \(parameters.cost.passes) passes"
+        guard keybag.policy.characters != .digits else {
+            return SecurityCheck(
+                "passcode", .advisory,
+                "A passcode of 4 to 8 digits under \(cost): with a copy of the vault, all of them can "
+                    + "be tried. Use a longer passcode.")
+        }
+        return SecurityCheck(
+            "passcode", .ok, "A passcode under \(cost). Its length determines how long guessing takes.")
+    }
+
+    private static func attempts(_ keybag: Keybag, _ backend: KeyringBackend) -> SecurityCheck {
+        guard keybag.passcode != nil else {
+            return SecurityCheck("attempts", .missing, "Without a passcode there is nothing to count.")
+        }
+        guard backend == .file else {
+            return SecurityCheck(
+                "attempts", .ok,
+                "The tenth wrong passcode erases the vault. An older copy of the vault is refused, because "
+                    + "the Secret Service has the counter. An attacker who copies both can guess without "
+                    + "limit.")
+        }
+        return SecurityCheck(
+            "attempts", .advisory,
+            "The tenth wrong passcode erases the vault. An attacker who copies the vault beforehand can "
+                + "guess on the copy without limit."
+        )
+    }
+
+    /// Empty unless the record is damaged: most vaults accept no orders.
+    fileprivate static func orders(_ damage: CofferError?) -> [SecurityCheck] {
+        guard let damage else { return [] }
+        return [
+            SecurityCheck(
+                "orders", .missing,
+                "The record of orders cannot be read: no signed order is accepted and the dead-man's switch "
+                    + "is off. \(damage.message) Restore the vault's file orders from a backup, or remove it "
+                    + "and pin the keys again.")
+        ]
+    }
+
+    /// Empty if there are none. Each opening of the vault tries to finish them.
+    fileprivate static func unfinishedOrders(_ count: Int) -> [SecurityCheck] {
+        guard count > 0 else { return [] }
+        return [
+            SecurityCheck(
+                "unfinished-orders", .missing,
+                (count == 1 ? "A signed order to erase was" : "\(count) signed orders to erase were")
+                    + " accepted and cannot be finished; every command tries again. To see what is still "
+                    + "there, erase it yourself: coffer wipe --yes --user NAME, or --tokens")
+        ]
+    }
+
+    private static func host(_ keybag: Keybag) throws(CofferError) -> SecurityCheck {
+        let now = try MachineFingerprint.current()
+        if keybag.hostBinding == MachineFingerprint.unknown || now == MachineFingerprint.unknown {
+            return SecurityCheck(
+                "this-device", .advisory, "This machine has no machine-id(5) that identifies it.")
+        }
+        guard keybag.hostBinding == now else {
+            return SecurityCheck(
+                "this-device", .advisory,
+                "The vault was created on another machine, or the machine's identity changed.")
+        }
+        return SecurityCheck(
+            "this-device", .advisory, "The vault is on the machine, and of the user, that created it.")
+    }
+
+    private static func disk(_ place: StorageMedium) -> SecurityCheck {
+        let name = place.type.isEmpty ? "" : " (\(place.type))"
+        switch place.medium {
+        case .network:
+            return SecurityCheck("disk", .advisory, "The vault is on a network file system\(name).")
+        case .removable:
+            return SecurityCheck("disk", .advisory, "The vault is on a removable medium\(name).")
+        case .memory:
+            return SecurityCheck("disk", .advisory, "The vault is in memory\(name): a reboot removes it.")
+        case .fixed, .unknown: break
+        }
+        switch place.isEncrypted {
+        case true?: return SecurityCheck("disk", .ok, "The disk below the vault is encrypted, too\(name).")
+        case false?:
+            return SecurityCheck(
+                "disk", .advisory,
+                "The disk below the vault is not encrypted\(name): the device key can be read from it. "
+                    + "Encrypt it with dm-crypt or fscrypt.")
+        case nil:
+            return SecurityCheck(
+                "disk", .advisory, "It is not known whether the disk below the vault is encrypted\(name).")
+        }
+    }
+
+    /// Concerns data that is encrypted under these schemes elsewhere; this vault does not use them.
+    private static var documentedSchemes: SecurityCheck {
+        SecurityCheck(
+            "documented-schemes", .advisory,
+            "Guessing keys of the documented schemes (coffer key, coffer crypt) costs one SHA-256 for each "
+                + "passcode: all of 4 to 8 digits take seconds. They are as secret as their UUID. Use them "
+                + "only for data that has them already.")
+    }
+
+    private static var swap: SecurityCheck {
+        guard FileSystemInfo.isSwapActive() else {
+            let source = ProcFile.read("/proc/swaps") == nil ? " by sysinfo(2), without /proc" : ""
+            return SecurityCheck("swap", .ok, "No swap is active\(source).")
+        }
+        return SecurityCheck(
+            "swap", .advisory,
+            "Swap is active: view copies and file contents in memory may be written to it. Encrypt it "
+                + "or use zram."
+        )
+    }
+
+    private static var viewDirectory: SecurityCheck {
+        if ViewCopyDirectory.hasRuntimeDirectory {
+            return SecurityCheck(
+                "view-copies", .ok, "View copies are in the user's runtime directory, in memory.")
+        }
+        guard ViewCopyDirectory.hasSharedMemory else {
+            return SecurityCheck(
+                "view-copies", .missing, "There is no directory in memory: files cannot be viewed.")
+        }
+        return SecurityCheck(
+            "view-copies", .ok, "View copies are in a private directory under /dev/shm, in memory.")
+    }
+
+    private static var lockedMemory: SecurityCheck {
+        let needed = 1 << 20
+        guard let limit = ResourceLimits.lockableMemory, limit < needed else {
+            return SecurityCheck("locked-memory", .ok, "Keys and tokens are locked in memory.")
+        }
+        return SecurityCheck(
+            "locked-memory", .advisory,
+            "Only \(limit) bytes may be locked in memory: keys may be written to swap. Raise the limit "
+                + "(ulimit -l)."
+        )
+    }
+
+    private static var kernelKeyring: SecurityCheck {
+        guard KernelKeyring.isAvailable else {
+            return SecurityCheck(
+                "kernel-keyring", .missing,
+                "The kernel keyring is missing or forbidden here: every command asks for the passcode.")
+        }
+        return SecurityCheck(
+            "kernel-keyring", .ok, "An unlock lasts for later commands, in the kernel keyring.")
+    }
+}
+
+extension VaultCore {
+    /// Problems with the files, the tokens stored while locked, and the orders.
+    fileprivate func storeSecurityChecks() -> [SecurityCheck] {
+        let files = FileStore(core: self)
+        return Vault.checked("unfinished-files") { () throws(CofferError) in
+            let remains = try files.remains()
+            return Vault.unfinished(remains) + Vault.others(remains)
+        }
+            + Vault.checked("files") { () throws(CofferError) in try files.condition().protections }
+            + Vault.checked("damaged-tokens") { () throws(CofferError) in
+                Vault.damagedTokens(try inbox.damaged(among: inbox.entries()))
+            }
+            + Vault.checked("orders") { () throws(CofferError) in
+                let pending = (try? readOrderBook())?.pending.count ?? 0
+                return Vault.orders(try orderRecordDamage()) + Vault.unfinishedOrders(pending)
+            }
+    }
+}

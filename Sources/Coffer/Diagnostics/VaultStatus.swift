@@ -1,0 +1,245 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+import SystemPackage
+import CofferVault
+
+/// The status of a vault, available without unlocking it.
+public struct VaultStatus: Sendable, Equatable {
+    /// The state of a vault.
+    public enum State: String, Sendable {
+        /// There is no vault.
+        case uninitialised
+        /// Its class keys are not available.
+        case locked
+        /// Its class keys are available: in the kernel keyring, or because no passcode is set.
+        case unlocked
+        /// It was erased and needs activation.
+        case wiped
+    }
+
+    /// The state.
+    public let state: State
+    /// The vault's identity; `nil` if there is no vault.
+    public var vaultID: VaultID?
+    /// Where the device key and the tokens are; `nil` if there is no vault.
+    public var keyring: KeyringBackend?
+    /// Whether a passcode is set.
+    public var hasPasscode = false
+    /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
+    public var attemptsLeft: Int?
+    /// Minutes without use until the vault locks, rounded up; `nil` if it locks only on reboot.
+    public var inactivityMinutes: Int?
+    /// The number of tokens.
+    public var tokens = 0
+    /// The number of files.
+    public var files = 0
+    /// The number of interrupted additions and removals of files that left something in the vault.
+    public var unfinishedFiles = 0
+    /// The number of bytes that they left. The next command that lists or changes files removes them.
+    public var unfinishedBytes: Int64 = 0
+    /// Files whose containers were deleted by another program.
+    public var missingFiles: [FileID] = []
+    /// Containers of this vault that are missing from the index of files, although the index is not damaged.
+    public var unlistedFiles: [FileID] = []
+    /// Whether the index of files is damaged: ``FileStore/reindex()`` rebuilds it.
+    public var isFileIndexDamaged = false
+    /// Whether the record of the files' keys is damaged; without it no file opens.
+    public var isFileKeysRecordDamaged = false
+    /// Pending tokens, which were stored while locked and wait for an unlock.
+    public var pendingTokens = 0
+    /// Pending tokens that would replace a stored one and wait to be accepted or rejected.
+    public var unconfirmedTokens = 0
+    /// Pending tokens that are damaged.
+    public var corruptTokens = 0
+
+    init(_ state: State) { self.state = state }
+}
+
+extension Vault {
+    /// The status of the vault at `location`, with the keys and tokens that commands left in the kernel
+    /// keyring. Finishes a wipe that was interrupted.
+    ///
+    /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion` if the vault cannot be inspected.
+    public static func status(at location: VaultLocation) async throws(CofferError) -> VaultStatus {
+        let session: Vault
+        do throws(CofferError) {
+            session = try await open(at: location)
+        } catch {
+            switch error.code {
+            case .notInitialised: return VaultStatus(.uninitialised)
+            case .wiped: return VaultStatus(.wiped)
+            default: throw error
+            }
+        }
+        session.shareEphemeralTokens()
+        return try await session.status()
+    }
+
+    /// The status of this vault.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func status() async throws(CofferError) -> VaultStatus {
+        let core = core
+        var status = try await BlockingExecutor.run { _ throws(CofferError) in
+            let keybag = try core.readKeybag()
+            let held = try core.cachedKeys.read(keybag).keys
+            let isOpen =
+                keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.isEvictedOnLock }
+            var status = VaultStatus(isOpen ? .unlocked : .locked)
+            status.vaultID = core.device.vaultID
+            status.keyring = try core.keyring.backend()
+            status.hasPasscode = keybag.passcode != nil
+            status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().left
+            status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
+            return status
+        }
+        status.tokens = try await tokens.count()
+        status.files = try await files.count()
+        let (remains, condition) = try await BlockingExecutor.run { [files] _ throws(CofferError) in
+            (try files.remains(), try files.condition())
+        }
+        (status.unfinishedFiles, status.unfinishedBytes) = (remains.count, remains.bytes)
+        (status.missingFiles, status.unlistedFiles) = (condition.missing, condition.unlisted)
+        status.isFileIndexDamaged = condition.indexDamage != nil
+        status.isFileKeysRecordDamaged = condition.keysDamage != nil
+        let waiting = try await tokens.pendingTokens()
+        status.pendingTokens = waiting.waiting
+        status.unconfirmedTokens = waiting.unconfirmed
+        status.corruptTokens = waiting.damaged
+        return status
+    }
+
+    /// Stores the class keys in the kernel keyring, so that later processes of this user find them.
+    ///
+    /// Each class has its own inactivity time, which only use of that class restarts. Keys that this vault
+    /// took from the kernel keyring until an exact time are not cached longer than that.
+    ///
+    /// A lock by another process between ``unlock(with:)`` and this call is not noticed.
+    /// ``unlock(with:cachingFor:)`` does both in one step.
+    ///
+    /// - Parameter duration: The exact time for which the keys are cached; `nil` for the vault's inactivity
+    ///   time after each use.
+    /// - Throws: `locked`, also if a lock comes in the meantime or `duration` is longer than the keys here
+    ///   may stay; `wiped`; `unsupported` or `permissionDenied` if there is no kernel keyring; `noSpace` if
+    ///   it accepts no more keys of this user.
+    public func cacheKeysInKernel(for duration: Duration? = nil) async throws(CofferError) {
+        let core = core
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.cacheKeysInKernel(seconds: duration.map { max(1, Int($0.components.seconds)) })
+        }
+    }
+
+    /// Unlocks as ``unlock(with:)`` does, and caches the keys as ``cacheKeysInKernel(for:)`` does. If any
+    /// process of this user locks the vault in between, the lock applies and no key is cached.
+    ///
+    /// - Parameters:
+    ///   - passcode: The passcode; `nil` if none is set.
+    ///   - duration: The exact time for which the keys are cached; `nil` for the vault's inactivity time
+    ///     after each use.
+    /// - Throws: As both of them; `locked` if a lock came in the meantime, and `noSpace` before the passcode
+    ///   is evaluated if the kernel keyring accepts no more keys of this user.
+    public func unlock(
+        with passcode: Passcode?, cachingFor duration: Duration?
+    ) async throws(CofferError) {
+        try await announceHolding()
+        do throws(CofferError) {
+            try await unlock(with: passcode)
+            try await cacheKeysInKernel(for: duration)
+        } catch {
+            withdrawHolding()
+            throw error
+        }
+    }
+
+    /// Announces that the next ``cacheKeysInKernel(for:)`` caches keys that are unlocked from here on. It
+    /// then notices a lock, by any process of this user, that comes in between.
+    ///
+    /// - Throws: `noSpace` if the kernel keyring accepts no more keys of this user.
+    package func announceHolding() async throws(CofferError) {
+        let core = core
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            let mark = try UnlockMark.place(for: core.device.vaultID)
+            core.unlockMark.withLock { $0 = mark }
+        }
+    }
+
+    /// Withdraws the announcement of ``announceHolding()``, so that its mark does not stay in the kernel
+    /// keyring.
+    package func withdrawHolding() { core.unlockMark.withLock { $0 = nil } }
+
+    /// Whether ``cacheKeysInKernel(for:)`` can cache the keys of every class for `duration` with the keys
+    /// here.
+    package func canCacheKeys(for duration: Duration?) -> Bool {
+        core.keys.isUnlocked && !core.keys.isPartial && core.mayHold(for: duration)
+    }
+
+    /// Takes the class keys that an earlier process cached in the kernel keyring; returns whether the vault
+    /// now has any that a lock would evict.
+    ///
+    /// Only keys that belong to this vault's keybag are taken. A key with an exact time is evicted here at
+    /// that time, too. A keybag of an earlier release that no unlock has completed cannot identify keys, so
+    /// none is taken.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func restoreCachedKeys() async throws(CofferError) -> Bool {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            let locks = core.keys.locks
+            let keybag = try core.readKeybag()
+            let taken = try core.cachedKeys.read(keybag)
+            if core.keys.insert(taken.keys, taken.terms, lacking: taken.lacking, since: locks) {
+                core.cachedKeys.share(taken, keybag)
+            }
+            try? core.drainPendingTokens()
+            return core.keys.isUnlocked
+        }
+    }
+}
+
+extension VaultCore {
+    /// Stores the keys. If a lock comes in the meantime, the keys that it evicts are not cached afterwards.
+    fileprivate func cacheKeysInKernel(seconds: Int?) throws(CofferError) {
+        let locks = keys.locks
+        let announced = unlockMark.withLock { $0.take() }
+        guard keys.isUnlocked else { throw CofferError.locked }
+        guard mayHold(for: seconds.map { .seconds($0) }) else {
+            throw CofferError(
+                .locked,
+                "The keys are cached until an exact time: unlock with the passcode to cache them longer.")
+        }
+        let mark: UnlockMark? =
+            if let announced { announced } else { try UnlockMark.place(for: device.vaultID) }
+        try checkMark(mark, announced)
+        try cachedKeys.store(keys.all, seconds: seconds)
+        guard keys.locks == locks else {
+            cachedKeys.remove(all: keys.all.isEmpty)
+            throw CofferError.lockedMeanwhile
+        }
+        do throws(CofferError) {
+            try checkMark(mark, announced)
+            // A wipe that removed the marks before this one was placed recorded itself in the state first.
+            if let state = try? home.state(), !state.isAlive || !home.belongsToThisVault(state) {
+                throw CofferError.wiped
+            }
+        } catch {
+            // This may have been a wipe or a logout, after which no key of any class may stay.
+            cachedKeys.remove(all: true)
+            throw error
+        }
+    }
+
+    /// Throws `locked` if another process locked the vault since the mark was placed. After an announced
+    /// unlock it also evicts the keys that a lock evicts.
+    private func checkMark(_ mark: UnlockMark?, _ announced: UnlockMark?) throws(CofferError) {
+        guard let mark, !mark.isThere else { return }
+        if announced != nil { keys.lock(.kernelKeyExpired) }
+        throw CofferError.lockedMeanwhile
+    }
+
+    fileprivate func mayHold(for duration: Duration?) -> Bool {
+        guard let end = keys.exactEnd else { return true }
+        return duration.map { time.bootTime() + $0 <= end } ?? false
+    }
+}

@@ -1,0 +1,57 @@
+import CofferBase
+
+/// The arithmetic of a container: which bytes of the file hold which bytes of the plaintext. See FileFormat.
+package struct ContainerLayout: Equatable {
+    static let headerSize: Int64 = 4096
+    static let slotSize = 2048
+    /// The size of the two tags of each chunk.
+    static let overhead = 32
+    static let logRange: ClosedRange<UInt8> = 4...22
+    static let standardLog: UInt8 = 16
+
+    /// The binary logarithm of the chunk size.
+    let chunkSizeLog2: UInt8
+    /// The plaintext's length.
+    let length: Int64
+
+    var chunkSize: Int { 1 << Int(chunkSizeLog2) }
+    var stride: Int { chunkSize + Self.overhead }
+
+    /// The number of chunks. The last chunk is always shorter than the others.
+    package var chunkCount: Int64 { (length >> Int64(chunkSizeLog2)) + 1 }
+    var containerSize: Int64 { Self.headerSize + length + chunkCount * Int64(Self.overhead) }
+
+    init(log: UInt8, length: Int64) {
+        self.chunkSizeLog2 = log
+        self.length = length
+    }
+
+    /// Computes the layout from the size of a container on disk; throws `corrupt` for an impossible size.
+    init(log: UInt8, containerSize: Int64) throws(CofferError) {
+        let stride = (Int64(1) << Int64(log)) + Int64(Self.overhead)
+        let body = max(containerSize, 0) - Self.headerSize
+        guard body >= 0, body % stride >= Int64(Self.overhead) else {
+            throw Self.corruptError("The container was truncated or extended")
+        }
+        let (full, rest) = body.quotientAndRemainder(dividingBy: stride)
+        self.init(log: log, length: (full << Int64(log)) + rest - Int64(Self.overhead))
+    }
+
+    /// The error for a container that cannot be read, with the remaining options.
+    static func corruptError(
+        _ reason: String = "The container is damaged or belongs to another vault",
+        _ code: CofferError.Code = .corrupt
+    ) -> CofferError {
+        CofferError(
+            code,
+            "\(reason): restore it from a copy of the home, or remove it with coffer file remove.")
+    }
+
+    /// Returns the number of plaintext bytes in chunk `index`.
+    func plaintextCount(_ index: Int64) -> Int {
+        Int(min(Int64(chunkSize), length - (index << Int64(chunkSizeLog2))))
+    }
+
+    /// Returns the offset of chunk `index` in the container.
+    func offset(_ index: Int64) -> Int64 { Self.headerSize + index * Int64(stride) }
+}

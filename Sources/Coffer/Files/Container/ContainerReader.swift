@@ -1,0 +1,238 @@
+package import CofferBase
+import CofferCrypto
+package import CofferEngine
+import FoundationEssentials
+import Synchronization
+package import CofferVault
+
+/// An open container. Its header and its length are authenticated; chunks are opened on demand.
+package final class ContainerReader: Sendable {
+    package let layout: ContainerLayout
+    package let header: InnerHeader
+    let protection: ProtectionClass
+    let suite: ContainerCipherSuite
+    private let file: Descriptor
+    private let outer: LayerKeySchedule
+    private let inner: LayerKeySchedule
+
+    private init(
+        file: consuming Descriptor, layout: ContainerLayout, header: InnerHeader, slot: ContainerHeaderSlot,
+        outer: consuming LayerKeySchedule, inner: consuming LayerKeySchedule
+    ) {
+        self.file = file
+        self.layout = layout
+        self.header = header
+        protection = slot.protection
+        suite = slot.suite
+        self.outer = outer
+        self.inner = inner
+    }
+
+    private static var corruptError: CofferError { ContainerLayout.corruptError() }
+
+    /// The error for a missing, wrong or superfluous context. The code is the same as for damage.
+    private static func wrongContext(_ header: InnerHeader) -> CofferError {
+        CofferError(
+            .corrupt,
+            header.isContextBound
+                ? "This file is bound to a different context, or it is damaged: pass the same "
+                    + "--context as when it was added."
+                : "This file is not bound to a context: omit --context.")
+    }
+
+    /// Opens both layers of the header and the last chunk. `classKey` returns the class's key, or throws
+    /// `locked`.
+    ///
+    /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and whatever `classKey` throws.
+    package static func open(
+        _ file: consuming Descriptor, id: FileID?, device: DeviceKey, keys: FileKeyset = FileKeyset(),
+        context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) -> ContainerReader {
+        let status = try file.status()
+        guard status.kind == .regular else { throw corruptError }
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
+        let (slot, bytes) = (slots.newest, slots.newestBytes)
+        guard let kek = try keys.outer(slot.kekID, device: device),
+            let outer = try slot.keys(bytes, kek: kek)
+        else { throw corruptError }
+        guard id == nil || id == slot.id else { throw corruptError }
+        let layout = try ContainerLayout(log: slot.log, containerSize: status.size)
+        let classKey = try classKey(slot.protection)
+        do throws(CofferError) {
+            let headerBytes = try ContainerHeaderSlot.openInnerHeader(bytes, keys: outer)
+            let header = try InnerHeader.decode(headerBytes)
+            guard header.id == slot.id, header.log == slot.log, header.length == layout.length
+            else { throw corruptError }
+            guard header.isContextBound == !context.isEmpty else { throw wrongContext(header) }
+            let innerKEK = try keys.inner(
+                header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
+            guard let innerKEK else { throw corruptError }
+            let fileKey = try innerKEK.unwrap(header.wrappedKey)
+            let inner = try LayerKeySchedule.derive(
+                fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
+                context: context)
+            let commitment = inner.commitment
+            guard ConstantTime.equal(commitment.span, header.commitment.span),
+                try InnerHeader.isAuthentic(headerBytes, key: inner.authenticationKey)
+            else { throw header.isContextBound ? wrongContext(header) : corruptError }
+            let reader = ContainerReader(
+                file: file, layout: layout, header: header, slot: slot, outer: outer, inner: inner)
+            // Open the last chunk first, so that truncation is detected before any plaintext is returned.
+            let last = layout.chunkCount - 1
+            try reader.forEachRun(in: last..<layout.chunkCount, threads: 1) { (_, _) throws(CofferError) in }
+            return reader
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            throw corruptError
+        }
+    }
+
+    /// Returns the class of a container, without needing its class key.
+    static func protection(
+        of file: borrowing Descriptor, device: DeviceKey, keys: FileKeyset
+    ) throws(CofferError) -> ProtectionClass {
+        try ContainerHeader.read(file, keys: keys, device: device).newest.protection
+    }
+
+    /// Returns the header of `file`, authenticated by the outer layer alone, so the class may be locked.
+    static func header(
+        of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeyset
+    ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
+        guard slots.newest.id == id, let kek = try keys.outer(slots.newest.kekID, device: device),
+            let layer = try slots.newest.keys(slots.newestBytes, kek: kek)
+        else { throw corruptError }
+        do throws(CofferError) {
+            let header = try InnerHeader.decode(
+                ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer))
+            guard header.id == id else { throw corruptError }
+            return (header, slots.newest.protection)
+        } catch {
+            throw error.code == .notAuthentic ? corruptError : error
+        }
+    }
+
+    /// The working set of one thread.
+    struct Worker: ~Copyable, Sendable {
+        fileprivate var inner: ChunkCipher
+        fileprivate var outer: ChunkCipher
+        fileprivate let sealed: AlignedBuffer
+        fileprivate let plaintext: AlignedBuffer
+    }
+
+    /// Creates ciphers and buffers for runs of up to `count` chunks.
+    func worker(chunks count: Int) throws(CofferError) -> Worker {
+        let innerCipher = try inner.chunkCipher()
+        let outerCipher = try outer.chunkCipher()
+        return Worker(
+            inner: innerCipher, outer: outerCipher,
+            sealed: try AlignedBuffer.make(count: count * layout.stride),
+            plaintext: try AlignedBuffer.make(count: count * layout.chunkSize))
+    }
+
+    /// Opens `chunks` run by run, on up to `threads` threads, and passes each run's plaintext with its offset
+    /// to `body`, in no particular order.
+    package func forEachRun(
+        in chunks: Range<Int64>, threads: Int = .max,
+        check: @escaping @Sendable () throws(CofferError) -> Void = {},
+        _ body: @Sendable (_ plaintext: Span<UInt8>, _ offset: Int64) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        let runLength = ParallelChunkProcessor.runLength(layout)
+        let layout = layout
+        let buffered = Int(min(runLength, Int64(chunks.count)))
+        try ParallelChunkProcessor.run(chunks, runLength: runLength, threads: threads, check: check) {
+            () throws(CofferError) in
+            try self.worker(chunks: buffered)
+        } work: { (worker, run) throws(CofferError) in
+            let count = try self.open(run, worker: &worker)
+            try worker.plaintext.read(0..<count) { (plaintext) throws(CofferError) in
+                try body(plaintext, run.lowerBound << Int64(layout.chunkSizeLog2))
+            }
+        }
+    }
+
+    /// Reads and opens a run of chunks into the worker's buffer; returns the number of plaintext bytes.
+    private func open(_ run: Range<Int64>, worker: inout Worker) throws(CofferError) -> Int {
+        let start = run.lowerBound << Int64(layout.chunkSizeLog2)
+        let count = Int(min(layout.length, run.upperBound << Int64(layout.chunkSizeLog2)) - start)
+        let sealedCount = count + run.count * ContainerLayout.overhead
+        let read = try worker.sealed.write(0..<sealedCount) { (buffer) throws(CofferError) in
+            try file.read(at: layout.offset(run.lowerBound), into: &buffer)
+        }
+        guard read == sealedCount else { throw Self.corruptError }
+        do throws(CofferError) {
+            for index in run { try open(index, of: run, worker: &worker) }
+        } catch {
+            worker.plaintext.clear()
+            throw error.code == .notAuthentic ? Self.corruptError : error
+        }
+        return count
+    }
+
+    /// Writes the part of `wanted` that chunk `index` holds to `output`, whose start corresponds to the start
+    /// of `wanted`. The worker keeps no plaintext.
+    func read(
+        _ index: Int64, of wanted: Range<Int64>, into output: inout MutableSpan<UInt8>, worker: inout Worker
+    ) throws(CofferError) {
+        let count = try open(index..<index + 1, worker: &worker)
+        let offset = index << Int64(layout.chunkSizeLog2)
+        let part = wanted.clamped(to: offset..<offset + Int64(count))
+        worker.plaintext.read(Int(part.lowerBound - offset)..<Int(part.upperBound - offset)) {
+            output.write($0, at: Int(part.lowerBound - wanted.lowerBound))
+        }
+        worker.plaintext.write(0..<count) { $0.clear() }
+    }
+
+    /// Opens both layers of one chunk, the outer layer in place.
+    private func open(_ index: Int64, of run: Range<Int64>, worker: inout Worker) throws(CofferError) {
+        let position = Int(index - run.lowerBound)
+        let count = layout.plaintextCount(index)
+        let source = position * layout.stride
+        let target = position * layout.chunkSize
+        let plaintext = worker.plaintext
+        try worker.sealed.write(source..<source + count + ContainerLayout.overhead) {
+            (buffer) throws(CofferError) in
+            try worker.outer.openInPlace(&buffer, index: index)
+        }
+        try worker.sealed.read(source..<source + count + AEAD.tagSize) { (sealed) throws(CofferError) in
+            try plaintext.write(target..<target + count) { (output) throws(CofferError) in
+                try worker.inner.open(sealed, index: index, into: &output)
+            }
+        }
+    }
+
+    /// Writes the bytes of `wanted` to `buffer`, which must have room for them.
+    func read(
+        _ wanted: Range<Int64>, into buffer: AlignedBuffer, threads: Int = .max,
+        check: @escaping @Sendable () throws(CofferError) -> Void
+    ) throws(CofferError) {
+        try forEachRun(
+            in: chunks(of: wanted), threads: threads, check: check
+        ) { (plaintext, offset) throws(CofferError) in
+            let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
+            let piece = plaintext.extracting(Int(part.lowerBound - offset)..<Int(part.upperBound - offset))
+            let position = Int(part.lowerBound - wanted.lowerBound)
+            buffer.write(position..<position + piece.count) { $0.write(piece, at: 0) }
+        }
+    }
+
+    /// Returns the chunks that hold the bytes of `range`.
+    func chunks(of range: Range<Int64>) -> Range<Int64> {
+        guard !range.isEmpty else { return 0..<0 }
+        return range.lowerBound >> Int64(layout.chunkSizeLog2)..<(range.upperBound - 1)
+            >> Int64(layout.chunkSizeLog2) + 1
+    }
+
+    /// Opens every chunk and discards the plaintext.
+    func verify(
+        check: @escaping @Sendable () throws(CofferError) -> Void,
+        progress: (@Sendable (FileProgress) -> Void)?
+    ) throws(CofferError) {
+        let done = Atomic<Int64>(0)
+        let total = layout.length
+        try forEachRun(in: 0..<layout.chunkCount, check: check) { (plaintext, _) throws(CofferError) in
+            let completed = done.add(Int64(plaintext.count), ordering: .relaxed).newValue
+            progress?(FileProgress(completed: completed, total: total))
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import CofferVault
+
+/// Rewraps the two file keys of a container under the current keys. This writes two slots, whatever the size
+/// of the file, and one of them is intact at any time.
+struct ContainerRewrap {
+    let device: DeviceKey
+    let keys: FileKeyset
+    /// The context that is bound to the container. Without it, the inner layer of such a container is not
+    /// rewrapped.
+    var context: [UInt8] = []
+
+    /// The result of rewrapping a container.
+    enum Outcome: Equatable {
+        /// The container was already under the current keys.
+        case unchanged
+        /// Both layers are now under the current keys.
+        case rewrapped
+        /// A context is bound to the container, so only the outer layer was rewrapped.
+        case outerOnly
+    }
+
+    private static var corruptError: CofferError { ContainerLayout.corruptError() }
+
+    /// Rewraps the keys of `file`, under the vault directory's lock. Leaves a current container unchanged
+    /// unless `always` is set.
+    func rewrap(
+        _ file: borrowing Descriptor, id: FileID, always: Bool,
+        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) -> Outcome {
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
+        var slot = slots.newest
+        guard slot.id == id, let oldKEK = try keys.outer(slot.kekID, device: device),
+            let newKEK = try keys.currentOuter(device),
+            let layer = try slot.keys(slots.newestBytes, kek: oldKEK)
+        else { throw Self.corruptError }
+        do throws(CofferError) {
+            let fileKey = try oldKEK.unwrap(slot.wrappedKey)
+            let header = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer)
+            let classKey = try classKey(slot.protection)
+            let inner = try rewrapInner(header, of: slot, classKey: classKey)
+            if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header { return .unchanged }
+            guard slot.generation < .max else {
+                throw CofferError(.refused, "This container was rewrapped too often: add the file again.")
+            }
+            slot.generation += 1
+            slot.kekID = newKEK.id
+            slot.wrappedKey = try newKEK.wrap(fileKey)
+            let bytes = try slot.encode(innerHeader: inner.bytes, keys: layer)
+            for place in [1 - slots.index, slots.index] {
+                try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
+                try file.syncData()
+            }
+            return inner.isCurrent ? .rewrapped : .outerOnly
+        } catch {
+            throw error.code == .notAuthentic ? Self.corruptError : error
+        }
+    }
+
+    /// Returns the ids of all keys that the slots of `file` are wrapped under.
+    func keysUsed(by file: borrowing Descriptor) throws(CofferError) -> Set<[UInt8]> {
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
+        var used: Set<[UInt8]> = []
+        for bytes in [slots.newestBytes, slots.otherBytes] {
+            guard let slot = try ContainerHeaderSlot.decode(bytes) else { continue }
+            guard let kek = try keys.outer(slot.kekID, device: device),
+                let layer = try slot.keys(bytes, kek: kek)
+            else { continue }
+            used.insert(slot.kekID)
+            do throws(CofferError) {
+                used.insert(
+                    try InnerHeader.decode(ContainerHeaderSlot.openInnerHeader(bytes, keys: layer)).kekID)
+            } catch {
+                throw error.code == .notAuthentic ? Self.corruptError : error
+            }
+        }
+        return used
+    }
+
+    /// Returns the inner header with its file key wrapped under the current key.
+    private func rewrapInner(
+        _ bytes: [UInt8], of slot: ContainerHeaderSlot, classKey: ClassKey
+    ) throws(CofferError) -> (bytes: [UInt8], isCurrent: Bool) {
+        var header = try InnerHeader.decode(bytes)
+        let (vaultID, protection) = (device.vaultID, slot.protection)
+        guard header.id == slot.id, header.log == slot.log,
+            let oldKEK = try keys.inner(header.kekID, protection, classKey: classKey, vaultID: vaultID),
+            let newKEK = try keys.currentInner(protection, classKey: classKey, vaultID: vaultID)
+        else { throw Self.corruptError }
+        if header.kekID == newKEK.id { return (bytes, true) }
+        // Computing the tag of the inner header needs the context.
+        if header.isContextBound, context.isEmpty { return (bytes, false) }
+        let fileKey = try oldKEK.unwrap(header.wrappedKey)
+        let layer = try LayerKeySchedule.derive(
+            fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
+            context: context)
+        let commitment = layer.commitment
+        guard ConstantTime.equal(commitment.span, header.commitment.span),
+            try InnerHeader.isAuthentic(bytes, key: layer.authenticationKey)
+        else { throw Self.corruptError }
+        header.kekID = newKEK.id
+        header.wrappedKey = try newKEK.wrap(fileKey)
+        return (try header.encode(authenticationKey: layer.authenticationKey), true)
+    }
+}

@@ -1,0 +1,148 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import Synchronization
+import CofferVault
+
+/// Seals one file into a container. See FileFormat.
+struct ContainerWriter {
+    let id: FileID
+    let device: DeviceKey
+    let classKey: ClassKey
+    let protection: ProtectionClass
+    var suite = ContainerCipherSuite.chaCha20Poly1305
+    var log = ContainerLayout.standardLog
+    var context: [UInt8] = []
+    var contentGeneration: UInt64 = 1
+    var mediaType = ""
+    /// The keys that wrap the file keys. With `nil`, the outer one is derived from the device key and the
+    /// inner one from the class key.
+    var outerKEK: FileKEK?
+    var innerKEK: FileKEK?
+
+    /// Reads all of `source`, seals it into `target` and writes the header last; returns that header. Does
+    /// not flush the target.
+    @discardableResult
+    func seal(
+        _ source: borrowing Descriptor, name: [UInt8], into target: borrowing Descriptor,
+        check: @escaping @Sendable () throws(CofferError) -> Void,
+        progress: (@Sendable (FileProgress) -> Void)?
+    ) throws(CofferError) -> InnerHeader {
+        let status = try source.status()
+        let layout = ContainerLayout(log: log, length: status.size)
+        try target.reserve(layout.containerSize)
+
+        let outerFileKey = try SymmetricKey.random()
+        let innerFileKey = try SymmetricKey.random()
+        let outerSalt = try SecureRandom.bytes(32)
+        let innerSalt = try SecureRandom.bytes(32)
+        let outer = try LayerKeySchedule.derive(
+            outerFileKey, layer: .outer, suite: suite, log: log, id: id, salt: outerSalt, context: [])
+        let inner = try LayerKeySchedule.derive(
+            innerFileKey, layer: .inner, suite: .aes256GCM, log: log, id: id, salt: innerSalt,
+            context: context)
+
+        try sealChunks(
+            source, layout: layout, outer: outer, inner: inner, into: target, check: check, progress: progress
+        )
+        var beyond = [UInt8](repeating: 0, count: 1)
+        var more = beyond.mutableSpan
+        // Some files, such as those of /proc, report a size of 0 and still have content.
+        guard try source.status() == status, try source.read(at: status.size, into: &more) == 0 else {
+            throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
+        }
+
+        let (outerKEK, innerKEK) = try keyEncryptionKeys()
+        let header = InnerHeader(
+            log: log, isContextBound: !context.isEmpty, id: id, salt: innerSalt, kekID: innerKEK.id,
+            wrappedKey: try innerKEK.wrap(innerFileKey), commitment: inner.commitment,
+            contentGeneration: contentGeneration, length: layout.length, modified: status.modified,
+            name: name, mediaType: mediaType)
+        let slot = ContainerHeaderSlot(
+            suite: suite, log: log, generation: 1, id: id, salt: outerSalt, protection: protection,
+            kekID: outerKEK.id, wrappedKey: try outerKEK.wrap(outerFileKey),
+            commitment: outer.commitment)
+        let encodedHeader = try header.encode(authenticationKey: inner.authenticationKey)
+        let encodedSlot = try slot.encode(innerHeader: encodedHeader, keys: outer)
+        let unused = [UInt8](repeating: 0, count: ContainerHeaderSlot.size)
+        try target.write(encodedSlot.span, at: 0)
+        try target.write(unused.span, at: Int64(ContainerHeaderSlot.size))
+        return header
+    }
+
+    private func keyEncryptionKeys() throws(CofferError) -> (outer: FileKEK, inner: FileKEK) {
+        let (keys, vaultID) = (FileKeyset(), device.vaultID)
+        let derivedOuter = try keys.outer(vaultID.bytes, device: device)
+        let derivedInner = try keys.inner(
+            classKey.id, protection, classKey: classKey, vaultID: vaultID)
+        guard let outer = outerKEK ?? derivedOuter, let inner = innerKEK ?? derivedInner else {
+            throw CofferError(.internalFailure, "A derived file key is missing.")
+        }
+        return (outer, inner)
+    }
+
+    /// The working set of one thread.
+    private struct Worker: ~Copyable {
+        var inner: ChunkCipher
+        var outer: ChunkCipher
+        let plaintext: AlignedBuffer
+        let sealed: AlignedBuffer
+    }
+
+    private func sealChunks(
+        _ source: borrowing Descriptor, layout: ContainerLayout, outer: borrowing LayerKeySchedule,
+        inner: borrowing LayerKeySchedule, into target: borrowing Descriptor,
+        check: @escaping @Sendable () throws(CofferError) -> Void,
+        progress: (@Sendable (FileProgress) -> Void)?
+    ) throws(CofferError) {
+        let runLength = ParallelChunkProcessor.runLength(layout)
+        let done = Atomic<Int64>(0)
+        try ParallelChunkProcessor.run(0..<layout.chunkCount, runLength: runLength, check: check) {
+            () throws(CofferError) in
+            let innerCipher = try inner.chunkCipher()
+            let outerCipher = try outer.chunkCipher()
+            return Worker(
+                inner: innerCipher, outer: outerCipher,
+                plaintext: try AlignedBuffer.make(count: Int(runLength) * layout.chunkSize),
+                sealed: try AlignedBuffer.make(count: Int(runLength) * layout.stride))
+        } work: { (worker, run) throws(CofferError) in
+            let start = run.lowerBound << Int64(layout.chunkSizeLog2)
+            let count = Int(min(layout.length, run.upperBound << Int64(layout.chunkSizeLog2)) - start)
+            let read = try worker.plaintext.write(0..<count) { (buffer) throws(CofferError) in
+                try source.read(at: start, into: &buffer)
+            }
+            guard read == count else {
+                throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
+            }
+            for index in run {
+                try seal(index, of: run, layout: layout, worker: &worker)
+            }
+            let sealedCount = count + run.count * ContainerLayout.overhead
+            try worker.sealed.read(0..<sealedCount) { (bytes) throws(CofferError) in
+                try target.write(bytes, at: layout.offset(run.lowerBound))
+            }
+            let completed = done.add(Int64(count), ordering: .relaxed).newValue
+            progress?(FileProgress(completed: completed, total: layout.length))
+        }
+    }
+
+    /// Seals both layers of one chunk in succession, while the chunk is in the CPU cache.
+    private func seal(
+        _ index: Int64, of run: Range<Int64>, layout: ContainerLayout, worker: inout Worker
+    ) throws(CofferError) {
+        let position = Int(index - run.lowerBound)
+        let count = layout.plaintextCount(index)
+        let source = position * layout.chunkSize
+        let target = position * layout.stride
+        let sealed = worker.sealed
+        try worker.plaintext.read(source..<source + count) { (plaintext) throws(CofferError) in
+            try sealed.write(target..<target + count + AEAD.tagSize) { (output) throws(CofferError) in
+                try worker.inner.seal(plaintext, index: index, into: &output)
+            }
+        }
+        try sealed.write(target..<target + count + ContainerLayout.overhead) { (buffer) throws(CofferError) in
+            try worker.outer.sealInPlace(&buffer, index: index)
+        }
+    }
+}

@@ -1,0 +1,280 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+import Synchronization
+import CofferVault
+
+/// The list of a vault's files, in one file that grows by a frame with each change and is rewritten when it
+/// has many frames. See Formats.
+///
+/// A file is added to the index before its container appears and removed from it after the container is gone.
+/// So an entry without a container is either being added or removed, or its container was lost; a container
+/// without an entry was put there by another program. A tail that a crash tore off is not part of the index.
+/// The length up to which the index was complete is authenticated, see ``FileIndexCommit``, so that damage to
+/// the last frame is not mistaken for such a tail.
+final class FileIndex: Sendable {
+    static let fileName: FilePath = "fileindex"
+    static let what = "index of files"
+    /// The index is rewritten when it has more frames than this plus a quarter of the number of files.
+    private static let manyFrames = 64
+    /// How many times an index is read again while other processes are writing it.
+    private static let maxReadCount = 100
+
+    /// Distinguishes a file's container from others that had its name.
+    struct Entry: Sendable, Equatable {
+        let protection: UInt16
+        let generation: UInt64
+        let commitment: [UInt8]
+    }
+
+    private let device: DeviceKey
+    /// Whether this process knows that the file keyset record lists bound commits for the index.
+    private let isNoted = Atomic(false)
+    private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
+
+    init(device: DeviceKey) { self.device = device }
+
+    static var corruptError: CofferError {
+        CofferError(
+            .corrupt, "The \(what) is damaged: coffer file reindex rebuilds it from the containers.")
+    }
+
+    /// The error for existing containers that an undamaged index does not list.
+    static func behind(_ ids: [FileID]) -> CofferError {
+        CofferError(
+            .corrupt,
+            "The \(what) does not list every container: it is damaged or older than they are, or another "
+                + "program put them there. coffer file verify --all names them, coffer file reindex adds "
+                + "them.",
+            entries: ids.map(\.description))
+    }
+
+    // MARK: Reading
+
+    /// Returns the current index. Without the vault directory's lock, changes that other processes are
+    /// writing may be missing.
+    ///
+    /// Throws `corrupt` if any part of it is damaged.
+    func snapshot(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
+        let contents = try salvage(in: vault)
+        guard !contents.isDamaged else { throw Self.corruptError }
+        return contents
+    }
+
+    /// As ``snapshot(in:)``, but returns the remaining contents of a damaged index.
+    func salvage(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
+        let contents = try load(in: vault)
+        guard contents.version < FileIndexContents.newestVersion, !contents.isDamaged,
+            try FileKeysetRecord(device: device).read(in: vault).keys.hasIndexCommits
+        else { return contents }
+        // Another process may have written a newer version since.
+        var again = try load(in: vault)
+        if again.version < FileIndexContents.newestVersion { again.missCommits() }
+        return again
+    }
+
+    /// Returns the contents, judged by the bytes of the file alone.
+    private func load(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
+        let file: Descriptor
+        do throws(CofferError) {
+            file = try vault.open(Self.fileName, .read)
+        } catch {
+            guard error.code == .absent else { throw error }
+            return .lost
+        }
+        var status = try file.status()
+        if let known = known.withLock({ $0 }), known.status == status { return known.contents }
+        for _ in 0..<Self.maxReadCount {
+            let contents = try FileIndexContents(file.readAll(limit: 1 << 30), device: device)
+            let now = try file.status()
+            // A frame that another process is appending is not damage.
+            guard now == status || !contents.isDamaged else {
+                status = now
+                continue
+            }
+            if now == status { known.withLock { $0 = (status, contents) } }
+            return contents
+        }
+        throw CofferError(.busy, "The \(Self.what) keeps changing: try again.")
+    }
+
+    /// Returns the records of the files in `ids`. Every class among them must be unlocked.
+    func records(
+        of ids: Set<FileID>, in snapshot: FileIndexContents,
+        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) -> [(record: FileIndexRecord, protection: ProtectionClass)] {
+        var found: [FileID: (record: FileIndexRecord, protection: ProtectionClass)] = [:]
+        for frame in snapshot.frames where frame.kind == .records {
+            guard
+                try frame.entries().contains(where: { ids.contains($0.id) && snapshot.entries[$0.id] != nil })
+            else { continue }
+            guard let protection = ProtectionClass(rawValue: frame.protection) else {
+                throw CofferError(
+                    .unsupportedVersion, "The \(Self.what) names a protection class of a newer release.")
+            }
+            let records = try frame.open(classKey: classKey(protection), vaultID: device.vaultID)
+            for record in records where ids.contains(record.id) {
+                // The last entry of a file is the valid one.
+                guard let entry = snapshot.entries[record.id], entry.commitment == record.commitment else {
+                    continue
+                }
+                found[record.id] = (record, protection)
+            }
+        }
+        return Array(found.values)
+    }
+
+    // MARK: Writing, under the vault directory's lock
+
+    /// Creates an index without files.
+    static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
+        let bytes = try FileIndexContents.file(
+            frames: [], lastTag: FileIndexContents.noTag, device: device)
+        let file = try vault.open(fileName, [.readWrite, .exclusive])
+        try file.write(bytes.span, at: 0)
+        try file.sync()
+    }
+
+    /// Adds a file to the index.
+    func add(
+        _ record: FileIndexRecord, _ protection: ProtectionClass, in vault: borrowing Descriptor,
+        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) {
+        let frame = try FileIndexFrame.records(
+            [record], protection, classKey: classKey(protection), vaultID: device.vaultID)
+        try append(frame, in: vault)
+        // Ask for the snapshot again, because holding it while a frame is appended would copy it.
+        guard try isLong(snapshot(in: vault)) else { return }
+        do throws(CofferError) {
+            try compact(in: vault, classKey: classKey)
+        } catch {
+            // The index stays long until every class is unlocked and there is room for another one.
+        }
+    }
+
+    private func isLong(_ contents: FileIndexContents) -> Bool {
+        contents.frames.count > Self.manyFrames + contents.entries.count / 4
+    }
+
+    /// Removes a file from the index, if it is listed. A damaged index is left unchanged, because the index
+    /// rebuilt from the containers will not contain the file.
+    func remove(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
+        let contents = try salvage(in: vault)
+        guard !contents.isDamaged, contents.entries[id] != nil else { return }
+        try append(.tombstones([id]), in: vault)
+    }
+
+    /// Removes the files that `isGone` selects from the index.
+    func remove(
+        in vault: borrowing Descriptor, where isGone: (FileID, Entry) -> Bool
+    ) throws(CofferError) {
+        let contents = try salvage(in: vault)
+        guard !contents.isDamaged else { return }
+        let ids = contents.entries.filter { isGone($0.key, $0.value) }.map(\.key).sorted()
+        for start in stride(from: 0, to: ids.count, by: FileIndexFrame.capacity) {
+            let part = Array(ids[start..<min(start + FileIndexFrame.capacity, ids.count)])
+            try append(.tombstones(part), in: vault)
+        }
+    }
+
+    private func append(_ frame: FileIndexFrame, in vault: borrowing Descriptor) throws(CofferError) {
+        let tail = try tail(in: vault)
+        let tag = try frame.tag(after: tail.tag, key: device.key(KDFLabel.fileIndexMAC))
+        let bytes = frame.body + tag
+        let end = tail.end + Int64(bytes.count)
+        guard tail.version == FileIndexContents.newestVersion else {
+            try convert(adding: bytes, tag, in: vault)
+            return try noteCommits(in: vault)
+        }
+        try noteCommits(in: vault)
+        let commit = try FileIndexCommit(end: end, lastTag: tag).encoded(
+            head: FileIndexContents.head(tail.version, device), place: tail.place,
+            key: device.key(KDFLabel.fileIndexCommit))
+        let file = try vault.open(Self.fileName, .readWrite)
+        let former = try file.status()
+        if former.size != tail.end { try file.truncate(to: tail.end) }
+        do throws(CofferError) {
+            try file.write(bytes.span, at: tail.end)
+            try file.syncData()
+            // Not flushed: a power failure may undo this write, and then the frame counts as uncommitted.
+            try file.write(commit.span, at: Int64(FileIndexCommit.offsets[tail.place]))
+        } catch {
+            try? file.truncate(to: tail.end)
+            throw error
+        }
+        let status = try file.status()
+        // Update in place, because copying the known contents would cost time in proportion to the number of
+        // files.
+        try known.withLock { (known) throws(CofferError) in
+            guard known?.status == former else { return known = nil }
+            try known?.contents.append(frame, tag: tag)
+            known?.contents.didCommit()
+            known?.status = status
+        }
+    }
+
+    /// Records that the index has commits, because a vault of an earlier release does not record that yet.
+    private func noteCommits(in vault: borrowing Descriptor) throws(CofferError) {
+        guard !isNoted.load(ordering: .relaxed) else { return }
+        try FileKeysetRecord(device: device).noteIndexCommits(in: vault)
+        isNoted.store(true, ordering: .relaxed)
+    }
+
+    /// Returns where the next frame is written and what it follows.
+    private func tail(
+        in vault: borrowing Descriptor
+    ) throws(CofferError) -> (tag: [UInt8], end: Int64, version: UInt16, place: Int) {
+        let snapshot = try snapshot(in: vault)
+        return (snapshot.lastTag, snapshot.end, snapshot.version, snapshot.place)
+    }
+
+    /// Converts an index of an older version to the newest one and adds one frame. Existing frames are
+    /// unchanged.
+    private func convert(
+        adding frame: [UInt8], _ tag: [UInt8], in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let former = try snapshot(in: vault)
+        let old = try vault.open(Self.fileName, .read).readAll(limit: 1 << 30)
+        let start = former.version == 1 ? FileIndexContents.headSize : FileIndexContents.framesStart
+        let frames = Array(old[start..<Int(former.end)]) + frame
+        try install(frames, lastTag: tag, in: vault)
+    }
+
+    private func install(
+        _ frames: [UInt8], lastTag: [UInt8], in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let bytes = try FileIndexContents.file(frames: frames, lastTag: lastTag, device: device)
+        try vault.removeTemporaries()
+        try vault.replace(Self.fileName, with: bytes.span)
+    }
+
+    /// Rewrites the index with only `files`.
+    func replace(
+        with files: [(record: FileIndexRecord, protection: ProtectionClass)], in vault: borrowing Descriptor,
+        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) {
+        let key = try device.key(KDFLabel.fileIndexMAC)
+        var bytes: [UInt8] = []
+        var tag = FileIndexContents.noTag
+        for protection in ProtectionClass.allCases {
+            let own = files.filter { $0.protection == protection }.map(\.record)
+            for start in stride(from: 0, to: own.count, by: FileIndexFrame.capacity) {
+                let part = Array(own[start..<min(start + FileIndexFrame.capacity, own.count)])
+                let frame = try FileIndexFrame.records(
+                    part, protection, classKey: classKey(protection), vaultID: device.vaultID)
+                tag = try frame.tag(after: tag, key: key)
+                bytes += frame.body + tag
+            }
+        }
+        try install(bytes, lastTag: tag, in: vault)
+    }
+
+    private func compact(
+        in vault: borrowing Descriptor, classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) {
+        let contents = try snapshot(in: vault)
+        let all = try records(of: Set(contents.entries.keys), in: contents, classKey: classKey)
+        try replace(with: all, in: vault, classKey: classKey)
+    }
+}

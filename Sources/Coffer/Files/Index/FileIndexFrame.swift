@@ -1,0 +1,160 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import CofferVault
+
+/// One piece of the index: records of one class, or the ids of files that were removed.
+///
+/// Layout: length of the frame (4), kind (2; 1 records, 2 removals), protection class (2; 0 for removals),
+/// number n (4); n times id (16), content generation (8), inner commitment (32), or for removals n ids; for
+/// records nonce, ciphertext and tag of XChaCha20-Poly1305 under the class's index key over the rest of
+/// them; HMAC-SHA256 under the device's index key (32). The HMAC covers the HMAC of the frame before, or 32
+/// zeros, and the frame up to itself, so that no frame can be left out, repeated or moved.
+struct FileIndexFrame {
+    static let headSize = 12
+    static let tagSize = 32
+    static let maxByteCount = 1 << 24
+    /// The maximum number of records in a frame.
+    static let capacity = 256
+
+    enum Kind: UInt16 { case records = 1, tombstones = 2 }
+
+    let kind: Kind
+    let protection: UInt16
+    let count: Int
+    /// Everything except the tag.
+    let body: [UInt8]
+
+    /// The part that is readable with the device key.
+    var cleartextHeader: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
+
+    private var clearCount: Int { count * (kind == .records ? FileIndexRecord.clearSize : 16) }
+
+    private init(kind: Kind, protection: UInt16, count: Int, body: [UInt8]) {
+        self.kind = kind
+        self.protection = protection
+        self.count = count
+        self.body = body
+    }
+
+    // MARK: Writing
+
+    static func records(
+        _ records: [FileIndexRecord], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> FileIndexFrame {
+        let clear = records.flatMap(\.clear)
+        let plaintext = records.flatMap(\.sealed)
+        let size = headSize + clear.count + plaintext.count + 40 + tagSize
+        let head = head(size, .records, protection.rawValue, records.count)
+        var cipher = try cipher(classKey, vaultID)
+        let data = vaultID.bytes + head + clear
+        let sealed = try cipher.seal(plaintext.span, associatedData: data.span)
+        return FileIndexFrame(
+            kind: .records, protection: protection.rawValue, count: records.count,
+            body: head + clear + sealed)
+    }
+
+    static func tombstones(_ ids: [FileID]) -> FileIndexFrame {
+        let clear = ids.flatMap { $0.uuid.bytes }
+        let head = head(headSize + clear.count + tagSize, .tombstones, 0, ids.count)
+        return FileIndexFrame(kind: .tombstones, protection: 0, count: ids.count, body: head + clear)
+    }
+
+    private static func head(_ size: Int, _ kind: Kind, _ protection: UInt16, _ count: Int) -> [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(UInt32(size))
+        writer.append(kind.rawValue)
+        writer.append(protection)
+        writer.append(UInt32(count))
+        return writer.bytes
+    }
+
+    /// Computes the tag of this frame when `previous` is the tag of the frame before.
+    func tag(after previous: [UInt8], key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
+        let message = previous + body
+        return try HMAC.authenticate(message.span, key: key)
+    }
+
+    // MARK: Reading
+
+    /// Returns the length that the frame at `offset` states; `nil` if it is impossible.
+    static func size(_ bytes: Span<UInt8>, at offset: Int) -> Int? {
+        guard bytes.count - offset >= headSize + tagSize else { return nil }
+        let size = Int(bytes.bigEndian(UInt32.self, at: offset))
+        guard size >= headSize + tagSize, size <= maxByteCount, size <= bytes.count - offset else {
+            return nil
+        }
+        return size
+    }
+
+    /// Returns everything except the tag of the frame at `offset`.
+    static func body(_ bytes: Span<UInt8>, at offset: Int, size: Int) -> [UInt8] {
+        bytes.extracting(offset..<offset + size - tagSize).copied()
+    }
+
+    /// Reads the frame at `offset` of `bytes` with its tag; `nil` for an invalid frame, such as a torn one.
+    static func read(
+        _ bytes: Span<UInt8>, at offset: Int, after previous: [UInt8], key: borrowing SymmetricKey
+    ) throws(CofferError) -> (frame: FileIndexFrame, tag: [UInt8])? {
+        guard let size = size(bytes, at: offset) else { return nil }
+        let body = body(bytes, at: offset, size: size)
+        let tag = bytes.extracting(offset + body.count..<offset + size).copied()
+        let message = previous + body
+        guard try HMAC.isValid(tag.span, for: message.span, key: key) else { return nil }
+        let rawKind = body.span.bigEndian(UInt16.self, at: 4)
+        let count = Int(body.span.bigEndian(UInt32.self, at: 8))
+        guard let kind = Kind(rawValue: rawKind) else {
+            throw CofferError(.unsupportedVersion, "The \(FileIndex.what) was written by a newer release.")
+        }
+        let protection = body.span.bigEndian(UInt16.self, at: 6)
+        let frame = FileIndexFrame(kind: kind, protection: protection, count: count, body: body)
+        guard count <= maxByteCount, frame.clearCount <= body.count - headSize else {
+            throw FileIndex.corruptError
+        }
+        return (frame, tag)
+    }
+
+    /// Returns the ids of a frame, with the fields that distinguish a container from an older one. For
+    /// removals these are zero and empty.
+    func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
+        var reader = BinaryReader(cleartextHeader, name: FileIndex.what)
+        var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
+        for _ in 0..<count {
+            let id = try FileID(uuidBytes: reader.take(16), reader)
+            guard kind == .records else {
+                entries.append((id, 0, []))
+                continue
+            }
+            entries.append((id, try reader.number(UInt64.self), try reader.take(32)))
+        }
+        return entries
+    }
+
+    /// Opens the sealed part.
+    func open(classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> [FileIndexRecord] {
+        let sealed = Array(body[(Self.headSize + clearCount)...])
+        guard kind == .records, sealed.count >= 40 else {
+            throw FileIndex.corruptError
+        }
+        var cipher = try Self.cipher(classKey, vaultID)
+        let data = vaultID.bytes + body[..<(Self.headSize + clearCount)]
+        var plaintext = [UInt8](repeating: 0, count: sealed.count - 40)
+        var output = plaintext.mutableSpan
+        do throws(CofferError) {
+            try cipher.open(
+                sealed.span.extracting(24...), nonce: sealed.span.extracting(..<24),
+                associatedData: data.span, into: &output)
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            throw FileIndex.corruptError
+        }
+        return try FileIndexRecord.decode(count: count, clear: cleartextHeader, sealed: plaintext)
+    }
+
+    private static func cipher(_ classKey: ClassKey, _ vaultID: VaultID) throws(CofferError) -> AEAD {
+        let context = vaultID.bytes
+        let key = try HKDF.deriveKey(
+            from: classKey.key, info: KDFLabel.fileIndexSealing, context: context.span)
+        return try AEAD.prepare(.xChaCha20Poly1305, key: key)
+    }
+}

@@ -1,0 +1,91 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+import CofferVault
+
+/// The index's record of one file. Its cleartext part distinguishes the file's container from an older one;
+/// the part sealed under the file's class describes the file.
+struct FileIndexRecord: Equatable {
+    static let clearSize = 56
+
+    let id: FileID
+    let contentGeneration: UInt64
+    let commitment: [UInt8]
+    let length: Int64
+    let modified: Int64
+    let name: [UInt8]
+    let mediaType: String
+
+    init(_ header: InnerHeader) {
+        id = header.id
+        contentGeneration = header.contentGeneration
+        commitment = header.commitment
+        length = header.length
+        modified = header.modified
+        name = header.name
+        mediaType = header.mediaType
+    }
+
+    private init(
+        id: FileID, contentGeneration: UInt64, commitment: [UInt8], sealed reader: inout BinaryReader
+    ) throws(CofferError) {
+        self.id = id
+        self.contentGeneration = contentGeneration
+        self.commitment = commitment
+        length = try reader.number(Int64.self)
+        modified = try reader.number(Int64.self)
+        name = try reader.take(Int(reader.number(UInt16.self)))
+        mediaType = try reader.text()
+    }
+
+    var clear: [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(id.uuid.bytes)
+        writer.append(contentGeneration)
+        writer.append(commitment)
+        return writer.bytes
+    }
+
+    var sealed: [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(length)
+        writer.append(modified)
+        writer.append(UInt16(name.count))
+        writer.append(name)
+        writer.appendText(mediaType)
+        return writer.bytes
+    }
+
+    /// Reads `count` records from their two parts.
+    static func decode(
+        count: Int, clear: [UInt8], sealed: [UInt8]
+    ) throws(CofferError) -> [FileIndexRecord] {
+        var clear = BinaryReader(clear, name: FileIndex.what)
+        var sealed = BinaryReader(sealed, name: FileIndex.what)
+        var records: [FileIndexRecord] = []
+        records.reserveCapacity(count)
+        for _ in 0..<count {
+            let id = try FileID(uuidBytes: clear.take(16), clear)
+            let generation = try clear.number(UInt64.self)
+            records.append(
+                try FileIndexRecord(
+                    id: id, contentGeneration: generation, commitment: clear.take(32), sealed: &sealed))
+        }
+        try sealed.expectPadding()
+        return records
+    }
+
+    /// Returns the description of the file that callers get.
+    func info(_ protection: ProtectionClass, _ state: FileState) throws(CofferError) -> FileInfo {
+        guard let name = FilePath.Component(bytes: name) else {
+            throw CofferError(
+                .corrupt,
+                "The \(FileIndex.what) has an invalid file name: coffer file reindex rebuilds it.")
+        }
+        return FileInfo(
+            id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),
+            protection: protection, state: state)
+    }
+}

@@ -1,0 +1,207 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// The keys that wrap file keys, in a separate record. Destroying a key there makes every container that was
+/// wrapped under it unreadable, wherever its copies are.
+///
+/// Payload: flags (4; bit 0: the store has an index, bit 1: keys are being replaced, bit 2: the index has
+/// bound commits), number of keys (2), and for each: purpose (2; 0 the outer layer, else the protection
+/// class), id of the key that protects it (16; the vault id, or the id of the class key), wrapped key (96).
+/// See Formats.
+package struct FileKeyset: Sendable {
+    static let record = DualSlotRecord(
+        name: "filekeys", magic: FileMagic.fileKeys, slotSize: 8192, displayName: "record of file keys",
+        remedy: .home)
+    private static let limit = 64
+    private static let outerPurpose: UInt16 = 0
+
+    /// One stored, wrapped key.
+    struct Entry: Sendable, Equatable {
+        let purpose: UInt16
+        let protector: [UInt8]
+        let key: WrappedKey
+    }
+
+    var hasIndex = false
+    /// Whether the index has version 3, whose commits authenticate its length. With this set, an older
+    /// version means that the index was truncated.
+    var hasIndexCommits = false
+    /// Whether a rotation was started and not finished.
+    var isRotating = false
+    private(set) var entries: [Entry] = []
+
+    package init() {}
+
+    // MARK: Finding
+
+    /// Returns the outer key with that id; `nil` if it is not a key of this vault.
+    func outer(_ id: [UInt8], device: DeviceKey) throws(CofferError) -> FileKEK? {
+        if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(KDFLabel.fileOuterKEK)) }
+        guard let entry = entry(id, Self.outerPurpose, device.vaultID.bytes) else { return nil }
+        let wrapping = try device.key(KDFLabel.fileOuterWrapping)
+        return try Self.unwrap(entry, under: wrapping, vaultID: device.vaultID)
+    }
+
+    /// Returns the inner key with that id; `nil` if it is not a key of that class.
+    func inner(
+        _ id: [UInt8], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> FileKEK? {
+        let context = vaultID.bytes
+        if id == classKey.id {
+            let key = try HKDF.deriveKey(
+                from: classKey.key, info: KDFLabel.fileInnerKEK, context: context.span)
+            return FileKEK(id: id, key)
+        }
+        guard let entry = entry(id, protection.rawValue, classKey.id) else { return nil }
+        let wrapping = try Self.wrappingKey(classKey, vaultID)
+        return try Self.unwrap(entry, under: wrapping, vaultID: vaultID)
+    }
+
+    /// Returns the newest outer key; `nil` if there is none yet.
+    func currentOuter(_ device: DeviceKey) throws(CofferError) -> FileKEK? {
+        guard let entry = newest(Self.outerPurpose, device.vaultID.bytes) else { return nil }
+        return try outer(entry.key.id, device: device)
+    }
+
+    /// Returns the newest inner key of a class; `nil` if there is none yet.
+    func currentInner(
+        _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> FileKEK? {
+        guard let entry = newest(protection.rawValue, classKey.id) else { return nil }
+        return try inner(entry.key.id, protection, classKey: classKey, vaultID: vaultID)
+    }
+
+    /// The classes that have keys in this keyset.
+    var classes: [ProtectionClass] {
+        ProtectionClass.allCases.filter { own in entries.contains { $0.purpose == own.rawValue } }
+    }
+
+    private func entry(_ id: [UInt8], _ purpose: UInt16, _ protector: [UInt8]) -> Entry? {
+        entries.first { $0.key.id == id && $0.purpose == purpose && $0.protector == protector }
+    }
+
+    private func newest(_ purpose: UInt16, _ protector: [UInt8]) -> Entry? {
+        entries.filter { $0.purpose == purpose && $0.protector == protector }
+            .max { $0.key.generation < $1.key.generation }
+    }
+
+    // MARK: Changing
+
+    /// Adds a new outer key, which becomes the current one.
+    mutating func addOuter(_ device: DeviceKey) throws(CofferError) {
+        let wrapping = try device.key(KDFLabel.fileOuterWrapping)
+        try add(Self.outerPurpose, device.vaultID.bytes, under: wrapping, vaultID: device.vaultID)
+    }
+
+    /// Adds a new inner key of a class, which becomes the current one.
+    mutating func addInner(
+        _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) {
+        let wrapping = try Self.wrappingKey(classKey, vaultID)
+        try add(protection.rawValue, classKey.id, under: wrapping, vaultID: vaultID)
+    }
+
+    private mutating func add(
+        _ purpose: UInt16, _ protector: [UInt8], under wrapping: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) {
+        let generation = newest(purpose, protector)?.key.generation ?? 0
+        guard entries.count < Self.limit, generation < .max else {
+            throw CofferError(.refused, "There are too many file keys: finish the key rotation first.")
+        }
+        let context = Self.context(purpose, vaultID)
+        let key = try WrappedKey.wrap(
+            SymmetricKey.random(), under: wrapping, generation: generation + 1, context: context.span)
+        entries.append(Entry(purpose: purpose, protector: protector, key: key))
+    }
+
+    /// Removes every key that is neither in `used` nor the current one under one of `protectors`; returns how
+    /// many.
+    mutating func drop(notIn used: Set<[UInt8]>, protectors: Set<[UInt8]>) -> Int {
+        let kept = entries.filter { entry in
+            used.contains(entry.key.id)
+                || protectors.contains(entry.protector) && newest(entry.purpose, entry.protector) == entry
+        }
+        defer { entries = kept }
+        return entries.count - kept.count
+    }
+
+    // MARK: At rest
+
+    private static func context(_ purpose: UInt16, _ vaultID: VaultID) -> [UInt8] {
+        vaultID.bytes + purpose.bigEndianBytes
+    }
+
+    private static func wrappingKey(
+        _ classKey: ClassKey, _ vaultID: VaultID
+    ) throws(CofferError) -> SymmetricKey {
+        let context = vaultID.bytes
+        return try HKDF.deriveKey(from: classKey.key, info: KDFLabel.fileInnerWrapping, context: context.span)
+    }
+
+    private static func unwrap(
+        _ entry: Entry, under wrapping: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) -> FileKEK {
+        let context = context(entry.purpose, vaultID)
+        do throws(CofferError) {
+            return FileKEK(id: entry.key.id, try entry.key.unwrap(under: wrapping, context: context.span))
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            throw CofferError(.corrupt, "The \(record.displayName) is damaged.", record.remedy)
+        }
+    }
+
+    var encoded: [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(UInt32((hasIndex ? 1 : 0) | (isRotating ? 2 : 0) | (hasIndexCommits ? 4 : 0)))
+        writer.append(UInt16(entries.count))
+        for entry in entries {
+            writer.append(entry.purpose)
+            writer.append(entry.protector)
+            writer.append(entry.key.encoded)
+        }
+        return writer.bytes
+    }
+
+    static func decode(_ payload: [UInt8]) throws(CofferError) -> FileKeyset {
+        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
+        var keys = FileKeyset()
+        let flags = try reader.number(UInt32.self)
+        guard flags <= 7 else {
+            throw CofferError(
+                .unsupportedVersion, "The \(record.displayName) was written by a newer release.")
+        }
+        keys.hasIndex = flags & 1 != 0
+        keys.isRotating = flags & 2 != 0
+        keys.hasIndexCommits = flags & 4 != 0
+        for _ in 0..<(try reader.number(UInt16.self)) {
+            let purpose = try reader.number(UInt16.self)
+            let protector = try reader.take(16)
+            let wrapped = try reader.take(WrappedKey.encodedSize)
+            keys.entries.append(
+                Entry(purpose: purpose, protector: protector, key: try WrappedKey.decode(wrapped.span)))
+        }
+        return keys
+    }
+}
+
+/// One key that wraps file keys, and its id in containers.
+final class FileKEK: Sendable {
+    let id: [UInt8]
+    let key: SymmetricKey
+
+    init(id: [UInt8], _ key: consuming SymmetricKey) {
+        self.id = id
+        self.key = key
+    }
+
+    func wrap(_ fileKey: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
+        try KeyWrap.wrap(fileKey, under: key)
+    }
+
+    func unwrap(_ wrapped: [UInt8]) throws(CofferError) -> SymmetricKey {
+        try KeyWrap.unwrap(wrapped.span, under: key)
+    }
+}

@@ -1,0 +1,86 @@
+import CofferBase
+import CofferEngine
+import CofferVault
+
+/// The file keyset record on disk. A vault made before this record existed has none; its containers are
+/// wrapped under keys derived from the device key and the class keys.
+struct FileKeysetRecord {
+    let device: DeviceKey
+
+    /// The recorded keys and their location; empty for a vault that has no record yet.
+    struct Contents {
+        var keys: FileKeyset
+        fileprivate let stored: DualSlotRecord.Contents?
+    }
+
+    func read(
+        in vault: borrowing Descriptor, repairing: Bool = false
+    ) throws(CofferError) -> Contents {
+        guard try vault.status(of: FileKeyset.record.name) != nil else {
+            return Contents(keys: FileKeyset(), stored: nil)
+        }
+        let contents = try FileKeyset.record.read(
+            vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault, repairing: repairing)
+        return Contents(keys: try FileKeyset.decode(contents.payload), stored: contents)
+    }
+
+    /// Writes `contents`, which must have been read under the same hold of the vault directory's lock.
+    func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
+        let key = try device.key(KDFLabel.fileKeysMAC)
+        let payload = contents.keys.encoded
+        if let stored = contents.stored {
+            try FileKeyset.record.update(
+                stored, to: payload, vaultID: device.vaultID, key: key, in: vault)
+        } else {
+            try vault.removeTemporaries()
+            try FileKeyset.record.createAtomically(payload, vaultID: device.vaultID, key: key, in: vault)
+        }
+    }
+
+    /// Creates the record of a new vault, in a directory that is not visible yet.
+    static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
+        var keys = FileKeyset()
+        keys.hasIndex = true
+        keys.hasIndexCommits = true
+        try keys.addOuter(device)
+        try FileKeyset.record.create(
+            keys.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault)
+    }
+
+    /// Records that the index has bound commits, once it has them. Call under the vault directory's lock.
+    func noteIndexCommits(in vault: borrowing Descriptor) throws(CofferError) {
+        var contents = try read(in: vault, repairing: true)
+        guard contents.keys.hasIndex, !contents.keys.hasIndexCommits else { return }
+        contents.keys.hasIndexCommits = true
+        try write(contents, in: vault)
+    }
+
+    /// Returns the current keys for a file of one class, and creates missing ones. Call under the vault
+    /// directory's lock.
+    func current(
+        _ protection: ProtectionClass, classKey: ClassKey, in vault: borrowing Descriptor
+    ) throws(CofferError) -> (outer: FileKEK, inner: FileKEK) {
+        var contents = try read(in: vault, repairing: true)
+        let (oldOuter, oldInner) = try find(contents.keys, protection, classKey)
+        if let oldOuter, let oldInner { return (oldOuter, oldInner) }
+        if oldOuter == nil { try contents.keys.addOuter(device) }
+        if oldInner == nil {
+            try contents.keys.addInner(protection, classKey: classKey, vaultID: device.vaultID)
+        }
+        try write(contents, in: vault)
+        let (outer, inner) = try find(contents.keys, protection, classKey)
+        guard let outer, let inner else {
+            throw CofferError(.internalFailure, "A file key that was just created is missing.")
+        }
+        return (outer, inner)
+    }
+
+    private func find(
+        _ keys: FileKeyset, _ protection: ProtectionClass, _ classKey: ClassKey
+    ) throws(CofferError) -> (outer: FileKEK?, inner: FileKEK?) {
+        (
+            try keys.currentOuter(device),
+            try keys.currentInner(protection, classKey: classKey, vaultID: device.vaultID)
+        )
+    }
+}

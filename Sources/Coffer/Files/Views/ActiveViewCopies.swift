@@ -1,0 +1,42 @@
+import Synchronization
+import CofferVault
+
+/// The view copies that a vault has handed out and that still exist. A lock removes them.
+final class ActiveViewCopies: Sendable {
+    private struct State {
+        var views: [Int: (protection: ProtectionClass, remove: @Sendable () -> Void)] = [:]
+        var next = 0
+    }
+
+    private let state = Mutex(State())
+
+    init(_ hub: EventBroadcaster) {
+        hub.observe { [weak self] event in
+            if event.kind != .unlocked { self?.removeAll { _ in true } }
+        }
+        hub.onKeyEviction(while: self) { [weak self] classes in
+            self?.removeAll(where: classes.contains)
+        }
+    }
+
+    /// Registers how to remove a view copy of a file of the given class; returns the number that unregisters
+    /// it.
+    func add(_ protection: ProtectionClass, _ remove: @escaping @Sendable () -> Void) -> Int {
+        state.withLock { state in
+            state.next += 1
+            state.views[state.next] = (protection, remove)
+            return state.next
+        }
+    }
+
+    func forget(_ number: Int) { _ = state.withLock { $0.views.removeValue(forKey: number) } }
+
+    private func removeAll(where matches: (ProtectionClass) -> Bool) {
+        let views = state.withLock { state in
+            let doomed = state.views.filter { matches($0.value.protection) }
+            for number in doomed.keys { state.views[number] = nil }
+            return doomed
+        }
+        for view in views.values { view.remove() }
+    }
+}

@@ -1,0 +1,102 @@
+import CofferBase
+import CofferEngine
+public import SystemPackage
+import CofferVault
+
+/// A decrypted copy in a nameless, unchangeable file in memory, which
+/// ``FileStore/withMemoryCopy(of:context:options:_:)`` passes to its closure.
+public struct MemoryCopy: Sendable {
+    /// The number of the open file in this process. A child that inherits it can view the copy. A process
+    /// that has the copy open keeps it, even after a lock.
+    public let descriptor: Int32
+
+    /// A path for programs that do not take a descriptor, valid in this process and in a child that has
+    /// inherited the number: `/proc/self/fd/` and the number.
+    public let path: FilePath
+
+    /// The length in bytes.
+    public let length: Int64
+
+    /// Whether memory may be written to a swap device that keeps it readable.
+    public let isSwappable: Bool
+}
+
+extension FileStore {
+    /// Calls `body` with the decrypted content as an open file in memory, sealed against changes, for code
+    /// that takes a descriptor, or a path with any name. Nothing remains if this process is killed: the
+    /// kernel drops the file with the last process that has it open.
+    ///
+    /// When the vault locks or the time limit expires, the descriptor number refers to an empty file from
+    /// then on. A process that opened the copy before keeps it.
+    ///
+    /// - Parameters:
+    ///   - id: The file.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - options: When the copy is removed automatically.
+    ///   - body: Uses the copy.
+    /// - Returns: The result of `body`.
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
+    ///   the free memory; and whatever `body` throws.
+    public func withMemoryCopy<Result>(
+        of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
+        _ body: (MemoryCopy) async throws -> Result
+    ) async throws -> Result {
+        let hold = try await makeMemoryCopy(of: id, context)
+        let number = openViews.add(hold.protection) { [weak hold] in hold?.revoke() }
+        defer {
+            openViews.forget(number)
+            hold.revoke()
+        }
+        // A lock before the registration did not know about the copy.
+        try hold.check()
+        if let limit = options.limit { hold.end(after: limit) }
+        return try await body(
+            MemoryCopy(
+                descriptor: hold.file.number, path: FilePath("/proc/self/fd/\(hold.file.number)"),
+                length: hold.length, isSwappable: Self.isSwapActive))
+    }
+
+    private func makeMemoryCopy(
+        of id: FileID, _ context: [UInt8]
+    ) async throws(CofferError) -> MemoryCopyHandle {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let mark = core.keys.mark
+            let reader = try open(id, context: context)
+            let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)
+            try MemoryBudget.check(reader.layout.length, inFileSystem: nil)
+            let memory = try Descriptor.sealableMemory()
+            try reader.copy(into: memory, check: check)
+            try memory.setPermissions(0o400)
+            try memory.seal()
+            try check()
+            return MemoryCopyHandle(
+                try memory.reopenedForReading(), length: reader.layout.length,
+                protection: reader.protection, check: check)
+        }
+    }
+}
+
+/// The open file of a sealed copy.
+private final class MemoryCopyHandle: Sendable {
+    let file: Descriptor
+    let length: Int64
+    let protection: ProtectionClass
+    let check: @Sendable () throws(CofferError) -> Void
+
+    init(
+        _ file: consuming Descriptor, length: Int64, protection: ProtectionClass,
+        check: @escaping @Sendable () throws(CofferError) -> Void
+    ) {
+        self.file = file
+        self.length = length
+        self.protection = protection
+        self.check = check
+    }
+
+    /// Makes the descriptor number refer to an empty file.
+    func revoke() { file.blank() }
+
+    func end(after limit: Duration) {
+        ViewTimer.after(limit) { [weak self] in self?.revoke() }
+    }
+}

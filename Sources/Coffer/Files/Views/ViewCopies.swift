@@ -1,0 +1,169 @@
+public import CofferBase
+import CofferEngine
+public import SystemPackage
+import CofferVault
+
+extension FileStore {
+    /// Calls `body` with the path of a decrypted copy under the original name, which only this user can read.
+    /// The copy is kept in memory and is removed when `body` ends, throws or is cancelled, and when the vault
+    /// locks meanwhile. After a crash, the next open removes it.
+    ///
+    /// Other programs of the same user can read the copy while it exists. Memory may be written to swap (see
+    /// ``isSwapActive``). Data that a viewer copies elsewhere (recent files, thumbnails) is not removed.
+    ///
+    /// - Parameters:
+    ///   - id: The file.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - body: Uses the copy.
+    /// - Returns: The result of `body`.
+    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
+    ///   the free memory; `unsupported` if there is no memory file system; and whatever `body` throws.
+    public func withViewCopy<Result>(
+        of id: FileID, context: [UInt8] = [], _ body: (FilePath) async throws -> Result
+    ) async throws -> Result {
+        try await withViewCopy(of: id, context: context, options: ViewOptions()) { try await body($0.path) }
+    }
+
+    /// As ``withViewCopy(of:context:_:)``, with a time limit and with information for programs that start
+    /// viewers: the lease that a child may inherit, and whether the copy was changed. Changes are dropped
+    /// with the copy.
+    ///
+    /// - Parameters:
+    ///   - id: The file.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - options: When the copy is removed automatically.
+    ///   - body: Uses the copy.
+    /// - Returns: The result of `body`.
+    /// - Throws: The errors of ``withViewCopy(of:context:_:)``.
+    public func withViewCopy<Result>(
+        of id: FileID, context: [UInt8] = [], options: ViewOptions,
+        _ body: (ViewCopy) async throws -> Result
+    ) async throws -> Result {
+        try await withCopy(of: id, context, options, permissions: 0o400) { copy, _ in try await body(copy) }
+    }
+
+    /// Whether view copies may be written to a swap device that keeps them readable, which is one that is
+    /// neither memory nor encrypted.
+    public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
+
+    /// Calls `body` with a copy and the reader that it was made with, which holds the file's header at that
+    /// time.
+    func withCopy<Result>(
+        of id: FileID, _ context: [UInt8], _ options: ViewOptions, permissions: UInt32,
+        _ body: (ViewCopy, ContainerReader) async throws -> Result
+    ) async throws -> Result {
+        let (hold, reader) = try await makeViewCopy(of: id, context, permissions)
+        defer { openViews.forget(hold.number) }
+        if let limit = options.limit { hold.end(after: limit) }
+        let copy = ViewCopy(path: hold.path, isSwappable: Self.isSwapActive, hold: hold)
+        do {
+            let result = try await body(copy, reader)
+            try hold.remove()
+            return result
+        } catch {
+            try? hold.remove()
+            throw error
+        }
+    }
+
+    /// Calls `body` with an empty directory in memory, for a copy that other processes must not see: a viewer
+    /// mounts the copy there in its own mount namespace. The directory is removed when `body` ends or the key
+    /// of the copy's class is evicted.
+    package func withPrivateMountPoint<Result>(
+        for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
+    ) async throws -> Result {
+        let hold = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ViewCopyHandle in
+            let hold = ViewCopyHandle(try makeViewDirectory(), "file", protection, in: openViews)
+            try hold.makeHolder()
+            return hold
+        }
+        defer { openViews.forget(hold.number) }
+        let result: Result
+        do {
+            result = try await body(hold.path.removingLastComponent())
+        } catch {
+            try? hold.remove()
+            throw error
+        }
+        try hold.remove()
+        return result
+    }
+
+    private func makeViewCopy(
+        of id: FileID, _ context: [UInt8], _ permissions: UInt32
+    ) async throws(CofferError) -> (ViewCopyHandle, ContainerReader) {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let mark = core.keys.mark
+            let reader = try open(id, context: context)
+            let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)
+            let vault = try core.home.openVault()
+            _ = try? ViewCopyDirectory.removeStale(vault: vault)
+            let name = try reader.info.name
+            let hold = ViewCopyHandle(try makeViewDirectory(), name, reader.protection, in: openViews)
+            do throws(CofferError) {
+                try MemoryBudget.check(reader.layout.length, inFileSystem: hold.available)
+                let file = try hold.makeFile()
+                try reader.copy(into: file, check: check)
+                try file.setPermissions(permissions)
+                // Set the file's own date, which any write to the copy changes.
+                try file.setModified(reader.header.modified)
+                hold.recordOriginalStatus(try file.status())
+                // A lock after the last chunk may have found nothing to remove, or only a part of the copy.
+                try check()
+                return (hold, reader)
+            } catch {
+                openViews.forget(hold.number)
+                try? hold.remove()
+                throw error
+            }
+        }
+    }
+}
+
+extension ContainerReader {
+    /// Writes the complete content to an empty file in memory.
+    func copy(
+        into file: borrowing Descriptor, check: @escaping @Sendable () throws(CofferError) -> Void
+    ) throws(CofferError) {
+        try file.truncate(to: layout.length)
+        try forEachRun(in: 0..<layout.chunkCount, check: check) { (plaintext, offset) throws(CofferError) in
+            try file.write(plaintext, at: offset)
+        }
+    }
+}
+
+extension FileStore {
+    /// Creates a directory for a view. Holds the vault directory's lock, so that two processes do not each
+    /// choose a root and record only one of them. Creates a root again that the end of another view has just
+    /// removed.
+    private func makeViewDirectory(tries: Int = 8) throws(CofferError) -> ViewCopyDirectory.ViewDirectory {
+        do throws(CofferError) {
+            return try core.home.withExclusiveLock { () throws(CofferError) in
+                let vault = try core.home.openVault()
+                let root = try ViewCopyDirectory.preferred(vault: vault)
+                do throws(CofferError) {
+                    let view = try ViewCopyDirectory.makeView(in: root, vaultID: core.device.vaultID)
+                    return ViewCopyDirectory.ViewDirectory(root: root, view: view)
+                } catch {
+                    ViewCopyDirectory.removeIfEmpty(root)
+                    throw error
+                }
+            }
+        } catch {
+            guard error.code == .absent, tries > 0 else { throw error }
+            return try makeViewDirectory(tries: tries - 1)
+        }
+    }
+}
+
+extension Vault {
+    /// Removes view copies whose owner is dead; returns how many. Opening a vault does this too.
+    ///
+    /// - Throws: `notInitialised`, `wiped`, or the error that the removal fails with.
+    public static func removeStaleViewCopies(at location: VaultLocation) async throws(CofferError) -> Int {
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            let vault = try VaultDirectory.openDirectory(location).openVault()
+            return try ViewCopyDirectory.removeStale(vault: vault)
+        }
+    }
+}

@@ -1,0 +1,301 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// The directories that hold view copies: in memory, and only for this user.
+///
+/// This is `$XDG_RUNTIME_DIR/coffer/views` if that is on tmpfs, otherwise `/dev/shm/coffer-` followed by a
+/// random name that the vault stores. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. A
+/// viewing process holds a lock on `lease`, which the kernel drops when the process dies.
+enum ViewCopyDirectory {
+    private static let leaseName: FilePath = "lease"
+    private static let sharedMemory: FilePath = "/dev/shm"
+    /// The prefix of a view directory that is being created. The directory gets its lease before it loses the
+    /// prefix.
+    static let newPrefix = ".new-"
+
+    /// Returns the root for a new view. The vault first records a root that other commands would not look
+    /// for.
+    static func preferred(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
+        var record = ViewRootRecord(in: vault)
+        if let path = runtimePath, let runtime = try? runtimeRoot(path, creating: true) {
+            if path != systemRuntime {
+                try record.note(runtime: path, in: vault) { (try? runtimeRoot($0, creating: false)) == nil }
+            }
+            return runtime
+        }
+        if let name = record.shared, let root = try? sharedMemoryRoot(name, creating: true) { return root }
+        let name = try "coffer-" + HexText.encode(SecureRandom.bytes(16))
+        try ViewRootRecord.note(shared: name, in: vault)
+        return try sharedMemoryRoot(FilePath(name), creating: true)
+    }
+
+    /// Returns every root that may hold views of a vault, and those that could not be examined, with the
+    /// reason. For a wipe, this examines every name in /dev/shm that a vault may have taken, and includes
+    /// directories of this user that others can read.
+    static func existing(
+        _ record: ViewRootRecord, isForWiping: Bool = false
+    ) -> (roots: [Root], unseen: [(what: String, why: CofferError)]) {
+        var roots: [Root] = []
+        var unseen: [(what: String, why: CofferError)] = []
+        var paths = record.runtimes
+        for path in [runtimePath, systemRuntime].compactMap({ $0 }) where !paths.contains(path) {
+            paths.append(path)
+        }
+        for path in paths {
+            do throws(CofferError) {
+                let root = try runtimeRoot(path, creating: false, isForWiping: isForWiping)
+                if let root { roots.append(try Root(root)) }
+            } catch {
+                // If no view was ever made there, none can be missed.
+                if record.runtimes.contains(path) || hasViews(path) { unseen.append(("\(path)", error)) }
+            }
+        }
+        for name in sharedNames(record, all: isForWiping) {
+            do throws(CofferError) {
+                let root = try sharedMemoryRoot(name, creating: false, isForWiping: isForWiping)
+                roots.append(try Root(root))
+            } catch {
+                let path = sharedMemory.pushing(name)
+                if error.code != .absent, isOwn(path) { unseen.append(("\(path)", error)) }
+            }
+        }
+        return (roots.reduce(into: []) { all, root in if !all.contains(root) { all.append(root) } }, unseen)
+    }
+
+    /// Whether views may have been made below a runtime directory of this user.
+    private static func hasViews(_ path: FilePath) -> Bool {
+        guard isOwn(path), let runtime = try? Descriptor.open(path, [.read, .directory]) else { return false }
+        return (try? runtime.status(of: "coffer")) != nil
+    }
+
+    private static func isOwn(_ path: FilePath) -> Bool {
+        guard let name = path.lastComponent,
+            let parent = try? Descriptor.open(path.removingLastComponent(), [.read, .directory])
+        else { return false }
+        return (try? parent.status(of: FilePath(root: nil, [name])))?.isOwn ?? false
+    }
+
+    /// Returns the vault's own name under /dev/shm, or with `all` every name of that form.
+    private static func sharedNames(_ record: ViewRootRecord, all: Bool) -> [FilePath] {
+        guard all, let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) else {
+            return record.shared.map { [$0] } ?? []
+        }
+        let names = (try? shared.names()) ?? []
+        return names.filter { ViewRootRecord.isShared(FileNameBytes.of($0)) }
+    }
+
+    /// An open root.
+    final class Root: Sendable, Equatable {
+        let directory: Descriptor
+        private let status: FileStatus
+
+        init(_ directory: consuming Descriptor) throws(CofferError) {
+            status = try directory.status()
+            self.directory = directory
+        }
+
+        static func == (one: Root, other: Root) -> Bool { one.status.isSameFile(as: other.status) }
+    }
+
+    /// `$XDG_RUNTIME_DIR`, if it is an absolute path.
+    private static var runtimePath: FilePath? {
+        Environment.path("XDG_RUNTIME_DIR").flatMap { $0.isAbsolute ? $0 : nil }
+    }
+
+    /// The directory that logind creates, regardless of the environment.
+    private static var systemRuntime: FilePath { FilePath("/run/user/\(Environment.userID)") }
+
+    static var hasRuntimeDirectory: Bool {
+        guard let path = runtimePath, let directory = try? Descriptor.open(path, [.read, .directory])
+        else { return false }
+        do throws(CofferError) {
+            try check(directory)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    static var hasSharedMemory: Bool {
+        guard let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) else { return false }
+        return (try? FileSystemInfo.of(shared).isMemory) ?? false
+    }
+
+    /// Removes views whose owner is dead; returns how many. A view that cannot be removed does not affect the
+    /// others: they are removed first, and then its error is thrown.
+    static func removeStale(vault: borrowing Descriptor) throws(CofferError) -> Int {
+        var count = 0
+        var failure: CofferError?
+        for root in existing(ViewRootRecord(in: vault)).roots {
+            for name in (try? root.directory.names()) ?? [] where isOfView(name) {
+                do throws(CofferError) {
+                    guard try isDead(name, in: root.directory) else { continue }
+                    if let error = root.directory.removeAll(of: name, overwriting: true).first { throw error }
+                    count += 1
+                } catch {
+                    failure = failure ?? error
+                }
+            }
+            if count > 0 { removeIfEmpty(root.directory) }
+        }
+        if let failure { throw failure }
+        return count
+    }
+
+    /// Whether a name is that of a view, or of one that is being created.
+    private static func isOfView(_ name: FilePath) -> Bool {
+        ViewRootRecord.isView(name) || name.string.utf8.hasPrefix(newPrefix)
+    }
+
+    /// Removes an empty root of one vault under /dev/shm. The next view creates it again.
+    static func removeIfEmpty(_ root: borrowing Descriptor) {
+        guard root.path.removingLastComponent() == sharedMemory, let name = root.path.lastComponent,
+            let shared = try? Descriptor.open(sharedMemory, [.read, .directory])
+        else { return }
+        _ = try? shared.removeDirectory(FilePath(root: nil, [name]))
+    }
+
+    static func isDead(_ name: FilePath, in root: borrowing Descriptor) throws(CofferError) -> Bool {
+        let status = try root.status(of: name)
+        guard let status, status.kind == .directory else { return false }
+        let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
+        // The view is just being created: trying its lock could get in its owner's way.
+        if name.string.utf8.hasPrefix(newPrefix), !isOld { return false }
+        guard let view = try? root.open(name, [.read, .directory]),
+            let lease = try? view.open(leaseName, .readWrite)
+        else {
+            // A view without a lease is one that is being created, or one whose removal was interrupted.
+            return isOld || !name.string.utf8.hasPrefix(newPrefix)
+        }
+        return try FileLock.tryAcquire(lease) != nil
+    }
+
+    static func owner(of name: FilePath, in root: borrowing Descriptor) throws(CofferError)
+        -> VaultID?
+    {
+        guard let view = try? root.open(name, [.read, .directory]),
+            let lease = try? view.open(leaseName, .read),
+            let bytes = try? lease.readAll(limit: 16)
+        else { return nil }
+        return VaultID(bytes: bytes)
+    }
+
+    /// Creates a view directory with a lease that is held until the result is released.
+    static func makeView(
+        in root: borrowing Descriptor, vaultID: VaultID
+    ) throws(CofferError) -> NewView {
+        let unique = try HexText.encode(SecureRandom.bytes(16))
+        let new = FilePath(newPrefix + unique)
+        try root.makeDirectory(new)
+        do throws(CofferError) {
+            return try fill(new, thenNamed: FilePath(unique), in: root, vaultID: vaultID)
+        } catch {
+            for name in [new, FilePath(unique)] {
+                _ = try? root.open(name, [.read, .directory]).remove(leaseName)
+                _ = try? root.removeDirectory(name)
+            }
+            throw error
+        }
+    }
+
+    private static func fill(
+        _ new: FilePath, thenNamed unique: FilePath, in root: borrowing Descriptor, vaultID: VaultID
+    ) throws(CofferError) -> NewView {
+        let directory = try root.open(new, [.read, .directory])
+        let lease = try directory.open(leaseName, [.readWrite, .exclusive])
+        let owner = vaultID.bytes
+        try lease.write(owner.span, at: 0)
+        try lease.lock()
+        try root.renameWithoutReplacing(new, to: unique)
+        let opened = try root.open(unique, [.read, .directory])
+        return NewView(name: unique, directory: opened, lease: lease)
+    }
+
+    /// Opens the file whose lock keeps a view.
+    static func openLease(in view: borrowing Descriptor) throws(CofferError) -> Descriptor {
+        try view.open(leaseName, .readWrite)
+    }
+
+    /// A view directory whose lease is held while `lease` is open.
+    struct NewView: ~Copyable {
+        let name: FilePath
+        let directory: Descriptor
+        let lease: Descriptor
+    }
+
+    /// A root and the view that was created in it.
+    struct ViewDirectory: ~Copyable {
+        let root: Descriptor
+        let view: NewView
+    }
+
+    /// Returns the root below a runtime directory; `nil` if there is none and `creating` is false.
+    private static func runtimeRoot(
+        _ path: FilePath, creating: Bool, isForWiping: Bool = false
+    ) throws(CofferError) -> Descriptor? {
+        var directory = try Descriptor.open(path, [.read, .directory])
+        try check(directory, isForWiping: isForWiping)
+        for name: FilePath in ["coffer", "views"] {
+            if try directory.status(of: name) == nil {
+                guard creating else { return nil }
+                try? directory.makeDirectory(name)
+            }
+            directory = try open(name, in: directory, isForWiping: isForWiping)
+        }
+        return directory
+    }
+
+    private static func open(
+        _ name: FilePath, in parent: borrowing Descriptor, isForWiping: Bool
+    ) throws(CofferError) -> Descriptor {
+        let directory =
+            isForWiping ? try parent.openClosed(name) : try parent.open(name, [.read, .directory])
+        try check(directory, isForWiping: isForWiping)
+        return directory
+    }
+
+    private static func sharedMemoryRoot(
+        _ name: FilePath, creating: Bool, isForWiping: Bool = false
+    ) throws(CofferError) -> Descriptor {
+        let shared: Descriptor
+        do throws(CofferError) {
+            shared = try Descriptor.open(sharedMemory, [.read, .directory])
+        } catch {
+            throw noMemory
+        }
+        guard try FileSystemInfo.of(shared).isMemory else { throw noMemory }
+        let isNew = try shared.status(of: name) == nil && creating
+        if isNew { try shared.makeDirectory(name) }
+        do throws(CofferError) {
+            return try open(name, in: shared, isForWiping: isForWiping)
+        } catch {
+            if isNew { _ = try? shared.removeDirectory(name) }
+            throw error
+        }
+    }
+
+    private static var noMemory: CofferError {
+        CofferError(
+            .unsupported,
+            "There is no directory in memory for the copy, such as a /dev/shm on tmpfs: view the file with "
+                + "--descriptor, or use coffer file cat.")
+    }
+
+    /// Throws unless the directory belongs to this user, only this user can access it, and it is in memory;
+    /// anything else may be an attacker's trap. A wipe also accepts directories that others can read, but not
+    /// ones that they can write to.
+    private static func check(
+        _ directory: borrowing Descriptor, isForWiping: Bool = false
+    ) throws(CofferError) {
+        let status = try directory.status()
+        let forbidden: UInt32 = isForWiping ? 0o022 : 0o077
+        guard status.isOwn, status.permissions & forbidden == 0, try FileSystemInfo.of(directory).isMemory
+        else {
+            throw CofferError(
+                .refused,
+                "\(directory.path) is not a directory in memory that only this user can access.")
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+import Synchronization
+import CofferVault
+
+/// One view copy. Its directory is removed by ``remove()``, and when this object is released.
+final class ViewCopyHandle: Sendable {
+    let path: FilePath
+    let leaseNumber: Int32
+    private let root: Descriptor
+    private let directory: Descriptor
+    private let directoryName: FilePath
+    private let lease: Mutex<Descriptor?>
+    private let name: FilePath
+    private static let holder: FilePath = "file"
+    private let registration = Mutex(0)
+    private let original = Mutex<FileStatus?>(nil)
+    private let removed = Atomic(false)
+    /// Whether the copy was changed when it was revoked. This cannot be determined later.
+    private let wasChanged = Atomic(false)
+    /// The reason the copy was revoked before its viewing ended.
+    private let cause = Mutex<CofferError?>(nil)
+
+    /// The number that unregisters this copy from the active view copies.
+    var number: Int { registration.withLock { $0 } }
+
+    init(
+        _ place: consuming ViewCopyDirectory.ViewDirectory, _ name: FilePath.Component,
+        _ protection: ProtectionClass,
+        in openViews: ActiveViewCopies
+    ) {
+        path = place.view.directory.path.pushing(Self.holder).appending(name)
+        leaseNumber = place.view.lease.number
+        self.name = FilePath(root: nil, [name])
+        directoryName = place.view.name
+        root = place.root
+        directory = place.view.directory
+        lease = Mutex(place.view.lease)
+        let number = openViews.add(protection) { [weak self] in
+            self?.revoke(.locked, "The vault was locked")
+        }
+        registration.withLock { $0 = number }
+    }
+
+    /// Creates the directory for the copy.
+    func makeHolder() throws(CofferError) { try directory.makeDirectory(Self.holder) }
+
+    /// Creates the copy, empty.
+    func makeFile() throws(CofferError) -> Descriptor {
+        try makeHolder()
+        return try holder().open(name, [.readWrite, .exclusive])
+    }
+
+    private func holder() throws(CofferError) -> Descriptor {
+        try directory.open(Self.holder, [.read, .directory])
+    }
+
+    /// The free memory for the copy.
+    var available: Int64 {
+        get throws(CofferError) { try FileSystemInfo.of(root).available }
+    }
+
+    /// Records the status of the complete copy, for comparison.
+    func recordOriginalStatus(_ status: FileStatus) { original.withLock { $0 = status } }
+
+    /// Whether the copy was changed; for a revoked copy, whether it was changed before that.
+    var isChanged: Bool {
+        let isDifferent = (try? holder().status(of: name)) != original.withLock { $0 }
+        // A copy that is being removed looks changed.
+        guard removed.load(ordering: .sequentiallyConsistent) else { return isDifferent }
+        return wasChanged.load(ordering: .sequentiallyConsistent)
+    }
+
+    /// Opens the file that now has the copy's name, if it can be sealed: a regular file of this user.
+    func edited() throws(CofferError) -> Descriptor {
+        let file = try holder().open(name, .read)
+        let status = try file.status()
+        guard status.kind == .regular, status.isOwn else {
+            throw CofferError(
+                .refused,
+                "The copy was replaced by something other than a regular file of this user: nothing was "
+                    + "saved, and the file is unchanged.")
+        }
+        return file
+    }
+
+    /// Throws once the copy is being removed, because reading it may then return zeros.
+    func check() throws(CofferError) {
+        guard removed.load(ordering: .sequentiallyConsistent) else { return }
+        throw cause.withLock { $0 } ?? CofferError(.cancelled, "The copy was revoked.")
+    }
+
+    private func revoke(_ code: CofferError.Code, _ reason: String) {
+        cause.withLock {
+            $0 = $0 ?? CofferError(code, "\(reason): the copy was removed, and changes in it are lost.")
+        }
+        if isChanged { wasChanged.store(true, ordering: .sequentiallyConsistent) }
+        try? remove()
+    }
+
+    /// Revokes the copy after `limit`.
+    func end(after limit: Duration) {
+        ViewTimer.after(limit) { [weak self] in self?.revoke(.timedOut, "The time limit expired") }
+    }
+
+    func isKeptByOthers() throws(CofferError) -> Bool {
+        lease.withLock { $0 = nil }
+        do throws(CofferError) {
+            var again: Descriptor? = try ViewCopyDirectory.openLease(in: directory)
+            guard try again?.tryLock() == true else { return true }
+            lease.withLock { if let own = again.take() { $0 = consume own } }
+        } catch {
+            guard error.code == .absent else { throw error }
+        }
+        return false
+    }
+
+    func remove() throws(CofferError) {
+        removed.store(true, ordering: .sequentiallyConsistent)
+        // Entries that a viewer created may resist removal; that does not affect the rest.
+        if let error = root.removeAll(of: directoryName, overwriting: true).first { throw error }
+        ViewCopyDirectory.removeIfEmpty(root)
+    }
+
+    deinit { try? remove() }
+}

@@ -1,0 +1,88 @@
+import CofferDBus
+import CofferBase
+import CofferEngine
+import Synchronization
+
+/// Locks when the user's desktop reports that the screen saver is active or the default collection is locked.
+final class DesktopLockMonitor: Sendable {
+    private let listener = Mutex<BusListener?>(nil)
+    private let deadline: Duration
+    private let act: @Sendable (LockSignal) -> Void
+
+    init(deadline: Duration, act: @escaping @Sendable (LockSignal) -> Void) {
+        self.deadline = deadline
+        self.act = act
+    }
+
+    /// Starts to listen; returns the status of each trigger.
+    func start(_ sources: LockTriggers) -> [LockTriggerStatus] {
+        guard BusListener.isBuilt else { return Self.none("This build does not listen to buses.") }
+        guard let address = sources.sessionBus else {
+            return Self.none("There is no session bus to report that the screen locks.")
+        }
+        do throws(CofferError) {
+            let started = try BusListener.start(
+                address: address, rules: LockSignal.sessionRules, deadline: deadline,
+                onSignal: { [weak self] in self?.handle($0) },
+                onEnd: { [weak self] in self?.act(.lock(.busLost)) })
+            listener.withLock { $0 = started }
+            return statuses(started)
+        } catch {
+            return Self.none(error.message)
+        }
+    }
+
+    private func statuses(_ listener: BusListener) -> [LockTriggerStatus] {
+        func isOwned(_ name: String) -> Bool {
+            listener.call(
+                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
+                [.text(name)], deadline: deadline)?.flag == true
+        }
+        let saver = LockSignal.screenSavers.first(where: isOwned)
+        let hasSecrets = isOwned(LockSignal.secrets)
+        return [
+            LockTriggerStatus(
+                .screenSaver, true,
+                saver.map { "\($0) reports when it becomes active." }
+                    ?? "No screen saver is on the session bus now; one that starts later is noticed."),
+            LockTriggerStatus(
+                .collection, true,
+                hasSecrets
+                    ? "The Secret Service reports when the user's collection is locked."
+                    : "No Secret Service is on the session bus now; one that starts later is noticed."),
+        ]
+    }
+
+    private static func none(_ message: String) -> [LockTriggerStatus] {
+        [LockTriggerStatus(.screenSaver, false, message), LockTriggerStatus(.collection, false, message)]
+    }
+
+    private func handle(_ signal: BusSignal) {
+        switch LockSignal(signal, session: nil) {
+        case .collectionLocked(let path):
+            if isDefault(path) { act(.lock(.collectionLock)) }
+        case .collectionChanged(let path):
+            if isLocked(path), isDefault(path) { act(.lock(.collectionLock)) }
+        case let meaning?: act(meaning)
+        case nil: break
+        }
+    }
+
+    private func isLocked(_ path: String) -> Bool {
+        let listener = listener.withLock { $0 }
+        return listener?.call(
+            LockSignal.secrets, path, LockSignal.properties, "Get",
+            [.text(LockSignal.collection), .text("Locked")], deadline: deadline)?.flag == true
+    }
+
+    /// Whether it is the collection with the alias `default`. If the service does not answer, it counts as
+    /// that.
+    private func isDefault(_ path: String) -> Bool {
+        let listener = listener.withLock { $0 }
+        let named = listener?.call(
+            LockSignal.secrets, LockSignal.secretsPath, LockSignal.secretService, "ReadAlias",
+            [.text("default")], deadline: deadline)?.positionalStrings.first
+        guard let named else { return true }
+        return named.hasSameBytes(as: path)
+    }
+}

@@ -1,0 +1,189 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// Removes a vault's keys from the kernel keyring by their names alone; needs no readable file.
+struct EmergencyLock {
+    private var removed = 0
+    private var failures: [CofferError] = []
+    private var left: [[UInt8]] = []
+
+    /// The prefix of every name that Coffer uses in the kernel keyring. Names are compared byte by byte.
+    private static let prefix = Array("coffer:".utf8)
+    /// The suffixes of the names of keys that a lock leaves.
+    private static let kept = ProtectionClass.allCases.filter { !$0.isEvictedOnLock }.map {
+        Array($0.name.utf8)
+    }
+    private static let uuidSize = 36
+
+    /// Locks the vault in a directory, or every vault of this user if it cannot be determined which vault
+    /// that is.
+    static func run(at location: VaultLocation) throws(CofferError) -> LockReport {
+        var lock = EmergencyLock()
+        let hints = VaultHints(at: location)
+        for core in hints.candidates.flatMap(VaultRegistry.of) { core.lock(.requested) }
+        if let doubt = hints.doubt {
+            lock.failures.append(
+                CofferError(
+                    doubt.code,
+                    doubt.code == .notInitialised
+                        ? "There is no vault at \(location.path), so every vault of this user is locked. If "
+                            + "it is elsewhere, specify its directory."
+                        : "It cannot be determined which vault is in this directory, so every vault of this "
+                            + "user is locked. "
+                            + doubt.message, systemError: doubt.systemError))
+            return try lock.lockEverything()
+        }
+        lock.remove { name in hints.candidates.contains { isOf($0, name) } }
+        for vaultID in hints.candidates { lock.removeByName(vaultID) }
+        lock.tidy(location, hints)
+        return try lock.report(of: hints.candidates.first)
+    }
+
+    /// Locks every vault of this user.
+    static func runEverywhere() throws(CofferError) -> LockReport {
+        var lock = EmergencyLock()
+        return try lock.lockEverything()
+    }
+
+    private mutating func lockEverything() throws(CofferError) -> LockReport {
+        for core in VaultRegistry.all { core.lock(.requested) }
+        remove { name in name.starts(with: Self.prefix) && !Self.isKept(name) }
+        return try report(of: nil)
+    }
+
+    private static func isOf(_ vaultID: VaultID, _ name: [UInt8]) -> Bool {
+        name.starts(with: prefix + Array("\(vaultID):".utf8)) && !isKept(name)
+    }
+
+    /// Whether it is the key of a class that outlasts a lock: the prefix, a vault's id, a colon, the class.
+    private static func isKept(_ name: [UInt8]) -> Bool {
+        let start = prefix.count + uuidSize
+        guard name.count > start, name[start] == UInt8(ascii: ":") else { return false }
+        return kept.contains(Array(name[(start + 1)...]))
+    }
+
+    private mutating func remove(_ matches: ([UInt8]) -> Bool) {
+        do throws(CofferError) {
+            // The marks are removed first: if an unlock finds its mark afterwards, it stored everything
+            // before the next step.
+            _ = try KernelSubkeyring.removeOfUser { UnlockMark.isMark($0) && matches($0) }
+            let result = try KernelSubkeyring.removeOfUser(where: matches)
+            removed += result.names.count { !UnlockMark.isMark($0) }
+            // A key whose removal failed at first, but that is gone, was removed with its link or its
+            // keyring.
+            failures += result.failures.filter { $0.code != .permissionDenied || !result.left.isEmpty }
+            left += result.left
+        } catch {
+            // A kernel without keyrings has none of the keys.
+            if error.systemError != nil, error.code == .unsupported { return }
+            failures.append(error)
+        }
+    }
+
+    /// Removes keys the way readers find them: by name, also in keyrings nested in the user's, also keys that
+    /// may not be viewed.
+    private mutating func removeByName(_ vaultID: VaultID) {
+        if KernelKeyCache.remove(vaultID: vaultID, all: false) { removed += 1 }
+        for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
+            let name = KernelKeyCache.name(protection, vaultID: vaultID)
+            if (try? KernelKeyring.contains(name)) == true { left.append(Array(name.utf8)) }
+        }
+    }
+
+    /// Does what opening the vault also does: finishes an interrupted wipe and removes view copies whose
+    /// owner ended.
+    private mutating func tidy(_ location: VaultLocation, _ hints: VaultHints) {
+        do throws(CofferError) {
+            if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, time: .system) }
+            guard !hints.isWiped else { return }
+            _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
+        } catch {
+            // This error reports a wipe that was finished.
+            if error.code != .wiped { failures.append(error) }
+        }
+    }
+
+    private func report(of vaultID: VaultID?) throws(CofferError) -> LockReport {
+        guard left.isEmpty else {
+            let names = left.map { String(decoding: $0, as: UTF8.self) }
+            let reason = failures.last.map { " \($0.message)" } ?? ""
+            throw CofferError(
+                .permissionDenied,
+                "Still in the kernel keyring: \(names.joined(separator: ", ")).\(reason)",
+                systemError: failures.last?.systemError, entries: names)
+        }
+        return LockReport(vaultID: vaultID, removed: removed, failures: failures)
+    }
+}
+
+/// The vault that a directory has, from whatever still names it. Use it only to remove keys: an attacker who
+/// can write the directory can make it name any vault.
+private struct VaultHints {
+    /// Every vault that something in the directory names, the most reliable first.
+    private(set) var candidates: [VaultID] = []
+    /// The reason why the directory's vault may not be among them; `nil` if it is.
+    private(set) var doubt: CofferError?
+    private(set) var isWiped = false
+    /// Whether a wipe, of everything or of the tokens, was interrupted.
+    private(set) var isUnfinished = false
+
+    init(at location: VaultLocation) {
+        do throws(CofferError) {
+            let home = try VaultDirectory.openDirectory(location)
+            try look(in: home)
+        } catch {
+            doubt = error
+        }
+    }
+
+    private mutating func look(in home: VaultDirectory) throws(CofferError) {
+        let state = try? home.state()
+        if let state { candidates.append(state.vaultID) }
+        isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.phase) } ?? false
+        isWiped = state.map { !$0.isAlive } ?? false
+        let target = WipeTarget(home, changingModes: false)
+        candidates += target.ids.filter { !candidates.contains($0) }
+        // The tag of the device record covers the vault's id. The tags of the other files cannot be checked
+        // here, and each file can belong to another vault.
+        do throws(CofferError) {
+            let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
+            let vaultID = try DeviceKeyFile.read(in: vault).vaultID
+            candidates = [vaultID] + candidates.filter { $0 != vaultID }
+        } catch {
+            guard isWiped, target.named.isEmpty else { throw error }
+        }
+        guard target.named.count < 2 else {
+            throw CofferError(.foreign, "The directory contains files of several vaults.")
+        }
+    }
+}
+
+extension Vault {
+    /// Locks the vault in a directory without opening it: removes its keys and ephemeral tokens from the
+    /// kernel keyring, and locks every `Vault` object of this process for it. Keys of the two
+    /// `afterFirstUnlock` classes stay, as with every lock.
+    ///
+    /// This needs no bus, no passcode and no intact file. If the directory is missing, damaged or not this
+    /// user's alone, so that its vault cannot be determined, every vault of this user is locked and
+    /// ``LockReport/failures`` contains the reason: locking too much loses nothing.
+    ///
+    /// - Parameter location: The vault's directory.
+    /// - Returns: The number of removed keys, and the errors met on the way.
+    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of those keys in `entries`.
+    @discardableResult
+    public static func lock(at location: VaultLocation) async throws(CofferError) -> LockReport {
+        try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }
+    }
+
+    /// Locks every vault of this user as ``lock(at:)`` locks one: removes everything in the user keyring
+    /// whose name begins with `coffer:`. Needs no vault directory.
+    ///
+    /// - Returns: The number of removed keys, and the errors met on the way.
+    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of those keys in `entries`.
+    @discardableResult
+    public static func lockAll() async throws(CofferError) -> LockReport {
+        try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.runEverywhere() }
+    }
+}

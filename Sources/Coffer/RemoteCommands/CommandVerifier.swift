@@ -1,0 +1,84 @@
+package import CofferBase
+package import FoundationEssentials
+
+/// Decides whether a vault accepts an order, from its pinned keys, its identity, the counters it has seen
+/// and the time.
+package struct CommandVerifier {
+    let keys: [AdministratorKey]
+    let vaultID: UUID
+    /// `nil` if the machine has no identity.
+    let deviceID: DeviceID?
+    /// The counter of the last order accepted, contacts excluded; 0 for none.
+    let lastOrder: UInt64
+    /// The counter of the last contact accepted; 0 for none.
+    let lastContact: UInt64
+    /// Seconds since 1970.
+    let now: UInt64
+
+    package init(
+        keys: [AdministratorKey], vaultID: UUID, deviceID: DeviceID?, lastOrder: UInt64, lastContact: UInt64,
+        now: UInt64
+    ) {
+        self.keys = keys
+        self.vaultID = vaultID
+        self.deviceID = deviceID
+        self.lastOrder = lastOrder
+        self.lastContact = lastContact
+        self.now = now
+    }
+
+    /// Like ``verificationResult(of:)``, but throws a refusal like any other error.
+    package func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
+        try verificationResult(of: order).orThrow()
+    }
+
+    /// Returns a verified order, or a refusal with a separate code for each reason, checked in a fixed
+    /// order.
+    func verificationResult(
+        of order: SignedCommand
+    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+        let isSigned = keys.contains(order.claimedSigner) ? try order.hasValidSignature() : false
+        do throws(OrderRefusal) {
+            return .success(try verified(order, isSigned: isSigned))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func verified(
+        _ order: SignedCommand, isSigned: Bool
+    ) throws(OrderRefusal) -> VerifiedCommand {
+        let claimed = order.content
+        guard keys.contains(order.claimedSigner) else {
+            throw OrderRefusal(.orderUnknownKey, "The order is signed with a key that is not pinned here.")
+        }
+        guard isSigned else {
+            throw OrderRefusal(.orderBadSignature, "The order's signature is not that of the key it names.")
+        }
+        guard matches(by: claimed.target) else {
+            throw OrderRefusal(.orderForeign, "The order is for another vault or another device.")
+        }
+        guard RemoteCommand.counters.contains(claimed.counter) else {
+            throw OrderRefusal(.orderCounterOutOfRange, "No order may have the counter \(claimed.counter).")
+        }
+        let last = claimed.action == .contact ? lastContact : lastOrder
+        guard claimed.counter > last else {
+            throw OrderRefusal(
+                .orderReplayed, "The order's counter is \(claimed.counter), but \(last) was accepted before.")
+        }
+        guard let issued = OrderEncoding.seconds(claimed.issued), issued <= now else {
+            throw OrderRefusal(.orderNotYetValid, "The order is not valid yet by this machine's clock.")
+        }
+        guard let expires = OrderEncoding.seconds(claimed.expires), now < expires else {
+            throw OrderRefusal(.orderExpired, "The order is no longer valid.")
+        }
+        return VerifiedCommand(order)
+    }
+
+    private func matches(by target: OrderTarget) -> Bool {
+        switch target {
+        case .vault(let id): id == vaultID
+        case .device(let id): id == deviceID
+        }
+    }
+}

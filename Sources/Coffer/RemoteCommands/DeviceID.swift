@@ -1,0 +1,46 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import CofferVault
+
+/// The identity of a machine, for orders to every vault on it: 16 bytes of an application-specific HMAC of
+/// the machine id, as machine-id(5) asks for.
+///
+/// Machines that were cloned without a new machine id have the same identity.
+public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
+    static let size = 16
+
+    /// The 16 bytes.
+    public let bytes: [UInt8]
+
+    /// Creates an identity from its bytes.
+    ///
+    /// - Throws: `invalidInput` unless there are 16.
+    public init(_ bytes: [UInt8]) throws(CofferError) {
+        guard bytes.count == Self.size else {
+            throw CofferError(.invalidInput, "A device id has \(Self.size) bytes, not \(bytes.count).")
+        }
+        self.bytes = bytes
+    }
+
+    /// Creates an identity from 32 hexadecimal digits.
+    ///
+    /// - Throws: `invalidInput` for anything else.
+    public init(hex text: String) throws(CofferError) {
+        guard let bytes = HexText.decode(text), bytes.count == Self.size else {
+            throw CofferError(.invalidInput, "A device id is \(2 * Self.size) hexadecimal digits.")
+        }
+        self.bytes = bytes
+    }
+
+    /// The identity as 32 hexadecimal digits.
+    public var description: String { HexText.encode(bytes) }
+
+    /// This machine's identity; `nil` if it has no machine id.
+    public static func current() throws(CofferError) -> DeviceID? {
+        guard let identity = MachineFingerprint.machineIdentity() else { return nil }
+        let key = try SymmetricKey.copying(identity.span)
+        let tag = try HMAC.authenticate(Array(KDFLabel.deviceID.utf8).span, key: key)
+        return try DeviceID(Array(tag.prefix(size)))
+    }
+}

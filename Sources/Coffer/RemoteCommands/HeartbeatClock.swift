@@ -1,0 +1,139 @@
+import CofferBase
+import CofferVault
+
+/// The running time of the machine since the last contact, as far as it was observed. It is never more than
+/// the time that passed, whatever machines the vault was on and in whatever order.
+///
+/// Each boot is compared only with its own last check, so two machines that check in turn count no time
+/// twice. A boot without an earlier check may have begun long before the last check on another machine, so
+/// its time is limited to what the wall clock shows since that check. The same applies to a boot whose clock
+/// went back, for example if a machine resumes from a snapshot while its clone runs: its checks may come from
+/// either. Those are the only uses of the wall clock.
+struct HeartbeatClock: Equatable {
+    /// A boot, as of its last check.
+    private struct Boot: Equatable {
+        let identifier: [UInt8]
+        /// Time since boot.
+        let lastLook: Duration
+        /// The time since the contact at that check.
+        let elapsed: Duration
+
+        /// If the boot's identifier cannot be read, a check may have been in any boot.
+        var isKnown: Bool { identifier != Array(VaultClock.unknownBoot.utf8) }
+    }
+
+    private(set) var elapsed = Duration.zero
+    /// Never empty; the boot of the last check comes first. A boot whose clock went back has one entry for
+    /// each time that it resumed from.
+    private var boots: [Boot]
+    /// The latest wall time of any check; `nil` in the record of an earlier release.
+    private var wall: Duration?
+
+    private static let maxBootCount = 9
+    private static let maxIdentifierLength = 36
+
+    /// Starts at zero.
+    init(_ time: VaultClock) {
+        boots = [Self.boot(time, elapsed: .zero)]
+        wall = time.wallClock()
+    }
+
+    /// Starts at zero again. Keeps the latest wall time, even if the wall clock was ahead once.
+    mutating func restart(_ time: VaultClock) {
+        let wall = wall
+        self = HeartbeatClock(time)
+        self.wall = max(wall ?? time.wallClock(), time.wallClock())
+    }
+
+    private static func boot(_ time: VaultClock, elapsed: Duration) -> Boot {
+        Boot(
+            identifier: Array(time.bootIdentifier().utf8.prefix(maxIdentifierLength)),
+            lastLook: time.bootTime(), elapsed: elapsed)
+    }
+
+    /// The time since the contact, including the time since the last check. A clock set back in the same boot
+    /// neither adds nor subtracts time; the end of an earlier boot is not counted.
+    func passed(_ time: VaultClock) -> Duration {
+        let now = Self.boot(time, elapsed: elapsed)
+        let own = boots.filter { $0.identifier == now.identifier }
+        if now.isKnown, !own.isEmpty {
+            guard let seen = Self.last(of: own, before: now) else { return elapsed }
+            var running = now.lastLook - seen.lastLook
+            if own.count > 1 { running = min(running, sinceLastLook(time)) }
+            return max(elapsed, seen.elapsed + running)
+        }
+        let running = now.isKnown ? now.lastLook : now.lastLook - boots[0].lastLook
+        return elapsed + max(.zero, min(running, sinceLastLook(time)))
+    }
+
+    /// The time since the last check by the wall clock; zero if the clock was set back or no wall time is
+    /// recorded.
+    private func sinceLastLook(_ time: VaultClock) -> Duration {
+        wall.map { max(.zero, time.wallClock() - $0) } ?? .zero
+    }
+
+    /// The entry that `now` continues; `nil` if the boot's clock went back.
+    private static func last(of boots: [Boot], before now: Boot) -> Boot? {
+        boots.filter { $0.identifier == now.identifier && $0.lastLook <= now.lastLook }
+            .max { $0.lastLook < $1.lastLook }
+    }
+
+    /// Whether the clock should be stored: this boot has no check yet, the clock was set back, or a minute
+    /// passed.
+    func isStale(_ time: VaultClock) -> Bool {
+        let now = Self.boot(time, elapsed: elapsed)
+        guard let seen = Self.last(of: boots, before: now) else { return true }
+        return now.lastLook - seen.lastLook >= .seconds(60)
+    }
+
+    mutating func tick(_ time: VaultClock) {
+        elapsed = passed(time)
+        let now = Self.boot(time, elapsed: elapsed)
+        if let seen = Self.last(of: boots, before: now) { boots.removeAll { $0 == seen } }
+        boots = [now] + boots.prefix(Self.maxBootCount - 1)
+        wall = max(wall ?? time.wallClock(), time.wallClock())
+    }
+
+    // MARK: In the record
+
+    func encode(to writer: inout BinaryWriter) {
+        writer.append(UInt64(clamping: elapsed.nanoseconds))
+        writer.append(UInt64(clamping: boots[0].lastLook.nanoseconds))
+        writer.appendLengthPrefixed(boots[0].identifier)
+    }
+
+    init(from reader: inout BinaryReader) throws(CofferError) {
+        elapsed = try Self.duration(&reader)
+        let lastLook = try Self.duration(&reader)
+        boots = [Boot(identifier: try reader.lengthPrefixed(), lastLook: lastLook, elapsed: elapsed)]
+    }
+
+    /// Encodes the fields that earlier releases do not have.
+    func encodeRest(to writer: inout BinaryWriter) {
+        writer.append([wall == nil ? 0 : 1])
+        writer.append(UInt64(clamping: wall?.nanoseconds ?? 0))
+        writer.append([UInt8(clamping: boots.count - 1)])
+        for boot in boots.dropFirst() {
+            writer.append(UInt64(clamping: boot.elapsed.nanoseconds))
+            writer.append(UInt64(clamping: boot.lastLook.nanoseconds))
+            writer.appendLengthPrefixed(boot.identifier)
+        }
+    }
+
+    mutating func decodeRest(from reader: inout BinaryReader) throws(CofferError) {
+        let hasWall = try reader.take(1)[0]
+        let latest = try Self.duration(&reader)
+        guard hasWall == 1 || hasWall == 0 && latest == .zero else { throw reader.corruptError }
+        wall = hasWall == 1 ? latest : nil
+        let count = Int(try reader.take(1)[0])
+        guard count < Self.maxBootCount else { throw reader.corruptError }
+        for _ in 0..<count {
+            let (elapsed, lastLook) = (try Self.duration(&reader), try Self.duration(&reader))
+            boots.append(Boot(identifier: try reader.lengthPrefixed(), lastLook: lastLook, elapsed: elapsed))
+        }
+    }
+
+    private static func duration(_ reader: inout BinaryReader) throws(CofferError) -> Duration {
+        .nanoseconds(Int64(clamping: try reader.number(UInt64.self)))
+    }
+}

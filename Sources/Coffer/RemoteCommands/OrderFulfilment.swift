@@ -1,0 +1,167 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+import CofferVault
+
+/// Carries out accepted orders, and does the work that every opening of a vault begins with.
+extension VaultCore {
+    /// Verifies an order again, under the lock, accepts its counter and carries it out.
+    func execute(_ order: VerifiedCommand) throws(CofferError) -> OrderOutcome {
+        try obey(order).orThrow()
+    }
+
+    /// Like ``execute(_:)``, but distinguishes a refusal from a failure. If several processes have the same
+    /// order, one carries it out and the others get a replay.
+    func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
+        let pending: PendingOrder?
+        switch try take(order) {
+        case .failure(let refusal): return .failure(refusal)
+        case .success(let taken): pending = taken
+        }
+        switch order.order.action {
+        case .wipe: break
+        case .contact: return .success(.contactNoted)
+        case .pin(let key): return .success(.keyPinned(key))
+        case .unpin(let key): return .success(.keyRemoved(key))
+        }
+        guard let pending else { return .failure(Self.replay) }
+        return try finish(pending, reason: order.order.reason)
+    }
+
+    private static let replay = OrderRefusal(.orderReplayed, "The order was carried out before.")
+
+    /// Erases what an order was accepted for; returns a replay if that was already done.
+    func finish(
+        _ order: PendingOrder, reason: String
+    ) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
+        do throws(CofferError) {
+            return .success(.wiped(try erase(order, reason: reason)))
+        } catch {
+            guard try isDone(order, by: error) else { throw error }
+            try markCompleted(order)
+            return .failure(Self.replay)
+        }
+    }
+
+    /// Erases what an order was accepted for, and nothing else; the receipt names the order. May be
+    /// repeated after a crash at any point.
+    private func erase(_ order: PendingOrder, reason: String) throws(CofferError) -> WipeReceipt {
+        var wiper = VaultEraser(home: home, time: time, orderDigest: order.digest)
+        wiper.namespaceID = order.vaultID
+        wiper.isDue = { [self] () throws(CofferError) in
+            try readOrderBook()?.pending(order.digest) != nil && !Self.hasReceipt(of: order, in: home)
+        }
+        let receipt = try wiper.wipe(
+            order.scope, reason: reason.isEmpty ? "a signed order" : reason, by: self)
+        // If this cannot be recorded now, the next opening finds that it is done.
+        if order.scope != .all { try? markCompleted(order) }
+        return receipt
+    }
+
+    /// Whether an error of ``erase(_:reason:)`` shows that the order was already carried out: the tokens
+    /// were erased, or the vault that the order was for no longer exists.
+    private func isDone(_ order: PendingOrder, by error: CofferError) throws(CofferError) -> Bool {
+        switch order.scope {
+        case .all: return false
+        case .tokens: return error.code == .orderReplayed
+        case .user:
+            guard [.wiped, .notInitialised].contains(error.code), let state = try home.state() else {
+                return false
+            }
+            return state.isAlive && home.belongsToThisVault(state)
+        }
+    }
+
+    /// Removes the order from the record, so that a vault that still exists is not erased again.
+    private func markCompleted(_ order: PendingOrder) throws(CofferError) {
+        try changeOrderBook { (book) throws(CofferError) in
+            book.pending.removeAll { $0.isOf(order.digest) }
+        }
+    }
+
+    /// Whether the receipt in a vault directory is that of this order.
+    private static func hasReceipt(of order: PendingOrder, in home: VaultDirectory) -> Bool {
+        guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
+            let bytes = try? file.readAll(limit: 1 << 24),
+            let receipt = try? JSONDecoder().decode(NamedOrder.self, from: Data(bytes)),
+            let digest = receipt.orderDigest
+        else { return false }
+        return order.isOf(digest)
+    }
+
+    private struct NamedOrder: Decodable { let orderDigest: String? }
+
+    // MARK: At each look
+
+    /// Carries out an order that was accepted before a crash. A namespace that is gone is success.
+    private func resumeInterrupted(_ order: PendingOrder, now: UInt64) throws(CofferError) {
+        guard order.scope == .all || order.vaultID != nil || isStillMeant(order, now: now) else {
+            return try markCompleted(order)
+        }
+        _ = try finish(order, reason: order.reason)
+        if order.scope == .all { throw CofferError.wiped }
+    }
+
+    /// Whether an order that does not name the vault it was accepted for may be carried out. It is checked
+    /// again, because another vault may be in that place by now.
+    private func isStillMeant(_ order: PendingOrder, now: UInt64) -> Bool {
+        guard now < order.expires else { return false }
+        guard case .user(let name) = order.scope else { return true }
+        guard let inside = try? VaultEraser(home: home, time: time).namespace(of: name) else { return true }
+        return !Self.hasReceipt(of: order, in: inside)
+    }
+
+    /// Does the work that opening a vault, and each later check, begins with: carries out orders that a
+    /// crash interrupted, and checks the dead-man's switch. An order that cannot be finished blocks nothing
+    /// else; each check tries it again.
+    ///
+    /// A damaged record keeps no vault from opening, because an attacker who can damage it could also remove
+    /// it, and the orders with it. Until it is repaired no order is accepted; see
+    /// ``Vault/securityChecks()``.
+    ///
+    /// - Throws: `wiped` if the vault no longer exists; if an order to erase everything fails, its error.
+    func processPendingCommands() throws(CofferError) {
+        guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
+        // This comes before everything that needs the disk.
+        if book.contact?.action == .lock, book.isOverdue(time) { close(.contactTimeout) }
+        var failure: CofferError?
+        for order in book.pending {
+            do throws(CofferError) {
+                try resumeInterrupted(order, now: max(wallSeconds, book.newestIssue))
+            } catch {
+                guard error.code != .wiped else { throw error }
+                if order.scope == .all { failure = error }
+            }
+        }
+        try attendToContact()
+        if let failure { throw failure }
+    }
+
+    /// Checks the dead-man's switch. Stores the time if the disk can be written.
+    private func attendToContact() throws(CofferError) {
+        guard var book = try readOrderBook(), book.contact != nil else { return }
+        if book.clock.isStale(time) {
+            do throws(CofferError) {
+                book = try changeOrderBook { (book) throws(CofferError) in
+                    book.clock.tick(time)
+                    return book
+                }
+            } catch {
+                guard error.code != .wiped else { throw error }
+            }
+        }
+        guard let contact = book.contact, book.isOverdue(time) else { return }
+        switch contact.action {
+        case .lock: close(.contactTimeout)
+        case .wipe:
+            // A check that may be another machine's erases nothing.
+            guard time.knowsBoot else { return close(.contactTimeout) }
+            let days = contact.limit.components.seconds / 86_400
+            _ = try VaultEraser(home: home, time: time).wipe(
+                .all, reason: "no contact for \(days) days of running time", by: self)
+            throw CofferError.wiped
+        }
+    }
+}

@@ -1,0 +1,232 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+import CofferVault
+
+/// A vault's record of orders: pinned keys, counters seen, pending orders, and the dead-man's switch. Two
+/// slots updated in place, authenticated under the device key.
+///
+/// A vault has it from the first pinned key on. Counters belong to the vault, not to a key, so removing a key
+/// and pinning it again does not make an old order valid.
+///
+/// Payload: counter of the last order (8) and contact (8), newest time of issue seen (8, seconds), action
+/// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last
+/// contact (8, nanoseconds), time since boot at the last check (8), length (4) and boot identifier, number of
+/// keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order
+/// that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there is a
+/// wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
+/// running time since the last contact (8) and time since boot (8) at its last check, length (4) and boot
+/// identifier; number of pending orders (1), and each: see ``PendingOrder``.
+struct RemoteCommandRecord: Equatable {
+    static let record = DualSlotRecord(
+        name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
+    static let maxKeyCount = 16
+    static let maxLabelLength = 64
+    /// The space for pending orders in a slot: two orders with the longest names and reasons, or a dozen.
+    private static let maxPendingByteCount = 1536
+    private static let maxPendingCount = 64
+    /// Errors that mean that the record stays unreadable.
+    static let lastingDamage: Set<CofferError.Code> = [
+        .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
+    ]
+
+    var lastOrder: UInt64 = 0
+    var lastContact: UInt64 = 0
+    /// The lower limit of the clock by which orders are verified, whatever the machine's clock shows.
+    var newestIssue: UInt64 = 0
+    var keys: [PinnedKey] = []
+    /// Orders to erase whose counters were accepted and that are not carried out yet, the oldest first.
+    var pending: [PendingOrder] = []
+    /// `nil` if the switch is off.
+    var contact: DeadManSwitch?
+    var clock: HeartbeatClock
+
+    init(_ time: VaultClock) { clock = HeartbeatClock(time) }
+
+    // MARK: Keys
+
+    mutating func pin(_ key: AdministratorKey, label: String, at now: UInt64) throws(CofferError) {
+        guard !keys.contains(where: { $0.key == key }) else {
+            throw CofferError(.alreadyExists, "That key is already pinned.")
+        }
+        guard keys.count < Self.maxKeyCount else {
+            throw CofferError(.refused, "\(Self.maxKeyCount) keys are pinned: remove one first.")
+        }
+        keys.append(PinnedKey(key: key, pinned: Date(timeIntervalSince1970: Double(now)), label: label))
+    }
+
+    mutating func unpin(_ key: AdministratorKey) throws(CofferError) {
+        guard let index = keys.firstIndex(where: { $0.key == key }) else {
+            throw CofferError(.absent, "That key is not pinned.")
+        }
+        keys.remove(at: index)
+    }
+
+    // MARK: Orders
+
+    func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> CommandVerifier {
+        CommandVerifier(
+            keys: keys.map(\.key), vaultID: vaultID.uuid, deviceID: try DeviceID.current(),
+            lastOrder: lastOrder, lastContact: lastContact, now: max(now, newestIssue))
+    }
+
+    /// Throws `busy` if no more orders can be accepted now. That is not a refusal: the order is tried
+    /// again. A contact is always accepted. While an order to erase everything is pending, no other order
+    /// is.
+    func requireRoom(for action: OrderAction, _ order: PendingOrder?) throws(CofferError) {
+        guard action == .contact || !pending.contains(where: { $0.scope == .all }) else {
+            throw CofferError(.busy, "Another order is being carried out: open the vault again.")
+        }
+        guard let order else { return }
+        var writer = BinaryWriter()
+        for order in pending + [order] { order.encode(to: &writer) }
+        // An order to erase everything replaces all orders that erase less.
+        guard order.scope == .all || writer.bytes.count <= Self.maxPendingByteCount else {
+            throw CofferError(
+                .busy, "Earlier orders cannot be finished, and there is no room for another.")
+        }
+    }
+
+    /// Records that an order was accepted: an order to erase as pending, the others are carried out at
+    /// once.
+    mutating func take(
+        _ order: VerifiedCommand, _ waiting: PendingOrder?, time: VaultClock
+    ) throws(OrderRefusal) {
+        let content = order.order
+        let issued = OrderEncoding.seconds(content.issued) ?? 0
+        switch content.action {
+        case .wipe(let scope):
+            if scope == .all { pending = [] }
+            pending += [waiting].compactMap(\.self)
+        case .contact: clock.restart(time)
+        case .pin, .unpin:
+            do throws(CofferError) {
+                try change(content.action, at: issued)
+            } catch {
+                throw OrderRefusal(error)
+            }
+        }
+        newestIssue = max(newestIssue, issued)
+        if content.action == .contact {
+            lastContact = content.counter
+        } else {
+            lastOrder = content.counter
+        }
+    }
+
+    private mutating func change(_ action: OrderAction, at issued: UInt64) throws(CofferError) {
+        switch action {
+        case .pin(let key): try pin(key, label: "", at: issued)
+        case .unpin(let key):
+            guard keys.count > 1 || keys.first?.key != key else {
+                throw CofferError(.refused, "An order cannot remove the last key.")
+            }
+            try unpin(key)
+        case .wipe, .contact: break
+        }
+    }
+
+    /// The pending order with this digest.
+    func pending(_ digest: String) -> PendingOrder? { pending.first { $0.isOf(digest) } }
+
+    /// Records that every order to erase tokens is carried out, in a vault whose tokens were erased, under
+    /// the vault directory's lock. A damaged record has no orders.
+    static func settleTokenOrders(
+        of device: DeviceKey, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        guard try vault.status(of: record.name) != nil else { return }
+        let stored: DualSlotRecord.Contents
+        var book: RemoteCommandRecord
+        do throws(CofferError) {
+            stored = try record.read(
+                vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault, repairing: true)
+            book = try RemoteCommandRecord(decoding: stored.payload)
+        } catch {
+            guard lastingDamage.contains(error.code) else { throw error }
+            return
+        }
+        guard book.pending.contains(where: { $0.scope == .tokens }) else { return }
+        book.pending.removeAll { $0.scope == .tokens }
+        try record.update(
+            stored, to: book.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault)
+    }
+
+    /// Whether the time without contact is over.
+    func isOverdue(_ time: VaultClock) -> Bool {
+        guard let contact else { return false }
+        return clock.passed(time) >= contact.limit
+    }
+
+    // MARK: In the record
+
+    var encoded: [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(lastOrder)
+        writer.append(lastContact)
+        writer.append(newestIssue)
+        let action: UInt8 =
+            switch contact?.action {
+            case nil: 0
+            case .lock: 1
+            case .wipe: 2
+            }
+        writer.append([action, 0, 0, 0, 0, 0, 0, 0])
+        writer.append(UInt64(clamping: contact?.limit.components.seconds ?? 0))
+        clock.encode(to: &writer)
+        writer.append(UInt16(clamping: keys.count))
+        for key in keys {
+            writer.append(key.key.bytes)
+            writer.append(OrderEncoding.seconds(key.pinned) ?? 0)
+            writer.appendText(key.label)
+        }
+        writer.appendLengthPrefixed([])
+        clock.encodeRest(to: &writer)
+        writer.append([UInt8(clamping: pending.count)])
+        for order in pending { order.encode(to: &writer) }
+        return writer.bytes
+    }
+
+    init(decoding payload: [UInt8]) throws(CofferError) {
+        var reader = BinaryReader(payload, name: Self.record.displayName)
+        lastOrder = try reader.number()
+        lastContact = try reader.number()
+        newestIssue = try reader.number()
+        let action = try reader.take(8)[0]
+        let limit = Duration.seconds(Int64(clamping: try reader.number(UInt64.self)))
+        if action != 0 {
+            let actions: [UInt8: DeadManSwitch.Action] = [1: .lock, 2: .wipe]
+            guard let action = actions[action], let policy = try? DeadManSwitch(action, after: limit) else {
+                throw reader.corruptError
+            }
+            contact = policy
+        }
+        clock = try HeartbeatClock(from: &reader)
+        let count = Int(try reader.number(UInt16.self))
+        guard count <= Self.maxKeyCount else { throw reader.corruptError }
+        for _ in 0..<count {
+            let key = try AdministratorKey(try reader.take(Ed25519.keySize))
+            let pinned = Date(timeIntervalSince1970: Double(try reader.number(UInt64.self)))
+            guard OrderEncoding.seconds(pinned) != nil else { throw reader.corruptError }
+            keys.append(PinnedKey(key: key, pinned: pinned, label: try reader.text()))
+        }
+        try decodePending(from: &reader)
+    }
+
+    /// Decodes the last fields. The record of an earlier release has one whole order here, and nothing
+    /// after it.
+    private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
+        let order = try reader.lengthPrefixed(limit: SignedCommand.maxByteCount)
+        if !order.isEmpty {
+            let read = try? SignedCommand.read(order)
+            guard let read, case .wipe(let scope) = read.content.action else { throw reader.corruptError }
+            pending = [PendingOrder(read, scope, for: nil)]
+        }
+        guard reader.remaining > 0 else { return }
+        try clock.decodeRest(from: &reader)
+        let waiting = Int(try reader.take(1)[0])
+        guard pending.count + waiting <= Self.maxPendingCount else { throw reader.corruptError }
+        for _ in 0..<waiting { pending.append(try PendingOrder(from: &reader)) }
+    }
+}

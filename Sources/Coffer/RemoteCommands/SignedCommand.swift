@@ -1,0 +1,66 @@
+public import CofferBase
+import CofferCrypto
+import CofferVault
+
+/// Bytes in the form of a signed order that are not verified yet.
+///
+/// ``Vault/verify(_:)`` returns a ``VerifiedCommand``, or throws a refusal. The contents may be shown to a
+/// user, but must not be acted on.
+public struct SignedCommand: Sendable, Hashable {
+    /// The maximum size of an order in bytes.
+    public static let maxByteCount = OrderEncoding.maxByteCount
+
+    /// The decoded contents.
+    public let content: RemoteCommand
+    /// The key that the order names as its signer.
+    public let claimedSigner: AdministratorKey
+    /// SHA-256 of all bytes, in hexadecimal; a receipt identifies the order by it.
+    public let digest: String
+    /// All bytes of the order.
+    let bytes: [UInt8]
+
+    /// Reads an order.
+    ///
+    /// - Parameter bytes: All bytes, with the signature.
+    /// - Returns: The order, unverified.
+    /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
+    public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
+        guard bytes.count <= maxByteCount else {
+            throw CofferError(
+                .orderTooLong, "An order has at most \(maxByteCount) bytes; this has \(bytes.count).")
+        }
+        guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > OrderEncoding.headerSize else {
+            throw malformed
+        }
+        let version = bytes.span.bigEndian(UInt16.self, at: 8)
+        guard version <= OrderEncoding.version else {
+            throw CofferError(.orderUnsupportedVersion, "The order was made by a newer release.")
+        }
+        guard version == OrderEncoding.version, bytes.count > Ed25519.signatureSize else { throw malformed }
+        do throws(CofferError) {
+            let body = Array(bytes.dropLast(Ed25519.signatureSize))
+            let (order, signer) = try OrderEncoding.decode(body)
+            return SignedCommand(
+                content: order, claimedSigner: signer,
+                digest: HexText.encode(try Digest.sha256.hash(bytes.span)), bytes: bytes)
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            throw malformed
+        }
+    }
+
+    /// The codes for bytes that are not an order; other errors of ``read(_:)`` mean nothing about the bytes.
+    static let refusals: Set<CofferError.Code> = [.orderTooLong, .orderUnsupportedVersion, .orderMalformed]
+
+    private static var malformed: CofferError {
+        CofferError(.orderMalformed, "These bytes are not an order, or the order is damaged.")
+    }
+
+    /// Whether the signature is that of the claimed signer over everything before it.
+    func hasValidSignature() throws(CofferError) -> Bool {
+        let end = bytes.count - Ed25519.signatureSize
+        return try Ed25519.isValid(
+            signature: bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
+            publicKey: claimedSigner.bytes.span)
+    }
+}

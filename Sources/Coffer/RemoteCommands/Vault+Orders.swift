@@ -1,0 +1,145 @@
+public import CofferBase
+import CofferVault
+
+/// Signed orders of an administrator, for this vault.
+extension Vault {
+    /// Checks whether this vault would accept an order now. Changes nothing.
+    ///
+    /// - Parameter order: The order that was received.
+    /// - Returns: The order to pass to ``execute(_:)``.
+    /// - Throws: In the order of the checks: `orderUnknownKey`, `orderBadSignature`, `orderForeign`,
+    ///   `orderCounterOutOfRange`, `orderReplayed`, `orderNotYetValid`, `orderExpired`; `wiped`, `corrupt`.
+    public func verify(_ order: SignedCommand) async throws(CofferError) -> VerifiedCommand {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in try core.verify(order) }
+    }
+
+    /// Carries out an order, locked or unlocked. The order is verified again first: if several processes
+    /// have the same order, one carries it out.
+    ///
+    /// Its counter, and the vault that it is for, are stored before anything is erased. A crash after that
+    /// does not save that vault: the next process that opens it carries the order out. A vault created in
+    /// its place stays.
+    ///
+    /// - Parameter order: The order that ``verify(_:)`` returned.
+    /// - Returns: The result.
+    /// - Throws: As ``verify(_:)`` and ``wipe(_:reason:)``; `refused`, `alreadyExists`, `absent` for keys;
+    ///   `absent` for a user; `busy` while an order to erase everything, or too many others, are pending.
+    @discardableResult
+    public func execute(_ order: VerifiedCommand) async throws(CofferError) -> OrderOutcome {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in try core.execute(order) }
+    }
+
+    /// Carries out an order on the vault at `location`, also one that was interrupted.
+    ///
+    /// - Parameters:
+    ///   - order: The order that was received.
+    ///   - location: The vault's directory.
+    ///   - time: The clocks to use.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    /// - Returns: The result.
+    /// - Throws: As ``execute(_:)`` and ``open(at:time:interaction:)``.
+    public static func execute(
+        _ order: SignedCommand, at location: VaultLocation, time: VaultClock = .system,
+        interaction: PromptPolicy = .never
+    ) async throws(CofferError) -> OrderOutcome {
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            let core = try Vault.openCore(
+                at: location, time: time, interaction: interaction, forOrders: true)
+            return try core.execute(core.verify(order))
+        }
+    }
+
+    // MARK: Keys
+
+    /// The keys whose orders this vault accepts, in the order in which they were pinned.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func administratorKeys() async throws(CofferError) -> [PinnedKey] {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in try core.readOrderBook()?.keys ?? []
+        }
+    }
+
+    /// Accepts orders signed with `key` from now on. Only the owner can do that: the vault must be
+    /// unlocked.
+    ///
+    /// - Parameters:
+    ///   - key: The key of an administrator who may erase this vault.
+    ///   - label: A name for it: up to 64 bytes without control characters.
+    /// - Throws: `locked`; `alreadyExists`; `refused` if 16 keys are pinned; `invalidInput` for the label.
+    public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
+        guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, OrderEncoding.isReason(label) else {
+            throw CofferError(.invalidInput, "A label has at most 64 bytes and no control characters.")
+        }
+        try await changeOrderBook { (book, now) throws(CofferError) in
+            try book.pin(key, label: label, at: now)
+        }
+    }
+
+    /// Stops accepting orders signed with `key`. Only the owner can do that: the vault must be unlocked.
+    ///
+    /// - Throws: `locked`, `absent`.
+    public func removeAdministratorKey(_ key: AdministratorKey) async throws(CofferError) {
+        try await changeOrderBook { (book, _) throws(CofferError) in try book.unpin(key) }
+    }
+
+    // MARK: The dead-man's switch
+
+    /// The dead-man's switch; `nil` if it is off, as in every new vault.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func contactPolicy() async throws(CofferError) -> DeadManSwitch? {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in try core.readOrderBook()?.contact }
+    }
+
+    /// Sets the dead-man's switch, or switches it off with `nil`. The time starts now.
+    ///
+    /// - Throws: `locked`; `refused` while no key is pinned, because then contact would be impossible.
+    public func setContactPolicy(_ policy: DeadManSwitch?) async throws(CofferError) {
+        let time = core.time
+        try await changeOrderBook { (book, _) throws(CofferError) in
+            guard policy == nil || !book.keys.isEmpty else {
+                throw CofferError(
+                    .refused, "Pin the key of an administrator first: without one, contact is impossible.")
+            }
+            book.contact = policy
+            book.clock.restart(time)
+        }
+    }
+
+    /// Running time since the last contact; `nil` while the switch is off.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    public func timeSinceContact() async throws(CofferError) -> Duration? {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            guard let book = try core.readOrderBook(), book.contact != nil else { return nil }
+            return book.clock.passed(core.time)
+        }
+    }
+
+    /// Checks the dead-man's switch and records the time, as every opening does. Long-lived programs should
+    /// call it from time to time: the time between the last check and the end of a boot does not count.
+    ///
+    /// - Throws: `wiped` if the time was over and the vault was erased.
+    public func checkHeartbeat() async throws(CofferError) {
+        let core = core
+        try await BlockingExecutor.run { _ throws(CofferError) in try core.processPendingCommands() }
+    }
+
+    /// Changes the record for the owner; the unlocked vault shows that the caller is the owner.
+    private func changeOrderBook(
+        _ change: @escaping @Sendable (inout RemoteCommandRecord, _ now: UInt64) throws(CofferError) -> Void
+    ) async throws(CofferError) {
+        let core = core
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            guard core.keys.isUnlocked else {
+                throw core.keys.isWiped ? CofferError.wiped : CofferError.locked
+            }
+            try core.changeOrderBook { (book) throws(CofferError) in try change(&book, core.wallSeconds) }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// Verifies and records orders as they arrive.
+///
+/// An order's counter is on the disk before anything is erased, together with what the order erases. After
+/// a crash between the two, the next opening of the vault carries the order out.
+extension VaultCore {
+    /// The record of orders; `nil` if the vault has none. Read without the vault directory's lock, because
+    /// one slot is always intact.
+    func readOrderBook() throws(CofferError) -> RemoteCommandRecord? {
+        let vault = try home.openVault()
+        return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.book }
+    }
+
+    /// The error that makes the record of orders permanently unreadable; `nil` if there is none.
+    func orderRecordDamage() throws(CofferError) -> CofferError? {
+        do throws(CofferError) {
+            _ = try readOrderBook()
+            return nil
+        } catch {
+            guard RemoteCommandRecord.lastingDamage.contains(error.code) else { throw error }
+            return error
+        }
+    }
+
+    private func orderBook(
+        in vault: borrowing Descriptor, repairing: Bool = false
+    ) throws(CofferError) -> (book: RemoteCommandRecord, contents: DualSlotRecord.Contents)? {
+        guard try vault.status(of: RemoteCommandRecord.record.name) != nil else { return nil }
+        let contents = try RemoteCommandRecord.record.read(
+            vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault, repairing: repairing)
+        return (try RemoteCommandRecord(decoding: contents.payload), contents)
+    }
+
+    /// Changes the record under the vault directory's lock; if `change` throws, nothing is changed.
+    func changeOrderBook<Outcome>(
+        _ change: (inout RemoteCommandRecord) throws(CofferError) -> Outcome
+    ) throws(CofferError) -> Outcome {
+        // A refusal does not mean that the vault is damaged, so it bypasses the mapping of errors.
+        var refusal: CofferError?
+        let result: Outcome? = try home.withExclusiveVault { (vault) throws(CofferError) in
+            let stored = try orderBook(in: vault, repairing: true)
+            var book = stored?.book ?? RemoteCommandRecord(time)
+            let result: Outcome
+            do throws(CofferError) {
+                result = try change(&book)
+            } catch {
+                refusal = error
+                return nil
+            }
+            if book != stored?.book { try write(book, over: stored?.contents, in: vault) }
+            return result
+        }
+        guard let result else { throw refusal ?? CofferError.wiped }
+        return result
+    }
+
+    private func write(
+        _ book: RemoteCommandRecord, over old: DualSlotRecord.Contents?, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let key = try device.key(KDFLabel.ordersMAC)
+        guard let old else {
+            return try RemoteCommandRecord.record.createAtomically(
+                book.encoded, vaultID: device.vaultID, key: key, in: vault)
+        }
+        try RemoteCommandRecord.record.update(
+            old, to: book.encoded, vaultID: device.vaultID, key: key, in: vault)
+    }
+
+    /// Seconds since 1970 by the machine's clock; 0 for a time before that.
+    var wallSeconds: UInt64 { UInt64(clamping: time.wallClock().components.seconds) }
+
+    /// Verifies an order and changes nothing.
+    func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
+        try verificationResult(of: order).orThrow()
+    }
+
+    /// Like ``verify(_:)``, but distinguishes a refusal from a failure.
+    func verificationResult(
+        of order: SignedCommand
+    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+        try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(time))
+    }
+
+    /// A pending order is not verified again: that was done before its counter was accepted.
+    private func verificationResult(
+        of order: SignedCommand, by book: RemoteCommandRecord
+    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+        if book.pending(order.digest) != nil { return .success(VerifiedCommand(order)) }
+        return try book.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
+    }
+
+    /// Verifies an order again, under the lock, and accepts its counter; for an order to erase, returns the
+    /// pending order.
+    func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingOrder?, OrderRefusal> {
+        try changeOrderBook { (book) throws(CofferError) in
+            if let pending = book.pending(order.digest) { return .success(pending) }
+            if case .failure(let refusal) = try verificationResult(of: order.signed, by: book) {
+                return .failure(refusal)
+            }
+            var pending: PendingOrder?
+            if case .wipe(let scope) = order.order.action {
+                switch try target(of: scope) {
+                case .failure(let refusal): return .failure(refusal)
+                case .success(let vaultID):
+                    pending = PendingOrder(order.signed, scope, for: vaultID)
+                }
+            }
+            try book.requireRoom(for: order.order.action, pending)
+            do throws(OrderRefusal) {
+                try book.take(order, pending, time: time)
+                return .success(pending)
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// The vault that an order of this scope is for, if its id is known. A user without a vault is a
+    /// refusal, so no counter is accepted.
+    private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, OrderRefusal> {
+        guard case .user(let name) = scope else { return .success(device.vaultID) }
+        let absent = OrderRefusal(.absent, "The user in the order has no namespace here.")
+        let inside: WipeTarget
+        do throws(CofferError) {
+            inside = WipeTarget(try VaultEraser(home: home, time: time).namespace(of: name))
+        } catch {
+            switch error.code {
+            case .notInitialised: return .failure(absent)
+            case .wiped: throw error
+            case .refused where VaultLocation(path: home.path).parentVault != nil: throw error
+            // The place cannot be inspected now. The order is recorded and tried again, and blocks no
+            // other.
+            default: return .success(nil)
+            }
+        }
+        guard inside.isVault, inside.state?.phase != .wiped else { return .failure(absent) }
+        return .success(inside.ids.first)
+    }
+
+    /// Whether an order to erase was accepted and is not finished yet.
+    func isPending(_ order: SignedCommand) -> Bool {
+        (try? readOrderBook())?.pending(order.digest) != nil
+    }
+}

@@ -1,0 +1,76 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// Erases the data of one account.
+extension VaultCore {
+    /// Erases every token of an account, and the namespace with the account's name, also if this vault is
+    /// that namespace. Works while locked, and may be repeated.
+    func wipe(_ account: TokenAccount, reason: String) throws(CofferError) -> WipedAccount {
+        let tokens = try removeTokens(of: account)
+        return WipedAccount(
+            account: account, tokens: tokens, namespace: try wipeNamespace(of: account, reason: reason))
+    }
+
+    private func removeTokens(of account: TokenAccount) throws(CofferError) -> Int {
+        let key = try device.nameKey()
+        return try home.withExclusiveVault { (vault) throws(CofferError) in
+            var count = 0
+            for kind in TokenKind.allCases {
+                let id = try TokenID(service: account.service, account: account.account, kind: kind)
+                if try removeToken(id.keyedHash(key.key), in: vault) { count += 1 }
+            }
+            return count
+        }
+    }
+
+    /// Removes a token, also a pending or unconfirmed one; returns whether there was one.
+    private func removeToken(
+        _ name: [UInt8], in vault: borrowing Descriptor
+    ) throws(CofferError) -> Bool {
+        let waiting =
+            try entries(.waiting, of: name, in: vault) + entries(.unconfirmed, of: name, in: vault)
+        try inbox.remove(waiting, in: vault)
+        var isFound = !waiting.isEmpty
+        if try keyring.envelope(name) != nil {
+            try keyring.remove(name)
+            isFound = true
+        }
+        if try ephemeralTokens.envelope(name) != nil {
+            try ephemeralTokens.remove(name)
+            isFound = true
+        }
+        return isFound
+    }
+
+    /// Returns `nil` if there is none, or it was wiped before.
+    private func wipeNamespace(
+        of account: TokenAccount, reason: String
+    ) throws(CofferError) -> WipeReceipt? {
+        let own = VaultLocation(path: home.path, sessionBus: home.service.address)
+        guard !account.account.isEmpty else { return nil }
+        if let parentVault = own.parentVault {
+            guard try isNamespace(of: account.account, in: parentVault) else { return nil }
+            return try VaultEraser(home: home, time: time).wipe(.all, reason: reason, by: self)
+        }
+        do throws(CofferError) {
+            return try VaultEraser(home: home, time: time).wipe(
+                .user(account.account), reason: reason, by: nil)
+        } catch {
+            // The state shows whether this vault itself was wiped.
+            guard [.notInitialised, .wiped].contains(error.code), try home.state()?.isAlive == true else {
+                throw error
+            }
+            return nil
+        }
+    }
+
+    /// Whether this vault is the vault of a user. A name that no user may have belongs to no vault.
+    private func isNamespace(of user: String, in parentVault: VaultLocation) throws(CofferError) -> Bool {
+        guard let state = try VaultDirectory.openDirectory(parentVault).state(),
+            let location = try? parentVault.namespace(of: user, in: state.vaultID)
+        else { return false }
+        return location.path.lastComponent == home.path.lastComponent
+    }
+}

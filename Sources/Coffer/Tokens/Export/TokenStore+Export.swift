@@ -1,0 +1,196 @@
+public import CofferBase
+public import CofferCrypto
+import CofferEngine
+public import SystemPackage
+import CofferVault
+
+extension TokenStore {
+    /// Writes tokens to a new file that another vault can import: the tokens of exportable classes, with
+    /// their descriptions, sealed under a passphrase.
+    ///
+    /// The file appears completely or not at all, and only this user can read it. Anyone who has the file can
+    /// try passphrases without limit, so choose a long random one. The file contains no ephemeral tokens,
+    /// databases or files.
+    ///
+    /// - Parameters:
+    ///   - path: The destination; an existing file is not replaced.
+    ///   - passphrase: At least 12 bytes.
+    ///   - only: The tokens to export; `nil` for every exportable token.
+    ///   - cost: The cost of deriving a key from the passphrase.
+    /// - Returns: How many tokens were written, how many are not exportable, and which are damaged. Damaged
+    ///   tokens do not prevent the others from being written.
+    /// - Throws: `refused` for a short passphrase, for a token in `only` that is not exportable, and if there
+    ///   is no exportable token; `absent` for a token in `only` that does not exist, `corrupt` for one that
+    ///   is damaged; `alreadyExists`, `locked`, `wiped`, `noSpace`.
+    @discardableResult
+    public func export(
+        to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
+    ) async throws(CofferError) -> TokenExportReport {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            guard passphrase.secret.count >= TokenExport.shortestPassphrase else {
+                throw CofferError(
+                    .refused,
+                    "The passphrase of an export must have at least \(TokenExport.shortestPassphrase) bytes.")
+            }
+            try core.drainPendingTokens()
+            var (names, staying, damaged) = try exportable(only)
+            return try AtomicFile.create(at: path) { (file) throws(CofferError) in
+                var writer = try TokenExport.Writer.begin(in: file, passphrase: passphrase, cost: cost)
+                var exported = 0
+                for (name, envelope) in names {
+                    try cancellation.check()
+                    let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
+                    guard
+                        let (info, token) = try readable(
+                            name, into: &damaged, unless: only != nil,
+                            { () throws(CofferError) in try open(found, name: name, withValue: true) })
+                    else { continue }
+                    // A database key is useless without its database.
+                    guard let token, !ReservedServices.contains(info.id.service) else { continue }
+                    try writer.add(info, token, to: file)
+                    exported += 1
+                }
+                try writer.finish(in: file)
+                return TokenExportReport(exported: exported, thisDeviceOnly: staying, damaged: damaged)
+            }
+        }
+    }
+
+    /// Returns the result of `body`, or `nil` for a damaged token, which is added to `damaged`. With
+    /// `isAsked` the damage is thrown as an error.
+    private func readable<Result>(
+        _ name: [UInt8], into damaged: inout [UnreadableToken], unless isAsked: Bool,
+        _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result? {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard !isAsked, error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+            let hex = HexText.encode(name)
+            damaged.append(UnreadableToken(name: hex, code: error.code))
+            return nil
+        }
+    }
+
+    private typealias Exportable = (
+        moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, damaged: [UnreadableToken]
+    )
+
+    /// Returns the envelopes that are exportable, the number that are not, and the unreadable tokens.
+    private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
+        let stored = try keyring.readableEnvelopes()
+        var wanted = stored.envelopes
+        var damaged = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
+        if let only {
+            var chosen: [[UInt8]: [UInt8]] = [:]
+            for id in only {
+                let name = try name(of: id)
+                guard let envelope = wanted[name] else {
+                    throw CofferError(.absent, "There is no stored token with this name: \(id.service).")
+                }
+                chosen[name] = envelope
+            }
+            wanted = chosen
+            damaged = []
+        }
+        var moving: [(name: [UInt8], envelope: [UInt8])] = []
+        var staying = 0
+        for (name, envelope) in wanted {
+            let protection = try readable(name, into: &damaged, unless: only != nil) {
+                () throws(CofferError) in try TokenEnvelope.decode(envelope).protection
+            }
+            guard let protection else { continue }
+            if protection.isExportable { moving.append((name, envelope)) } else { staying += 1 }
+        }
+        guard !moving.isEmpty, only == nil || staying == 0 else {
+            throw CofferError(
+                .refused,
+                staying == 0
+                    ? "There is no token to export."
+                    : "\(staying) of the tokens may not leave this device: their class is ThisDeviceOnly.")
+        }
+        return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying, damaged)
+    }
+
+    /// Imports the tokens of an export, with their classes, expiries, scopes and attributes.
+    ///
+    /// The whole file is verified before any token is stored. A token that the vault already has with other
+    /// contents is left unchanged and reported, unless `replacing` is set; a damaged one is left unchanged in
+    /// any case. The built-in storage stores all tokens at once. The Secret Service stores one after the
+    /// other; to complete an import that failed, repeat it.
+    ///
+    /// - Parameters:
+    ///   - path: A file written by ``export(to:passphrase:only:cost:)``.
+    ///   - passphrase: The passphrase of the export.
+    ///   - replacing: Whether the export's value replaces a different stored one.
+    ///   - allowingExpensive: Whether the file may request more than 1 GiB of memory, up to 4 GiB, or passes
+    ///     over more than 4 GiB in total. It makes this request before any of it can be authenticated.
+    /// - Returns: The outcome for the tokens of the export.
+    /// - Throws: `refused` for a file that requests more than is allowed; `wrongPasscode` for another
+    ///   passphrase, `corrupt` for a damaged or incomplete file, `unsupportedVersion`, `locked`, `wiped`,
+    ///   `busy`, `noSpace`. After an error nothing has changed, or, in the Secret Service, a part of the
+    ///   tokens may be stored.
+    @discardableResult
+    public func importTokens(
+        from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
+    ) async throws(CofferError) -> TokenImportReport {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let file = try Descriptor.open(path, [.read, .nonBlocking])
+            guard try file.status().kind == .regular else {
+                throw CofferError(.invalidInput, "\(path) is not a regular file.")
+            }
+            let export = try TokenExport(
+                file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase,
+                allowingExpensive: allowingExpensive)
+            try export.forEachToken { (_, _) throws(CofferError) in try cancellation.check() }
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try core.drainPendingTokens(in: vault)
+                return try merge(export, replacing: replacing, in: vault)
+            }
+        }
+    }
+
+    /// Stores the tokens of `export`, under the vault directory's lock.
+    private func merge(
+        _ export: TokenExport, replacing: Bool, in vault: borrowing Descriptor
+    ) throws(CofferError) -> TokenImportReport {
+        var report = TokenImportReport()
+        var changes: [[UInt8]: StorageChange] = [:]
+        var damaged: [UnreadableToken] = []
+        let waiting = try core.inbox.entries().contains { $0.state == .waiting }
+        // An older pending value would later replace the imported one.
+        guard !waiting else { throw CofferError.locked }
+        try export.forEachToken { (info, token) throws(CofferError) in
+            let key = try core.keyForStoring(info.protection)
+            let name = try name(of: info.id)
+            var version: UInt64 = 0
+            if let found = try findEnvelope(name) {
+                guard
+                    let (old, oldToken) = try readable(
+                        name, into: &damaged, unless: false,
+                        { () throws(CofferError) in try open(found, name: name, withValue: true) })
+                else { return report.conflicts.append(info.id) }
+                if let oldToken, !old.isEphemeral, old.describesTheSame(as: info),
+                    oldToken.secret.isEqual(to: token.secret)
+                {
+                    return report.same += 1
+                }
+                guard replacing else { return report.conflicts.append(info.id) }
+                version = old.version
+                report.replaced += 1
+            } else {
+                report.imported += 1
+            }
+            let stored = TokenInfo(
+                id: info.id, version: version + 1, protection: info.protection, stored: info.stored,
+                expires: info.expires, scopes: info.scopes, attributes: info.attributes)
+            let envelope = try TokenEnvelope.seal(
+                token, info: stored, name: name, under: key, vaultID: core.device.vaultID)
+            changes[name] = .put(envelope.encoded)
+        }
+        guard !changes.isEmpty else { return report }
+        try keyring.apply(changes)
+        try core.ephemeralTokens.apply(changes.mapValues { _ in .remove })
+        return report
+    }
+}

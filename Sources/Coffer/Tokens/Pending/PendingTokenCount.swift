@@ -1,0 +1,138 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+import CofferVault
+
+/// The number of tokens that were stored while locked and are pending.
+public struct PendingTokenCount: Sendable, Equatable {
+    /// Tokens that the next unlock examines.
+    public let waiting: Int
+    /// Tokens that would replace a stored value and lack proof that they may: see ``TokenStore/pending()``.
+    public internal(set) var unconfirmed = 0
+    /// Tokens that are damaged and can no longer be read.
+    public let damaged: Int
+}
+
+extension TokenStore {
+    /// Counts the tokens that were stored while locked and are pending. Works while locked.
+    ///
+    /// - Throws: `wiped`, or the error that reading the queue fails with.
+    public func pendingTokens() async throws(CofferError) -> PendingTokenCount {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            _ = try core.home.openVault()
+            let entries = try core.inbox.entries()
+            return PendingTokenCount(
+                waiting: entries.count { $0.state == .waiting },
+                unconfirmed: entries.count { $0.state == .unconfirmed },
+                damaged: try core.inbox.damaged(among: entries))
+        }
+    }
+
+    /// Removes damaged pending tokens, and anything else that occupies the queue's path; returns how many.
+    ///
+    /// - Throws: `wiped`, `busy`.
+    @discardableResult
+    public func removeCorruptPendingTokens() async throws(CofferError) -> Int {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                if try core.inbox.isMisplaced() {
+                    try vault.removeTree(PendingTokenQueue.directoryName)
+                    return 1
+                }
+                // Reading finds damaged entries that have not been examined yet.
+                for entry in try core.inbox.entries() where entry.state != .damaged {
+                    _ = try core.inbox.read(entry, in: vault)
+                }
+                let damaged = try core.inbox.entries().filter { $0.state == .damaged }
+                try core.inbox.remove(damaged, in: vault)
+                return damaged.count
+            }
+        }
+    }
+}
+
+extension VaultCore {
+    var inbox: PendingTokenQueue { PendingTokenQueue(home: home, device: device) }
+
+    /// Stores tokens that arrived while locked, as far as their class keys are available. Code that reads or
+    /// changes tokens calls this first, so that an older value never replaces a newer one.
+    func drainPendingTokens() throws(CofferError) {
+        guard try !storableEntries().isEmpty else { return }
+        try home.withExclusiveVault { (vault) throws(CofferError) in try drainPendingTokens(in: vault) }
+    }
+
+    private func storableEntries() throws(CofferError) -> [PendingTokenQueue.Entry] {
+        let entries = try inbox.entries()
+        guard !entries.isEmpty else { return [] }
+        let keys = keys.all
+        return entries.filter { entry in
+            entry.state == .waiting
+                && ProtectionClass(rawValue: entry.rawClass).map { keys[$0] != nil } == true
+        }
+    }
+
+    /// As ``drainPendingTokens()``, under the vault directory's lock.
+    func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
+        guard try !storableEntries().isEmpty else { return }
+        var fold = TokenFold(self)
+        for entry in try inbox.entries() where entry.state == .waiting { try fold.take(entry, in: vault) }
+        try fold.finish(in: vault)
+    }
+
+    /// Returns the entries of a name that are in the given state. Call under the vault directory's lock.
+    func entries(
+        _ state: PendingTokenQueue.State, of name: [UInt8], in vault: borrowing Descriptor
+    ) throws(CofferError) -> [PendingTokenQueue.Entry] {
+        var found: [PendingTokenQueue.Entry] = []
+        for entry in try inbox.entries() where entry.state == state {
+            if try inbox.read(entry, in: vault)?.name == name { found.append(entry) }
+        }
+        return found
+    }
+
+    /// Throws `locked` if a value is pending under a name that has no stored value: the token is not absent.
+    func throwIfPending(_ name: [UInt8]) throws(CofferError) {
+        guard try !inbox.entries().isEmpty else { return }
+        let waits = try home.withExclusiveVault { (vault) throws(CofferError) in
+            try !entries(.waiting, of: name, in: vault).isEmpty
+        }
+        if waits { throw CofferError.locked }
+    }
+
+    /// Seals a token to its class's public key, under the vault directory's lock. Includes proof if this
+    /// vault object has read or written the value that it replaces.
+    func enqueue(
+        _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        // A token queued during a token wipe would be erased with the others, so fail here instead.
+        _ = try keyring.backend()
+        let keybag = try Self.readKeybag(device: device, in: vault)
+        guard let publicKey = keybag.publicKeys[info.protection] else {
+            guard info.protection.requiresPasscode, keybag.isComplete else { throw CofferError.locked }
+            throw CofferError.requiresPasscode
+        }
+        let place = PendingToken.Place(
+            name: name, publicKey: publicKey, vaultID: device.vaultID, ticket: tickets[name])
+        let tokenKey = try SecretBytes.random(count: 32)
+        let ticket = try tokenKey.exposing { (bytes) throws(CofferError) in
+            try ReplacementTicket(of: SymmetricKey.copying(bytes), name: name)
+        }
+        let added = try inbox.add(in: vault) { (number) throws(CofferError) in
+            try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, at: place)
+        }
+        tickets.keep(ticket, for: name)
+        ownWaiting[name] = OwnPendingTokens.Value(info: info, token: token, file: added)
+    }
+
+    /// Returns the value that this vault object stored while locked, if it is still pending.
+    func ownWaitingValue(_ name: [UInt8]) throws(CofferError) -> OwnPendingTokens.Value? {
+        guard let value = ownWaiting[name] else { return nil }
+        guard try inbox.isWaiting(value.file) else {
+            ownWaiting[name] = nil
+            return nil
+        }
+        return value
+    }
+}

@@ -1,0 +1,218 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// The queue of tokens that are pending until an unlock: the vault's directory `inbox`, which exists only
+/// while it has entries.
+///
+/// Each token has its own file, so that damage to one does not affect the others. The file's name consists of
+/// the token's number, which is the order of storing, and its class: `0000000000000007-1`. A damaged entry
+/// gets the prefix `damaged-` and stays until the caller discards it. An entry that would replace a stored
+/// value and lacks proof that it may gets the prefix `unconfirmed-` and stays until the caller accepts or
+/// rejects it. Changes are made under the vault directory's lock.
+struct PendingTokenQueue {
+    static let directoryName: FilePath = "inbox"
+    private static let directoryPath = VaultDirectory.vaultName.appending(directoryName.string)
+    /// The maximum number of pending tokens.
+    static let maxEntryCount = 256
+    /// The maximum total size of pending tokens, in bytes.
+    static let maxByteCount = 16 << 20
+    /// More than the longest token with its metadata occupies.
+    private static let maxEntryLength = (1 << 20) + (1 << 18)
+
+    let home: VaultDirectory
+    let device: DeviceKey
+
+    /// The state of an entry: the prefix of its file's name.
+    enum State: String, CaseIterable {
+        case waiting = ""
+        case unconfirmed = "unconfirmed-"
+        case damaged = "damaged-"
+    }
+
+    /// A file of the queue.
+    struct Entry {
+        let name: FilePath
+        let number: UInt64
+        let rawClass: UInt16
+        let state: State
+
+        /// Parses strictly: each file name has exactly one interpretation, and each interpretation one file
+        /// name.
+        init?(_ name: FilePath) {
+            let bytes = Array(name.string.utf8)
+            let state = State.allCases.last { bytes.starts(with: $0.rawValue.utf8) } ?? .waiting
+            let parts = bytes.dropFirst(state.rawValue.utf8.count).split(
+                separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            guard parts.count == 2, parts[0].count == 16,
+                let number = UInt64(String(decoding: parts[0], as: UTF8.self), radix: 16),
+                let rawClass = UInt16(String(decoding: parts[1], as: UTF8.self))
+            else { return nil }
+            guard Self.name(number, rawClass, state).string.utf8.elementsEqual(bytes) else { return nil }
+            self.name = name
+            self.number = number
+            self.rawClass = rawClass
+            self.state = state
+        }
+
+        static func name(_ number: UInt64, _ rawClass: UInt16, _ state: State) -> FilePath {
+            let digits = String(number, radix: 16)
+            return FilePath(
+                state.rawValue + String(repeating: "0", count: 16 - digits.count) + digits + "-\(rawClass)")
+        }
+    }
+
+    /// A file that was added.
+    struct Added: Sendable {
+        let name: FilePath
+        let status: FileStatus
+        let fingerprint: String
+    }
+
+    /// Returns the entries in the order of storing, including damaged ones.
+    func entries() throws(CofferError) -> [Entry] {
+        guard let directory = try open() else { return [] }
+        return try directory.names().compactMap(Entry.init).sorted { $0.number < $1.number }
+    }
+
+    /// Counts damaged entries. Anything else at the queue's path counts as one.
+    func damaged(among entries: [Entry]) throws(CofferError) -> Int {
+        try entries.count { $0.state == .damaged } + (isMisplaced() ? 1 : 0)
+    }
+
+    /// Whether the queue's path exists.
+    func exists() throws(CofferError) -> Bool {
+        try home.directory.status(of: Self.directoryPath) != nil
+    }
+
+    /// Whether the queue's path is not a directory. Another program put it there, and it holds no pending
+    /// tokens.
+    func isMisplaced() throws(CofferError) -> Bool {
+        try home.directory.status(of: Self.directoryPath).map { $0.kind != .directory } ?? false
+    }
+
+    /// Opens the directory without checking the vault's state; a caller that finds entries checks again under
+    /// the lock.
+    private func open() throws(CofferError) -> Descriptor? {
+        do throws(CofferError) {
+            guard try exists(), try !isMisplaced() else { return nil }
+            return try home.directory.open(Self.directoryPath, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            return nil
+        }
+    }
+
+    /// Adds the token that `seal` makes for the next number.
+    @discardableResult
+    func add(
+        in vault: borrowing Descriptor, _ seal: (_ number: UInt64) throws(CofferError) -> PendingToken
+    ) throws(CofferError) -> Added {
+        guard try !isMisplaced() else {
+            throw CofferError(
+                .corrupt,
+                "The vault's inbox is not a directory, so it cannot hold tokens: coffer token purge-corrupt "
+                    + "removes what is there.")
+        }
+        if try vault.status(of: Self.directoryName) == nil {
+            try vault.makeDirectory(Self.directoryName)
+            try vault.sync()
+        }
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        try directory.removeTemporaries()
+        let entries = try entries()
+        // Anyone who can write to the vault directory can choose the names.
+        let (number, isOver) = (entries.last?.number ?? 0).addingReportingOverflow(1)
+        guard !isOver else {
+            throw CofferError(
+                .corrupt,
+                "A file in the vault's directory inbox has an impossible number: remove it."
+            )
+        }
+        let pending = try seal(number)
+        let bytes = try pending.encoded(device: device)
+        var total = Int64(bytes.count)
+        for entry in entries { total += try directory.status(of: entry.name)?.size ?? 0 }
+        guard entries.count < Self.maxEntryCount, total <= Int64(Self.maxByteCount) else {
+            throw CofferError(
+                .noSpace,
+                "Too many tokens are pending: at most \(Self.maxEntryCount) tokens of "
+                    + "\(Self.maxByteCount >> 20) MiB together. Unlock, then accept or reject what is left.")
+        }
+        let name = Entry.name(pending.number, pending.protection.rawValue, .waiting)
+        try directory.replace(name, with: bytes.span)
+        guard let status = try directory.status(of: name) else {
+            throw CofferError(.inputOutput, "A pending token disappeared while it was being stored.")
+        }
+        return Added(name: name, status: status, fingerprint: PendingToken.fingerprint(of: bytes))
+    }
+
+    /// Whether an added entry is still pending and unchanged.
+    func isWaiting(_ added: Added) throws(CofferError) -> Bool {
+        guard let directory = try open() else { return false }
+        return try directory.status(of: added.name) == added.status
+    }
+
+    /// Reads an entry. Returns `nil` if it is damaged or not a readable file, and marks it as damaged in its
+    /// name. Also returns `nil` if a newer release stored it. One such entry does not block work on the
+    /// others.
+    func read(_ entry: Entry, in vault: borrowing Descriptor) throws(CofferError) -> PendingToken? {
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        do throws(CofferError) {
+            let bytes = try bytes(of: entry, directory)
+            let pending = try PendingToken.decode(bytes, device: device)
+            guard pending.number == entry.number, pending.protection.rawValue == entry.rawClass else {
+                throw CofferError(.corrupt, "A pending token has the file name of another one.")
+            }
+            return pending
+        } catch {
+            switch error.code {
+            case .unsupportedVersion: return nil
+            case .corrupt, .permissionDenied:
+                // Skip the entry even if its name cannot be changed.
+                try? mark(entry, .damaged, in: vault)
+                return nil
+            default: throw error
+            }
+        }
+    }
+
+    /// Reads the bytes of an entry, even if its file mode denies the owner reading.
+    private func bytes(
+        of entry: Entry, _ directory: borrowing Descriptor
+    ) throws(CofferError) -> [UInt8] {
+        guard try directory.status(of: entry.name)?.kind == .regular else {
+            throw CofferError(.corrupt, "A pending token is not a regular file.")
+        }
+        do throws(CofferError) {
+            return try directory.open(entry.name, .read).readAll(limit: Self.maxEntryLength)
+        } catch {
+            guard error.code == .permissionDenied, directory.permitOwner(entry.name, 0o600) else {
+                throw error
+            }
+            return try directory.open(entry.name, .read).readAll(limit: Self.maxEntryLength)
+        }
+    }
+
+    /// Records an entry's state in its file name.
+    func mark(_ entry: Entry, _ state: State, in vault: borrowing Descriptor) throws(CofferError) {
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        try directory.rename(entry.name, to: Entry.name(entry.number, entry.rawClass, state))
+        try directory.sync()
+    }
+
+    /// Removes entries, and removes the directory with the last one.
+    func remove(_ entries: [Entry], in vault: borrowing Descriptor) throws(CofferError) {
+        guard !entries.isEmpty else { return }
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        // A damaged entry may be something other than a file.
+        for entry in entries { try directory.removeTree(entry.name) }
+        try directory.sync()
+        guard try self.entries().isEmpty else { return }
+        try directory.removeTemporaries()
+        guard try directory.names().isEmpty else { return }
+        try vault.removeDirectory(Self.directoryName)
+        try vault.sync()
+    }
+}

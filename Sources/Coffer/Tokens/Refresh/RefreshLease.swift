@@ -1,0 +1,69 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// The right to refresh one token: a lock on an empty file that belongs to this token and is named by its
+/// keyed hash. The kernel drops the lock when its owner dies.
+///
+/// Each lease opens the file separately, so that the lock excludes other tasks and threads as well as other
+/// processes.
+final class RefreshLease: Sendable {
+    private let file: Descriptor
+    private let directory: Descriptor
+    private let name: FilePath
+
+    private init(file: consuming Descriptor, directory: consuming Descriptor, name: FilePath) {
+        self.file = file
+        self.directory = directory
+        self.name = name
+    }
+
+    /// Waits for the lease without blocking a thread, until `deadline` at most; then throws `timedOut`.
+    static func acquire(
+        _ token: [UInt8], home: VaultDirectory, deadline: Duration
+    ) async throws(CofferError) -> RefreshLease {
+        let end = Clock.sinceBoot + deadline
+        var lease = try await BlockingExecutor.run { _ throws(CofferError) in try open(token, home: home) }
+        var pause = Duration.milliseconds(1)
+        while true {
+            if try lease.file.tryLock() {
+                if try lease.isCurrent() { return lease }
+                lease = try await BlockingExecutor.run { _ throws(CofferError) in try open(token, home: home)
+                }
+                continue
+            }
+            guard Clock.sinceBoot < end else {
+                throw CofferError(.timedOut, "Another refresh of this token did not finish in time.")
+            }
+            do {
+                try await Task.sleep(for: pause, clock: .continuous)
+            } catch {
+                throw CofferError(.cancelled, "Cancelled while waiting for another refresh of this token.")
+            }
+            pause = min(pause * 2, .milliseconds(20))
+        }
+    }
+
+    /// Removes the file, which ends the lease: a lock on a file that no longer has the name is not a lease.
+    func release() async {
+        _ = try? await BlockingExecutor.run { [self] _ throws(CofferError) in try directory.remove(name) }
+    }
+
+    private static func open(_ token: [UInt8], home: VaultDirectory) throws(CofferError) -> RefreshLease {
+        let name = FilePath(HexText.encode(token))
+        return try home.withExclusiveVault { (vault) throws(CofferError) in
+            if try vault.status(of: VaultDirectory.leasesName) == nil {
+                try vault.makeDirectory(VaultDirectory.leasesName)
+            }
+            let directory = try vault.open(VaultDirectory.leasesName, [.read, .directory])
+            let file = try directory.open(name, [.readWrite, .create])
+            return RefreshLease(file: file, directory: directory, name: name)
+        }
+    }
+
+    /// Whether the file still has its name: the previous owner may have removed it.
+    private func isCurrent() throws(CofferError) -> Bool {
+        try directory.status(of: name)?.isSameFile(as: file.status()) ?? false
+    }
+}

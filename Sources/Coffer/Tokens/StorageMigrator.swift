@@ -1,0 +1,101 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+import CofferVault
+
+/// Moves the device key and the tokens of a vault: copies and verifies them, commits by one write of the
+/// device record, then deletes the originals. After a crash before the commit the old place is valid, after
+/// it the new one. The next command removes the rest in the other place: see ``OrphanedSecretItems``.
+struct StorageMigrator {
+    let home: VaultDirectory
+    let device: DeviceKey
+
+    /// The caller holds the vault directory's lock.
+    func move(to target: KeyringBackend, in vault: borrowing Descriptor) throws(CofferError)
+        -> StorageMigration
+    {
+        let file = try DeviceKeyFile.read(in: vault)
+        guard file.vaultID == device.vaultID else { throw CofferError.wiped }
+        guard file.backend != target else {
+            throw CofferError(.alreadyExists, "The vault's keyring is already \(target.rawValue).")
+        }
+        let key = try DeviceKey.deviceKey(of: file, service: home.service)
+        switch target {
+        case .secretService: return try moveToService(key, in: vault)
+        case .file: return try moveToFile(key, in: vault)
+        }
+    }
+
+    private func moveToService(
+        _ key: borrowing SecretBytes, in vault: borrowing Descriptor
+    ) throws(CofferError) -> StorageMigration {
+        let envelopes = try TokenFile(device: device).read(in: vault).contents.envelopes
+        try OrphanedSecretItems(home: home).markUsed(device.vaultID)
+        let file = DeviceKeyFile(
+            .secretService, vaultID: device.vaultID, key: try SecretBytes.random(count: 32))
+        try DeviceKey.storeInSecretService(key, sealedBy: file, to: home.service)
+        let keyring = try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
+        var changes = envelopes.mapValues(StorageChange.put)
+        for name in try keyring.envelopes().keys where envelopes[name] == nil { changes[name] = .remove }
+        try keyring.apply(changes)
+        guard try keyring.envelopes() == envelopes else { throw Self.differs }
+        try file.overwrite(in: vault)
+        try vault.removeTree(TokenFile.fileName)
+        try vault.sync()
+        return StorageMigration(from: .file, to: .secretService, tokens: envelopes.count, left: 0)
+    }
+
+    private func moveToFile(
+        _ key: borrowing SecretBytes, in vault: borrowing Descriptor
+    ) throws(CofferError) -> StorageMigration {
+        let keyring = try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
+        let envelopes = try keyring.envelopes()
+        let tokens = TokenFile(device: device)
+        try tokens.write(TokenFile.Contents(generation: 0, envelopes: envelopes), in: vault)
+        guard try tokens.read(in: vault).contents.envelopes == envelopes else { throw Self.differs }
+        let copy = try key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
+        try DeviceKeyFile(.file, vaultID: device.vaultID, key: copy).overwrite(in: vault)
+        // From here on the file is valid, whatever happens to the items.
+        let remains = try? OrphanedSecretItems(home: home).remove(
+            device.vaultID, Deadline(SecretServiceClient.promptDeadline))
+        return StorageMigration(
+            from: .secretService, to: .file, tokens: envelopes.count,
+            left: remains?.left ?? envelopes.count + 1)
+    }
+
+    private static var differs: CofferError {
+        CofferError(.inputOutput, "The copied items differ from the originals; nothing was changed.")
+    }
+}
+
+extension Vault {
+    /// Moves the device key and the tokens to another storage backend: copies them, reads them back, and only
+    /// then removes them from the old one. Works while locked. After an error or a crash everything is in one
+    /// place or the other, and the call can be repeated.
+    ///
+    /// With ``KeyringBackend/file`` the device key is a file beside the data it protects, so any copy of the
+    /// vault directory contains it. Moving it there therefore needs the passcode, if one is set, even if the
+    /// vault is unlocked.
+    ///
+    /// - Parameters:
+    ///   - backend: The new storage backend.
+    ///   - passcode: The vault's passcode, for a move to ``KeyringBackend/file``; counted like an attempt to
+    ///     unlock.
+    /// - Returns: The result of the move.
+    /// - Throws: `locked` if a passcode is needed and none was given, `wrongPasscode`, `attemptDelayed`;
+    ///   `alreadyExists` if they are there already; the errors of the Secret Service: `noSessionBus`,
+    ///   `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`, `promptDismissed`,
+    ///   `timedOut`, `interrupted`, `ambiguous`; `wiped`, `busy`.
+    public func migrateStorage(
+        to backend: KeyringBackend, passcode: Passcode? = nil
+    ) async throws(CofferError) -> StorageMigration {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            if backend == .file, try core.keyring.backend() != .file { try core.verify(passcode) }
+            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try StorageMigrator(home: core.home, device: core.device).move(to: backend, in: vault)
+            }
+        }
+    }
+}

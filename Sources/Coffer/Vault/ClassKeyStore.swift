@@ -1,0 +1,206 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+import CofferVault
+
+/// Holds the unwrapped class keys while a vault is unlocked, and is the one place that evicts them.
+///
+/// Each class has its own inactivity time: using one class key does not keep another.
+final class ClassKeyStore: Sendable {
+    private let state = Mutex(State())
+    private let time: VaultClock
+    /// The time without use after which a class key is evicted; `nil` for never.
+    private let inactivity: Duration?
+    /// Called after a key was used, to restart its timeout elsewhere.
+    private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
+    /// Notified after every change.
+    private let hub: EventBroadcaster
+
+    init(
+        time: VaultClock, inactivity: Duration?, hub: EventBroadcaster = EventBroadcaster(),
+        onUse: @escaping @Sendable (ProtectionClass, ClassKey) -> Void
+    ) {
+        self.time = time
+        self.inactivity = inactivity
+        self.hub = hub
+        self.onUse = onUse
+    }
+
+    /// Inserts keys and starts their inactivity time, unless a lock came since `locks` was read.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - terms: How long keys that come from the kernel keyring may stay.
+    ///   - lacking: Classes of the vault whose keys are not available.
+    ///   - locks: The value of ``locks`` when the work that produced these keys began.
+    /// - Returns: Whether the keys were inserted.
+    @discardableResult
+    func insert(
+        _ keys: [ProtectionClass: ClassKey], _ terms: [ProtectionClass: HeldTerm] = [:],
+        lacking: Set<ProtectionClass> = [], since locks: Int? = nil
+    ) -> Bool {
+        let now = time.bootTime()
+        let boot = time.bootIdentifier()
+        let (isIn, isNew) = state.withLock { state in
+            guard !state.isWiped, locks == nil || locks == state.locks else { return (false, false) }
+            let wasOpen = state.isOpen
+            for (protection, key) in keys {
+                state.admit(key, protection, terms[protection], now: now, inactivity: inactivity)
+            }
+            state.lapsed.formUnion(lacking.filter { state.held[$0] == nil })
+            state.boot = boot
+            return (true, !wasOpen && state.isOpen)
+        }
+        if isNew { hub.post(VaultEvent(.unlocked)) }
+        watch()
+        return isIn
+    }
+
+    /// Inserts these keys and evicts every other, unless a lock came since `locks` was read.
+    @discardableResult
+    func replace(with keys: [ProtectionClass: ClassKey], since locks: Int? = nil) -> Bool {
+        state.withLock { state in
+            state.drop(Set(state.held.keys.filter { keys[$0] == nil }))
+            state.lapsed.formIntersection(keys.keys)
+        }
+        return insert(keys, since: locks)
+    }
+
+    /// Returns the key of a class and restarts the inactivity time of this class.
+    func key(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
+        let now = time.bootTime()
+        dropIdleKeys(now)
+        let (key, refusal) = state.withLock { state in
+            let key = state.use(protection, now: now, inactivity: inactivity)
+            return (key, key == nil ? state.refusal(protection) : nil)
+        }
+        guard let key else { throw refusal ?? CofferError.locked }
+        onUse(protection, key)
+        return key
+    }
+
+    /// Returns the key of a class, without counting as use.
+    func present(_ protection: ProtectionClass) -> ClassKey? {
+        dropIdleKeys(time.bootTime())
+        return state.withLock { $0.held[protection]?.key }
+    }
+
+    /// All keys in the store, without counting as use.
+    var all: [ProtectionClass: ClassKey] {
+        dropIdleKeys(time.bootTime())
+        return state.withLock { $0.held.mapValues(\.key) }
+    }
+
+    /// Whether the vault was wiped.
+    var isWiped: Bool { state.withLock { $0.isWiped } }
+
+    /// Whether the store has a key that a lock evicts.
+    var isUnlocked: Bool { all.keys.contains { $0.isEvictedOnLock } }
+
+    /// Whether a class of the vault has no key while others have theirs.
+    var isPartial: Bool {
+        dropIdleKeys(time.bootTime())
+        return state.withLock { !$0.lapsed.isEmpty }
+    }
+
+    /// The earliest exact time at which a key from the kernel keyring expires; `nil` if no key has one.
+    var exactEnd: Duration? {
+        dropIdleKeys(time.bootTime())
+        return state.withLock { $0.held.values.compactMap(\.end).min() }
+    }
+
+    /// The number of locks from outside. Keys from work that began under another number are not inserted.
+    var locks: Int { state.withLock { $0.locks } }
+
+    /// The mark that long work takes when it begins, for ``hasLost(since:only:)``. Read it before taking a
+    /// key.
+    var mark: KeyMark {
+        dropIdleKeys(time.bootTime())
+        return state.withLock { $0.mark }
+    }
+
+    /// Whether a key that was used since `mark` was read is lost, or the key of one class.
+    func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
+        dropIdleKeys(time.bootTime())
+        return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
+    }
+
+    /// Evicts the keys that a lock evicts; returns whether there were any.
+    @discardableResult
+    func lock(_ reason: LockReason = .requested) -> Bool {
+        let dropped = state.withLock { state in
+            let wasOpen = state.isOpen
+            state.drop(Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)))
+            state.lapsed = []
+            state.locks += 1
+            return wasOpen
+        }
+        if dropped { hub.post(VaultEvent(.locked, reason)) }
+        return dropped
+    }
+
+    /// Evicts the keys of classes that expired elsewhere. If no key that a lock evicts is left, this is a
+    /// lock.
+    func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) {
+        post(state.withLock { $0.lapse(classes, reason) })
+    }
+
+    /// Evicts all keys, for good if `wiped`; returns whether anything changed.
+    @discardableResult
+    func removeAll(wiped: Bool, _ reason: LockReason = .requested) -> Bool {
+        let dropped = state.withLock { state in
+            let hadKeys = !state.held.isEmpty
+            state.dropAll()
+            defer { state.isWiped = state.isWiped || wiped }
+            return hadKeys || wiped && !state.isWiped
+        }
+        if dropped { hub.post(wiped ? VaultEvent(.wiped) : VaultEvent(.closed, reason)) }
+        return dropped
+    }
+
+    /// Evicts keys that end by the inactivity time, an exact time, or a reboot.
+    private func dropIdleKeys(_ now: Duration) {
+        let boot = time.bootIdentifier()
+        let loss: Loss? = state.withLock { state in
+            if let own = state.boot, own != boot, !state.held.isEmpty {
+                state.dropAll()
+                return .event(VaultEvent(.closed, .reboot))
+            }
+            return state.dropOver(now)
+        }
+        post(loss)
+    }
+
+    private func post(_ loss: Loss?) {
+        switch loss {
+        case .event(let event): hub.post(event)
+        case .classes(let classes): hub.keysEvicted(of: classes)
+        case nil: break
+        }
+    }
+
+    /// Sleeps until the next key expires and evicts it, so that keys are evicted even if no caller asks for
+    /// them.
+    private func watch() {
+        let start = state.withLock { state in
+            defer { state.isWatched = state.isWatched || state.nextEnd != nil }
+            return !state.isWatched && state.nextEnd != nil
+        }
+        guard start else { return }
+        BackgroundTask.repeating { [weak self] in
+            self?.timeToNextEnd().map { max($0, .milliseconds(20)) }
+        }
+    }
+
+    /// The time until the next key expires; `nil` ends the watch.
+    private func timeToNextEnd() -> Duration? {
+        let now = time.bootTime()
+        dropIdleKeys(now)
+        return state.withLock { state in
+            if let end = state.nextEnd { return end - now }
+            state.isWatched = false
+            return nil
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import CofferBase
+import CofferCrypto
+import CofferVault
+
+/// A mark for long work: how often the key of each class was evicted and used.
+struct KeyMark: Sendable {
+    /// Indexed by the class's raw value.
+    fileprivate var losses = [Int](repeating: 0, count: Self.size)
+    fileprivate var uses = [Int](repeating: 0, count: Self.size)
+
+    private static let size = 1 + (ProtectionClass.allCases.map { Int($0.rawValue) }.max() ?? 0)
+
+    fileprivate mutating func noteLoss(_ protection: ProtectionClass) {
+        losses[Int(protection.rawValue)] += 1
+    }
+
+    fileprivate mutating func noteUse(_ protection: ProtectionClass) { uses[Int(protection.rawValue)] += 1 }
+
+    /// Whether a class lost its key since `old`: the given class, or any class that was used since.
+    func hasLost(since old: KeyMark, only protection: ProtectionClass?) -> Bool {
+        losses.indices.contains { number in
+            guard losses[number] != old.losses[number] else { return false }
+            return protection.map { Int($0.rawValue) == number } ?? (uses[number] != old.uses[number])
+        }
+    }
+}
+
+extension ClassKeyStore {
+    /// The report of evicted keys.
+    enum Loss {
+        case event(VaultEvent)
+        /// Some classes lost their keys, but the vault is still unlocked.
+        case classes(Set<ProtectionClass>)
+    }
+
+    /// One class key, and how long it stays.
+    struct Held {
+        let key: ClassKey
+        /// The time at which it is evicted if it is not used.
+        var idleEnd: Duration?
+        /// The time at which it is evicted even if it is used.
+        let end: Duration?
+
+        var nextEnd: Duration? { [idleEnd, end].compactMap(\.self).min() }
+    }
+
+    /// The contents of the store.
+    struct State {
+        var held: [ProtectionClass: Held] = [:]
+        /// Classes of the vault without a key here, while others have theirs.
+        var lapsed: Set<ProtectionClass> = []
+        var isWiped = false
+        var locks = 0
+        var mark = KeyMark()
+        /// No key expires before this time.
+        var nextEnd: Duration?
+        var isWatched = false
+        /// The boot in which the keys were inserted.
+        var boot: String?
+
+        /// Whether there is a key that a lock evicts.
+        var isOpen: Bool { held.keys.contains { $0.isEvictedOnLock } }
+
+        mutating func admit(
+            _ key: ClassKey, _ protection: ProtectionClass, _ term: HeldTerm?, now: Duration,
+            inactivity: Duration?
+        ) {
+            let former = held[protection].flatMap { $0.key.id == key.id ? $0 : nil }
+            var idleEnd = protection.isEvictedOnLock ? inactivity.map { now + $0 } : nil
+            if let term, !term.isExact, let end = idleEnd {
+                // Taking a key is no use of it: it stays no longer than its source.
+                idleEnd = max(min(end, term.end ?? end), former?.idleEnd ?? .zero)
+            }
+            var end = term.flatMap { $0.isExact ? $0.end : nil }
+            // A key that was also inserted by a passcode is not bound to an exact time elsewhere.
+            if let former, former.end == nil { end = nil }
+            held[protection] = Held(key: key, idleEnd: idleEnd, end: end)
+            lapsed.remove(protection)
+            findNextEnd()
+        }
+
+        mutating func use(_ protection: ProtectionClass, now: Duration, inactivity: Duration?) -> ClassKey? {
+            guard !isWiped, let entry = held[protection] else { return nil }
+            // The next end may now be later than stored; then one check finds nothing that expired.
+            if entry.idleEnd != nil { held[protection]?.idleEnd = inactivity.map { now + $0 } }
+            mark.noteUse(protection)
+            return entry.key
+        }
+
+        /// The error for a class without a key.
+        func refusal(_ protection: ProtectionClass) -> CofferError {
+            if isWiped { return .wiped }
+            if isOpen, lapsed.contains(protection) {
+                return CofferError(
+                    .locked,
+                    "The key of the class \(protection.name) was removed after inactivity: unlock again.")
+            }
+            return protection.requiresPasscode && isOpen ? .requiresPasscode : .locked
+        }
+
+        mutating func drop(_ classes: Set<ProtectionClass>) {
+            for protection in classes {
+                held[protection] = nil
+                mark.noteLoss(protection)
+            }
+            findNextEnd()
+        }
+
+        mutating func dropAll() {
+            drop(Set(ProtectionClass.allCases))
+            lapsed = []
+            locks += 1
+        }
+
+        mutating func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) -> Loss? {
+            let going = classes.filter { held[$0] != nil }
+            guard !going.isEmpty else { return nil }
+            let wasOpen = isOpen
+            drop(going)
+            guard isOpen || !wasOpen else {
+                lapsed = []
+                return .event(VaultEvent(.locked, reason))
+            }
+            lapsed.formUnion(going)
+            return .classes(going)
+        }
+
+        /// Evicts the keys that expired.
+        mutating func dropOver(_ now: Duration) -> Loss? {
+            guard let nextEnd, now >= nextEnd else { return nil }
+            let isExact = held.values.contains { $0.end.map { now >= $0 } ?? false }
+            let over = held.filter { $0.value.nextEnd.map { now >= $0 } ?? false }
+            guard !over.isEmpty else {
+                findNextEnd()
+                return nil
+            }
+            return lapse(Set(over.keys), isExact ? .kernelKeyExpired : .inactivity)
+        }
+
+        private mutating func findNextEnd() { nextEnd = held.values.compactMap(\.nextEnd).min() }
+    }
+}

@@ -1,0 +1,76 @@
+import Synchronization
+import CofferVault
+
+/// Delivers a vault's events: first to the observers in the vault that must clear something, then to streams.
+final class EventBroadcaster: Sendable {
+    private struct State {
+        var observers: [@Sendable (VaultEvent) -> Void] = []
+        var lossObservers: [LossObserver] = []
+        var streams: [Int: AsyncStream<VaultEvent>.Continuation] = [:]
+        var next = 0
+    }
+
+    /// An observer of lost keys, needed while an object is alive.
+    private struct LossObserver {
+        let isNeeded: @Sendable () -> Bool
+        let call: @Sendable (Set<ProtectionClass>) -> Void
+        let number: Int
+    }
+
+    private let state = Mutex(State())
+    private static let buffered = 64
+
+    /// Calls `body` on the thread of each event, before any stream receives it.
+    func observe(_ body: @escaping @Sendable (VaultEvent) -> Void) {
+        state.withLock { $0.observers.append(body) }
+    }
+
+    /// Calls `body` with the classes whose keys were evicted, on the thread that evicted them, while `object`
+    /// is alive. Does not retain `object`.
+    func onKeyEviction(
+        while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
+    ) {
+        // Called outside of the lock, because the check can release the object's last reference.
+        let ended = Set(state.withLock { $0.lossObservers }.filter { !$0.isNeeded() }.map(\.number))
+        let isNeeded: @Sendable () -> Bool = { [weak object] in object != nil }
+        state.withLock { state in
+            state.lossObservers.removeAll { ended.contains($0.number) }
+            state.next += 1
+            state.lossObservers.append(LossObserver(isNeeded: isNeeded, call: body, number: state.next))
+        }
+    }
+
+    /// Notifies the observers that the keys of these classes were evicted.
+    func keysEvicted(of classes: Set<ProtectionClass>) {
+        for observer in state.withLock({ $0.lossObservers }) where observer.isNeeded() {
+            observer.call(classes)
+        }
+    }
+
+    func stream() -> AsyncStream<VaultEvent> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: VaultEvent.self, bufferingPolicy: .bufferingNewest(Self.buffered))
+        let number = state.withLock { state in
+            state.next += 1
+            state.streams[state.next] = continuation
+            return state.next
+        }
+        continuation.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.streams.removeValue(forKey: number) }
+        }
+        return stream
+    }
+
+    func post(_ event: VaultEvent) {
+        let (observers, streams) = state.withLock { ($0.observers, $0.streams) }
+        for observer in observers { observer(event) }
+        switch event.kind {
+        case .unlocked, .revoked, .revocationProcessed: break
+        case .locked: keysEvicted(of: Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)))
+        case .closed, .wiped: keysEvicted(of: Set(ProtectionClass.allCases))
+        }
+        for stream in streams.values { stream.yield(event) }
+    }
+
+    deinit { for stream in state.withLock({ $0.streams.values }) { stream.finish() } }
+}

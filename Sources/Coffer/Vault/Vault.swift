@@ -1,0 +1,219 @@
+public import CofferBase
+@_exported public import CofferCrypto
+@_exported public import CofferVault
+import CofferEngine
+package import SystemPackage
+
+/// The entry point: one vault, opened by one process.
+///
+/// Open it, unlock it, use ``tokens`` and ``files``, lock it. Tasks and threads may share a `Vault`; several
+/// processes may open the same vault. Calls that touch the disk or derive keys run on threads of their own
+/// and never block the cooperative pool.
+///
+/// ```swift
+/// let vault = try await Vault.open(at: .default(for: "hello"))
+/// try await vault.unlock(with: .readFromTerminal())
+/// try await vault.tokens.put(Token(copying: "…"), for: id)
+/// vault.lock()
+/// ```
+///
+/// Not guaranteed: `deinit` does not run at exit or on a signal. Lock at the end of `main`.
+public final class Vault: Sendable {
+    let core: VaultCore
+
+    /// The vault's tokens.
+    public let tokens: TokenStore
+
+    /// The vault's files.
+    public let files: FileStore
+
+    init(core: VaultCore) {
+        self.core = core
+        tokens = TokenStore(core: core)
+        files = FileStore(core: core)
+    }
+
+    /// The vault's identity.
+    public var vaultID: VaultID { core.device.vaultID }
+
+    /// Whether class keys that a lock evicts are in memory.
+    public var isUnlocked: Bool { core.keys.isUnlocked }
+
+    /// Whether keys of any class are in memory, also those that outlast a lock.
+    package var hasKeys: Bool { !core.keys.all.isEmpty }
+
+    /// Whether the key of a class is in memory.
+    package func hasKey(of protection: ProtectionClass) -> Bool { core.keys.all[protection] != nil }
+
+    /// Calls `body` with the classes whose keys were evicted, on the thread that evicted them and before any
+    /// event reports it, while `object` is alive. Does not retain `object`.
+    package func onKeyEviction(
+        while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
+    ) {
+        core.hub.onKeyEviction(while: object, body)
+    }
+
+    /// From now on keeps ephemeral tokens in the kernel keyring, where other processes of this user find
+    /// them.
+    package func shareEphemeralTokens() { core.ephemeralTokens.share() }
+
+    /// The faults that tests inject into the storage.
+    package var keyringFaults: KeyringFaults { core.keyring.faults }
+
+    /// The vault's directory; a wipe removes everything in it.
+    package var vaultDirectory: FilePath { core.home.path.pushing(VaultDirectory.vaultName) }
+
+    /// Creates a vault and opens it, unlocked. Also creates one in place of a vault that was wiped.
+    ///
+    /// - Parameters:
+    ///   - location: The vault's directory; it is created if it does not exist.
+    ///   - options: The settings of the vault.
+    ///   - passcode: `nil` for none: then anyone who can read the directory can open the vault.
+    ///   - time: The clocks to use.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    /// - Returns: The open vault.
+    /// - Throws: `alreadyExists` if there is a vault; `refused` because of the passcode policy or the
+    ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service also
+    ///   the errors of ``migrateStorage(to:passcode:)``.
+    public static func create(
+        at location: VaultLocation, options: VaultOptions = VaultOptions(), passcode: Passcode?,
+        time: VaultClock = .system, interaction: PromptPolicy = .never
+    ) async throws(CofferError) -> Vault {
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            try VaultEraser.finishInterrupted(at: location, time: time)
+            try attendToEnclosing(location, time, interaction)
+            let made = try VaultDirectory.create(
+                at: location, options: options, passcode: passcode, interaction: interaction,
+                addingStores: FileStore.create(in:device:))
+            let core = try VaultCore(home: made.home, device: made.device, time: time)
+            core.keys.insert(made.keys)
+            return Vault(core: core)
+        }
+    }
+
+    /// Opens a vault, locked. Finishes a wipe that was interrupted and removes view copies that a crash left.
+    ///
+    /// - Parameters:
+    ///   - location: The vault's directory.
+    ///   - time: The clocks to use.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    /// - Returns: The open vault.
+    /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
+    ///   vault in the Secret Service also the errors of ``migrateStorage(to:passcode:)``, and
+    ///   `keyringUnavailable` if the service has no device key of this vault.
+    public static func open(
+        at location: VaultLocation, time: VaultClock = .system, interaction: PromptPolicy = .never
+    ) async throws(CofferError) -> Vault {
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            let core: VaultCore
+            do throws(CofferError) {
+                core = try openCore(at: location, time: time, interaction: interaction)
+            } catch {
+                try attendWithoutKeybag(after: error, at: location, time, interaction)
+                throw error
+            }
+            try core.processPendingCommands()
+            _ = try? ViewCopyDirectory.removeStale(vault: core.home.openVault())
+            return Vault(core: core)
+        }
+    }
+
+    /// Has the vault around a namespace carry out its pending orders, so that they act on the vault that
+    /// they were accepted for. If they fail, the namespace is still created, unless the vault around it is
+    /// wiped.
+    private static func attendToEnclosing(
+        _ location: VaultLocation, _ time: VaultClock, _ interaction: PromptPolicy
+    ) throws(CofferError) {
+        guard let parentVault = location.parentVault,
+            let home = try? VaultDirectory.openDirectory(parentVault),
+            (try? home.openVault().status(of: RemoteCommandRecord.record.name)) != nil,
+            let core = try? openCore(at: parentVault, time: time, interaction: interaction, forOrders: true)
+        else { return }
+        do throws(CofferError) {
+            try core.processPendingCommands()
+        } catch {
+            guard error.code != .wiped else { throw error }
+        }
+    }
+
+    /// Orders and the dead-man's switch need no keybag: they still lock and erase a vault that is too
+    /// damaged to open.
+    private static func attendWithoutKeybag(
+        after error: CofferError, at location: VaultLocation, _ time: VaultClock,
+        _ interaction: PromptPolicy
+    ) throws(CofferError) {
+        guard RemoteCommandRecord.lastingDamage.contains(error.code),
+            let core = try? openCore(at: location, time: time, interaction: interaction, forOrders: true)
+        else { return }
+        do throws(CofferError) {
+            try core.processPendingCommands()
+        } catch {
+            guard error.code != .wiped else { throw error }
+        }
+    }
+
+    /// Opens a vault and nothing else; pending orders stay pending. With `forOrders` the keybag may be
+    /// damaged.
+    static func openCore(
+        at location: VaultLocation, time: VaultClock, interaction: PromptPolicy, forOrders: Bool = false
+    ) throws(CofferError) -> VaultCore {
+        do throws(CofferError) {
+            try VaultEraser.finishInterrupted(at: location, time: time)
+        } catch {
+            // Tokens that cannot be erased yet stay out of reach; the rest of the vault still opens.
+            guard error.code != .foreign,
+                (try? VaultDirectory.openDirectory(location).state())?.phase == .wipingTokens
+            else { throw error }
+        }
+        let home = try VaultDirectory.openDirectory(location, interaction: interaction)
+        let vault = try home.openVault()
+        let device = try home.mappingMissingFiles { () throws(CofferError) in
+            try DeviceKey.read(in: vault, service: home.service)
+        }
+        guard try home.state()?.vaultID == device.vaultID else {
+            throw CofferError(.foreign, "The vault in \(location.path) belongs to another vault directory.")
+        }
+        return try VaultCore(home: home, device: device, time: time, forOrders: forOrders)
+    }
+
+    /// Unwraps the class keys. A vault without a passcode needs none and ignores one that is given.
+    ///
+    /// The attempt is counted on the disk before the passcode is evaluated.
+    ///
+    /// - Throws: `locked` if a passcode is needed and none was given; `wrongPasscode` with the number of
+    ///   attempts left; `attemptDelayed` with the time to wait; `wiped` at the tenth failure.
+    public func unlock(with passcode: Passcode? = nil) async throws(CofferError) {
+        let core = core
+        try await BlockingExecutor.run { _ throws(CofferError) in try core.unlock(with: passcode) }
+    }
+
+    /// Evicts the keys of every class that a lock evicts, also those cached in the kernel keyring.
+    public func lock() {
+        core.lock(.requested)
+    }
+
+    /// Evicts every key, as a logout does.
+    public func close() {
+        core.close(.requested)
+    }
+
+    /// Sets, replaces or removes the passcode. The class keys are wrapped again; nothing else is encrypted
+    /// again.
+    ///
+    /// - Parameters:
+    ///   - new: The new passcode; `nil` removes it.
+    ///   - current: The current passcode, `nil` if there is none. Counted like an attempt to unlock.
+    /// - Returns: The number of items that removing the passcode destroyed: every item of the class
+    ///   ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. Call ``passcodeDependentItems()`` to count them
+    ///   beforehand.
+    /// - Throws: As ``unlock(with:)``; `refused` by the policy.
+    @discardableResult
+    public func changePasscode(
+        to new: Passcode?, current: Passcode?
+    ) async throws(CofferError) -> PasscodeDependentItems {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.changePasscode(to: new, current: current)
+        }
+    }
+}

@@ -1,0 +1,287 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+import SystemPackage
+import CofferVault
+
+/// The state that a vault's parts share: the directory, the device key, the class keys and the clocks.
+/// Blocking and synchronous.
+final class VaultCore: Sendable {
+    let home: VaultDirectory
+    let device: DeviceKey
+    let time: VaultClock
+    let keys: ClassKeyStore
+    let cachedKeys: KernelKeyCache
+    /// The storage of the sealed tokens.
+    let keyring: ActiveStorage
+    /// The tokens that are never written to the storage.
+    let ephemeralTokens: EphemeralTokens
+    /// Proofs, kept past a lock, that a value continues the stored one.
+    let tickets = ReplacementTickets()
+    /// The values that this process stored while locked.
+    let ownWaiting = OwnPendingTokens()
+    /// Seconds without use until the vault locks, read when it was opened.
+    let inactivity: Int?
+    /// The mark of an unlock whose keys are to be cached in the kernel keyring.
+    let unlockMark = Mutex<UnlockMark?>(nil)
+    /// The monitor of lock triggers, once the caller started it.
+    let watcher = Mutex<LockMonitor?>(nil)
+    /// Delivers events about the keys.
+    let hub: EventBroadcaster
+    /// Stores outside of this library, which close before a wipe is done.
+    let registered = Mutex<[WeakObserver]>([])
+
+    /// Creates the core of a vault. With `forOrders` an unreadable keybag is ignored, because an order needs
+    /// no class key.
+    init(
+        home: VaultDirectory, device: DeviceKey, time: VaultClock, forOrders: Bool = false
+    ) throws(CofferError) {
+        let home = try home.pinned(to: device.vaultID)
+        self.home = home
+        self.device = device
+        self.time = time
+        keyring = ActiveStorage(home: home, device: device)
+        let vault = try home.openVault()
+        let inactivity = try home.mappingMissingFiles { () throws(CofferError) in
+            do throws(CofferError) {
+                return try Self.readKeybag(device: device, in: vault).inactivity
+            } catch {
+                guard forOrders else { throw error }
+                return nil
+            }
+        }
+        let cachedKeys = KernelKeyCache(vaultID: device.vaultID, inactivity: inactivity, time: time)
+        self.cachedKeys = cachedKeys
+        self.inactivity = inactivity
+        let hub = EventBroadcaster()
+        self.hub = hub
+        let keys = ClassKeyStore(time: time, inactivity: inactivity.map { .seconds($0) }, hub: hub) {
+            cachedKeys.renew($0, $1)
+        }
+        self.keys = keys
+        let ephemeralTokens = EphemeralTokens(
+            vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: time.bootIdentifier)
+        self.ephemeralTokens = ephemeralTokens
+        let (tickets, ownWaiting) = (tickets, ownWaiting)
+        // Weak, because the tokens reference the class key store, and that references the broadcaster.
+        hub.observe { [weak ephemeralTokens] event in
+            if event.kind.dropsKeys { ephemeralTokens?.clear() }
+            guard event.kind == .closed || event.kind == .wiped else { return }
+            tickets.clear()
+            ownWaiting.clear()
+        }
+        hub.onKeyEviction(while: ephemeralTokens) { [weak ephemeralTokens] classes in
+            ephemeralTokens?.clear(classes)
+        }
+        VaultRegistry.add(self)
+    }
+
+    /// Evicts the keys that a lock evicts, from memory and from the kernel keyring.
+    func lock(_ reason: LockReason) {
+        let wasOpen = keys.lock(reason)
+        // Another process may have cached the keys that are removed here.
+        if cachedKeys.remove(all: false), !wasOpen { hub.post(VaultEvent(.locked, reason)) }
+    }
+
+    /// Evicts every key, as a logout does.
+    func close(_ reason: LockReason) {
+        let hadKeys = keys.removeAll(wiped: false, reason)
+        dropWaitingState()
+        if cachedKeys.remove(all: true), !hadKeys { hub.post(VaultEvent(.closed, reason)) }
+    }
+
+    /// Removes every key from memory, for good.
+    func forget() {
+        keys.removeAll(wiped: true)
+        dropWaitingState()
+        device.destroyInMemory()
+    }
+
+    /// Drops the state that a lock leaves for values stored while locked.
+    func dropWaitingState() {
+        tickets.clear()
+        ownWaiting.clear()
+    }
+
+    static func readKeybag(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) -> Keybag {
+        let contents = try Keybag.record.read(
+            vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
+        return try Keybag.decode(contents.payload)
+    }
+
+    func readKeybag() throws(CofferError) -> Keybag {
+        let vault = try home.openVault()
+        return try home.mappingMissingFiles { () throws(CofferError) in
+            try Self.readKeybag(device: device, in: vault)
+        }
+    }
+
+    func readAttempts() throws(CofferError) -> AttemptRecord {
+        let vault = try home.openVault()
+        return try home.mappingMissingFiles { () throws(CofferError) in
+            let contents = try AttemptRecord.record.read(
+                vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault)
+            return try AttemptRecord.decode(contents.payload)
+        }
+    }
+
+    func unlock(with passcode: Passcode?) throws(CofferError) {
+        let locks = keys.locks
+        let unwrapped = try evaluating(passcode) { (keys, contents, vault) throws(CofferError) in
+            let keybag = try Keybag.decode(contents.payload)
+            if keybag.hasOrphans { _ = try removeOrphans(in: vault) }
+            guard !keybag.isComplete else { return keys }
+            return try complete(keybag, keys, with: passcode, in: vault)
+        }
+        guard keys.insert(unwrapped, since: locks) else {
+            throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
+        }
+        // An error here is reported when tokens are read; the unlock itself is done.
+        try? drainPendingTokens()
+    }
+
+    /// Evaluates the passcode like an unlock, but inserts no key. If none is set, any passcode is accepted.
+    func verify(_ passcode: Passcode?) throws(CofferError) {
+        _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
+    }
+
+    /// Adds the keys that a keybag of an earlier release never had. No item can have been stored under them.
+    private func complete(
+        _ keybag: Keybag, _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?,
+        in vault: borrowing Descriptor
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        let wanted = ProtectionClass.all(hasPasscode: keybag.passcode != nil)
+        let missing = wanted.filter { keys[$0] == nil }
+        let all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
+        // If none is set, a passcode that was given is ignored.
+        let passcode = keybag.passcode == nil ? nil : passcode
+        try updateKeybag(in: vault) { (changed) throws(CofferError) in
+            try changed.protect(
+                all, with: passcode, cost: keybag.passcode?.cost ?? .standard, device: device)
+        }
+        return all
+    }
+
+    func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) -> PasscodeDependentItems {
+        var destroyed = PasscodeDependentItems(tokens: 0, files: 0, databases: 0)
+        let locks = keys.locks
+        let unwrapped = try evaluating(current) { (keys, contents, vault) throws(CofferError) in
+            let old = try Keybag.decode(contents.payload)
+            if let new { try old.policy.check(new) }
+            let wanted = ProtectionClass.all(hasPasscode: new != nil)
+            let missing = wanted.filter { keys[$0] == nil }
+            var all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
+            all = all.filter { wanted.contains($0.key) }
+            try updateKeybag(in: vault) { (changed) throws(CofferError) in
+                // A passcode that was set keeps its cost; a first one gets the standard cost.
+                let cost = old.passcode?.cost ?? .standard
+                try changed.protect(all, with: new, cost: cost, device: device)
+                changed.hasOrphans = all.count < keys.count
+            }
+            // From here the class's items are unreadable. They are removed now or at the next unlock.
+            if all.count < keys.count { destroyed = try removeOrphans(in: vault) }
+            return all
+        }
+        // The passcode is changed, but a lock that came in the meantime still applies.
+        keys.replace(with: unwrapped, since: locks)
+        if new == nil {
+            cachedKeys.remove(.whenPasscodeSetThisDeviceOnly)
+            hub.keysEvicted(of: [.whenPasscodeSetThisDeviceOnly])
+        }
+        return destroyed
+    }
+
+    /// Changes the keybag, under the vault directory's lock.
+    func updateKeybag(
+        in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        let key = try device.key(KDFLabel.keybagMAC)
+        let contents = try Keybag.record.read(vaultID: device.vaultID, key: key, in: vault)
+        var keybag = try Keybag.decode(contents.payload)
+        try change(&keybag)
+        try Keybag.record.update(
+            contents, to: keybag.encoded, vaultID: device.vaultID, key: key, in: vault)
+    }
+
+    /// The key to store a new item under. For the class that needs a passcode it must be the keybag's current
+    /// key, because another process may have removed the passcode.
+    func keyForStoring(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
+        let key = try keys.key(protection)
+        guard protection.requiresPasscode else { return key }
+        guard try readKeybag().keys[protection]?.id == key.id else { throw CofferError.requiresPasscode }
+        return key
+    }
+
+    /// Derives from the passcode outside of the vault directory's lock, because the derivation is slow, can
+    /// fail, and does not reveal whether the passcode is right. `nil` if no passcode is set.
+    private func derive(_ passcode: Passcode) throws(CofferError) -> DerivedPasscode? {
+        let keybag = try readKeybag()
+        guard let parameters = keybag.passcode else { return nil }
+        try AttemptLimiter(device: device, time: time, delays: keybag.delaysAttempts)
+            .throwIfTooSoon(readAttempts())
+        return try DerivedPasscode(passcode, parameters, device: device)
+    }
+
+    /// Unwraps the class keys with `passcode`, under the vault directory's lock and the rules of
+    /// ``AttemptRecord``, and passes them to `body`.
+    private func evaluating(
+        _ passcode: Passcode?,
+        _ body: (
+            _ keys: [ProtectionClass: ClassKey], _ keybag: DualSlotRecord.Contents,
+            _ vault: borrowing Descriptor
+        ) throws(CofferError) -> [ProtectionClass: ClassKey]
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        let early = try passcode.flatMap { (given) throws(CofferError) in try derive(given) }
+        let result: [ProtectionClass: ClassKey]? = try home.withExclusiveVault {
+            (vault) throws(CofferError) in
+            let contents = try Keybag.record.read(
+                vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault, repairing: true)
+            let keybag = try Keybag.decode(contents.payload)
+            guard let parameters = keybag.passcode else {
+                let kek = try Keybag.wrappingKey(device: device)
+                let keys = try asCorrupt { () throws(CofferError) in
+                    try keybag.unwrap(under: kek, vaultID: device.vaultID)
+                }
+                return try body(keys, contents, vault)
+            }
+            guard let passcode else {
+                throw CofferError(.locked, "This vault is locked: unlock it with its passcode.")
+            }
+            // The passcode may have been changed since.
+            let isCurrent = early?.parameters == parameters
+            let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
+            guard let derived = again ?? early else { throw CofferError.locked }
+            let counter = AttemptLimiter(
+                device: device, time: time, delays: keybag.delaysAttempts, witness: try witness(in: vault))
+            guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else { return nil }
+            let keys = try asCorrupt { () throws(CofferError) in
+                try keybag.unwrap(under: derived.wrappingKey, vaultID: device.vaultID)
+            }
+            return try body(keys, contents, vault)
+        }
+        guard let result else {
+            _ = try VaultEraser(home: home, time: time).wipe(.all, reason: "ten wrong passcodes", by: self)
+            throw CofferError(
+                .wiped, "This vault was erased after ten wrong passcodes and needs activation: run init.")
+        }
+        return result
+    }
+
+    /// The guard that keeps the attempt counter outside of the vault directory; `nil` with file storage.
+    private func witness(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
+        guard try DeviceKeyFile.read(in: vault).backend == .secretService else { return nil }
+        return try RollbackGuard(device: device, client: home.service)
+    }
+
+    /// Under the right key, or the device key alone, no passcode can be mistyped: a key that does not open is
+    /// damaged.
+    private func asCorrupt<Result>(_ body: () throws(CofferError) -> Result) throws(CofferError) -> Result {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            throw CofferError(.corrupt, "The keybag is damaged.", .home)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Synchronization
+import CofferVault
+
+/// The vaults that this process has open, by id. A wipe uses it to remove the keys of all of them from
+/// memory.
+enum VaultRegistry {
+    private struct Entry {
+        weak var core: VaultCore?
+    }
+
+    private static let entries = Mutex<[VaultID: [Entry]]>([:])
+
+    static func add(_ core: VaultCore) {
+        entries.withLock { entries in
+            entries = entries.compactMapValues { entries in
+                let alive = entries.filter { $0.core != nil }
+                return alive.isEmpty ? nil : alive
+            }
+            entries[core.device.vaultID, default: []].append(Entry(core: core))
+        }
+    }
+
+    /// The cores of every open vault.
+    static var all: [VaultCore] { entries.withLock { $0.values.flatMap { $0.compactMap(\.core) } } }
+
+    /// The cores of one vault.
+    static func of(_ vaultID: VaultID) -> [VaultCore] {
+        entries.withLock { $0[vaultID]?.compactMap(\.core) ?? [] }
+    }
+}

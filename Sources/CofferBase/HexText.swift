@@ -1,0 +1,40 @@
+/// Hexadecimal text for bytes that are not secret: names, salts, digests. The time it takes depends on the
+/// bytes; secrets use the engine's `Encoding`.
+package enum HexText {
+    /// The lower-case digits of `bytes`.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// Decodes `text`; returns `nil` unless it is an even number of hexadecimal digits.
+    ///
+    /// - Parameters:
+    ///   - text: Hexadecimal digits.
+    ///   - lowerCaseOnly: Whether to reject capitals. Vector files use lower case, so a capital there is
+    ///     damage.
+    /// - Returns: The bytes.
+    package static func decode(_ text: String, lowerCaseOnly: Bool = false) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[index], lowerCaseOnly),
+                let low = value(digits[index + 1], lowerCaseOnly)
+            else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8, _ lowerCaseOnly: Bool) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F") where !lowerCaseOnly: digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import CofferEngine
+package import CofferBase
+import SystemPackage
+
+#if SecretService
+    import CSecretService
+
+    /// This package's own connection to a message bus.
+    ///
+    /// It is not GLib's shared one, which ends the process when the bus ends, takes its address only from the
+    /// environment and starts a bus if there is none. Calls block and may be made from any thread: GLib's own
+    /// thread reads the socket, and each call waits on its own context, so that neither a main loop nor
+    /// another call can delay it beyond its deadline.
+    ///
+    /// `@unchecked Sendable` holds because a GDBusConnection may be used from any thread, and the reference
+    /// is kept until the last owner is released.
+    @safe package final class MessageBus: @unchecked Sendable {
+        private let connection: OpaquePointer
+
+        private init(_ connection: OpaquePointer) { unsafe self.connection = connection }
+
+        deinit { unsafe g_object_unref(UnsafeMutableRawPointer(connection)) }
+
+        /// Connects to the bus at `address`.
+        ///
+        /// Throws `noSessionBus` when no bus listens there, `timedOut` when none answers in time.
+        package static func connect(_ address: String, deadline: Duration) throws(CofferError) -> MessageBus {
+            do throws(CofferError) {
+                try StartRoom.requireThreads()
+            } catch {
+                throw CofferError(
+                    .keyringUnavailable, "The session bus cannot be used. \(error.message)",
+                    systemError: error.systemError)
+            }
+            guard let watchdog = CallWatchdog(deadline: deadline) else { throw BusFailure.timedOut }
+            defer { watchdog.stop() }
+            let flags = GDBusConnectionFlags(
+                rawValue: G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
+                    | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue)
+            let made = unsafe g_dbus_connection_new_for_address_sync(
+                address, flags, nil, watchdog.cancellable, nil)
+            guard let made = unsafe made else {
+                guard !watchdog.hasFired else { throw BusFailure.timedOut }
+                throw CofferError(.noSessionBus, "There is no session bus: none listens at its address.")
+            }
+            return unsafe MessageBus(made)
+        }
+
+        /// Whether the connection is closed.
+        package var isClosed: Bool { unsafe g_dbus_connection_is_closed(connection) != 0 }
+
+        /// Calls a method and returns its answer.
+        ///
+        /// - Parameters:
+        ///   - member: The method.
+        ///   - arguments: Its arguments.
+        ///   - deadline: How long to wait for the answer; then the call throws `timedOut`.
+        ///   - starting: Whether the bus may start the service for it.
+        /// - Returns: The values of the answer.
+        /// - Throws: The error that ``BusFailure`` makes of the answer.
+        package func call(
+            _ member: BusMember, _ arguments: [BusValue] = [], deadline: Duration, starting: Bool = false
+        ) throws(CofferError) -> [BusValue] {
+            guard deadline > .zero else { throw BusFailure.timedOut }
+            var error: UnsafeMutablePointer<GError>?
+            let reply = unsafe g_dbus_connection_call_sync(
+                connection, member.destination, member.path, member.interface, member.name,
+                BusValue.tuple(arguments), nil,
+                starting ? G_DBUS_CALL_FLAGS_NONE : G_DBUS_CALL_FLAGS_NO_AUTO_START, deadline.milliseconds,
+                nil, &error)
+            guard let reply = unsafe reply else { throw unsafe BusFailure.taking(error, member.name) }
+            defer { unsafe g_variant_unref(reply) }
+            return unsafe BusValue.reading(reply).structure ?? []
+        }
+
+        /// Calls `member` and waits for a signal of the same object, subscribed to before the call.
+        ///
+        /// - Parameters:
+        ///   - member: The method.
+        ///   - arguments: Its arguments.
+        ///   - signal: The name of the signal.
+        ///   - watched: A name on the bus to watch meanwhile.
+        ///   - deadline: How long to wait for the signal.
+        /// - Returns: The content of the signal, and whether the watched name had an owner during the wait.
+        /// - Throws: `timedOut`; `interrupted` when the service or the bus ends.
+        package func call(
+            _ member: BusMember, _ arguments: [BusValue], awaiting signal: String, watching watched: String,
+            deadline: Duration
+        ) throws(CofferError) -> (values: [BusValue], appeared: Bool) {
+            let end = Clock.sinceBoot + deadline
+            let wait = unsafe SignalWaiter(connection: connection, sender: member.destination)
+            defer { wait.end() }
+            wait.subscribe(path: member.path, interface: member.interface, signal: signal)
+            wait.watch(watched)
+            _ = try call(member, arguments, deadline: deadline)
+            while true {
+                if let values = wait.values { return (values, wait.appeared) }
+                guard !wait.isSenderGone, !isClosed else { throw BusFailure.interrupted }
+                guard Clock.sinceBoot < end else { throw BusFailure.timedOut }
+                wait.step()
+            }
+        }
+    }
+
+    extension Duration {
+        /// For GLib's calls: at least one, because zero and less have another meaning there.
+        fileprivate var milliseconds: CInt {
+            let parts = components
+            return CInt(clamping: max(1, parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000))
+        }
+    }
+#else
+    /// A build without the trait SecretService connects to no bus.
+    package final class MessageBus: Sendable {
+        private init() {}
+
+        package static func connect(_ address: String, deadline: Duration) throws(CofferError) -> MessageBus {
+            throw CofferError(.noSecretService, "This build does not speak to the Secret Service.")
+        }
+
+        package var isClosed: Bool { true }
+
+        package func call(
+            _ member: BusMember, _ arguments: [BusValue] = [], deadline: Duration, starting: Bool = false
+        ) throws(CofferError) -> [BusValue] {
+            throw CofferError(.noSecretService, "This build does not speak to the Secret Service.")
+        }
+
+        package func call(
+            _ member: BusMember, _ arguments: [BusValue], awaiting signal: String, watching watched: String,
+            deadline: Duration
+        ) throws(CofferError) -> (values: [BusValue], appeared: Bool) {
+            throw CofferError(.noSecretService, "This build does not speak to the Secret Service.")
+        }
+    }
+#endif
+
+extension MessageBus {
+    /// The bus's own name on itself.
+    package static let ownName = "org.freedesktop.DBus"
+
+    /// The address of the session bus: from the environment, or the usual socket; `nil` when there is none.
+    package static var sessionAddress: String? {
+        if let address = Environment.value("DBUS_SESSION_BUS_ADDRESS") { return address }
+        guard let runtime = Environment.value("XDG_RUNTIME_DIR"), runtime.utf8.hasPrefix("/"),
+            (try? Descriptor.open(FilePath(runtime), [.read, .directory]).status(of: "bus")) ?? nil != nil
+        else { return nil }
+        return "unix:path=\(runtime)/bus"
+    }
+
+    /// Calls a method of the bus itself.
+    package func ask(
+        _ method: String, _ arguments: [BusValue], deadline: Duration
+    ) throws(CofferError) -> BusValue? {
+        try call(
+            BusMember(Self.ownName, "/org/freedesktop/DBus", Self.ownName, method), arguments,
+            deadline: deadline
+        ).first
+    }
+}

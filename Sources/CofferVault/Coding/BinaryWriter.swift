@@ -1,0 +1,28 @@
+import CofferCrypto
+
+/// Builds a record field by field; numbers are big-endian.
+package struct BinaryWriter {
+    package private(set) var bytes: [UInt8] = []
+
+    package init() {}
+
+    package mutating func append(_ number: some FixedWidthInteger & Sendable) {
+        bytes += number.bigEndianBytes
+    }
+
+    package mutating func append(_ field: [UInt8]) { bytes += field }
+
+    /// Appends a length of 4 bytes, then the bytes.
+    package mutating func appendLengthPrefixed(_ field: [UInt8]) {
+        append(UInt32(field.count))
+        bytes += field
+    }
+
+    package mutating func appendText(_ text: String) { appendLengthPrefixed(Array(text.utf8)) }
+
+    /// Appends zeros up to `size`; traps if there are more bytes already.
+    package mutating func pad(to size: Int) {
+        precondition(bytes.count <= size)
+        bytes += [UInt8](repeating: 0, count: size - bytes.count)
+    }
+}

@@ -1,0 +1,148 @@
+package import CofferBase
+package import CofferCrypto
+package import CofferEngine
+package import SystemPackage
+
+/// A small authenticated record in two slots that are updated in place.
+///
+/// Slot: magic (8), version (2), 6 zero, generation (8), vault id (16), payload length (4), payload, zeros,
+/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. An update
+/// writes one slot, flushes, writes the other, and flushes again. One slot is therefore intact at any moment,
+/// and no older payload stays readable after an update.
+package struct DualSlotRecord {
+    package let name: FilePath
+    package let magic: String
+    package let slotSize: Int
+    package let displayName: String
+    package var remedy: Remedy?
+
+    package init(name: FilePath, magic: String, slotSize: Int, displayName: String, remedy: Remedy? = nil) {
+        self.name = name
+        self.magic = magic
+        self.slotSize = slotSize
+        self.displayName = displayName
+        self.remedy = remedy
+    }
+
+    private static let headerSize = 44
+    /// The offset of the vault's id in a slot.
+    package static let idOffset: Int64 = 24
+    private static let tagSize = 32
+
+    package struct Contents {
+        package let payload: [UInt8]
+        package let generation: UInt64
+        /// The slot it was read from.
+        fileprivate let slot: Int
+        /// Whether the other slot holds something else because an update was interrupted.
+        fileprivate let isHalfWritten: Bool
+    }
+
+    /// Creates the record; throws if one exists.
+    package func create(
+        _ payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
+    ) throws(CofferError) {
+        let slot = try encode(payload, generation: 1, vaultID: vaultID, key: key)
+        try DualSlotFile.create(name, in: directory, slot: slot.span)
+    }
+
+    /// Creates the record in a directory that other processes may read; it appears complete.
+    package func createAtomically(
+        _ payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
+    ) throws(CofferError) {
+        let slot = try encode(payload, generation: 1, vaultID: vaultID, key: key)
+        let both = slot + slot
+        try directory.replace(name, with: both.span)
+    }
+
+    /// Reads the record. With `repairing`, under the vault directory's lock, completes an interrupted update.
+    package func read(
+        vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor,
+        repairing: Bool = false
+    ) throws(CofferError) -> Contents {
+        let file = try Remedy.saying(remedy) { () throws(CofferError) in
+            try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: repairing)
+        }
+        let slots = try Remedy.saying(remedy) { () throws(CofferError) in
+            [try file.slot(0), try file.slot(1)]
+        }
+        var best: Contents?
+        var failure = CofferError(.corrupt, "The \(displayName) is damaged.", remedy)
+        for index in slots.indices {
+            do throws(CofferError) {
+                let decoded = try decode(slots[index], vaultID: vaultID, key: key)
+                if let best, best.generation >= decoded.generation { continue }
+                best = Contents(
+                    payload: decoded.payload, generation: decoded.generation, slot: index,
+                    isHalfWritten: slots[0] != slots[1])
+            } catch {
+                if error.code != .corrupt { failure = error }
+            }
+        }
+        guard let best else { throw failure }
+        if repairing, best.isHalfWritten {
+            let whole = slots[best.slot]
+            try file.repair(whole.span, slot: 1 - best.slot)
+        }
+        return best
+    }
+
+    /// Replaces `old` with `payload`, under the vault directory's lock; returns the file's new contents.
+    @discardableResult
+    package func update(
+        _ old: Contents, to payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey,
+        in directory: borrowing Descriptor
+    ) throws(CofferError) -> Contents {
+        let generation = old.generation + 1
+        let slot = try encode(payload, generation: generation, vaultID: vaultID, key: key)
+        let file = try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: true)
+        try file.update(slot.span, current: old.slot)
+        return Contents(payload: payload, generation: generation, slot: 0, isHalfWritten: false)
+    }
+
+    private func encode(
+        _ payload: [UInt8], generation: UInt64, vaultID: VaultID, key: borrowing SymmetricKey
+    ) throws(CofferError) -> [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(Array(magic.utf8))
+        writer.append(UInt16(1))
+        writer.pad(to: 16)
+        writer.append(generation)
+        writer.append(vaultID.bytes)
+        writer.appendLengthPrefixed(payload)
+        writer.pad(to: slotSize - Self.tagSize)
+        let tag = try HMAC.authenticate(writer.bytes.span, key: key)
+        return writer.bytes + tag
+    }
+
+    private func decode(
+        _ slot: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey
+    ) throws(CofferError) -> (payload: [UInt8], generation: UInt64) {
+        var reader = BinaryReader(slot, name: displayName, remedy: remedy)
+        guard try reader.take(8) == Array(magic.utf8) else { throw reader.corruptError }
+        let version = try reader.number(UInt16.self)
+        try reader.skip(6)
+        let generation = try reader.number(UInt64.self)
+        let owner = try reader.take(16)
+        let bodyEnd = slotSize - Self.tagSize
+        let authentic = try HMAC.isValid(
+            slot.span.extracting(bodyEnd...), for: slot.span.extracting(..<bodyEnd), key: key)
+        guard authentic else {
+            // Unauthenticated fields only choose between error codes.
+            if owner != vaultID.bytes, owner.contains(where: { $0 != 0 }) {
+                throw CofferError(
+                    .foreign, "The \(displayName) belongs to another vault.", remedy.map { _ in .backup })
+            }
+            if version > 1 { throw newer(", or it is damaged") }
+            throw reader.corruptError
+        }
+        guard version == 1 else { throw newer("") }
+        return (try reader.lengthPrefixed(limit: bodyEnd - Self.headerSize), generation)
+    }
+
+    private func newer(_ addition: String) -> CofferError {
+        CofferError(
+            .unsupportedVersion, "The \(displayName) was written by a newer release\(addition).",
+            remedy.map { _ in .newerRelease })
+    }
+}

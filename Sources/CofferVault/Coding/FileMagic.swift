@@ -1,0 +1,16 @@
+/// The first eight bytes of every kind of file that Coffer writes, each declared once.
+package enum FileMagic {
+    package static let device = "COFFERD1"
+    package static let keybag = "COFFERK1"
+    package static let attempts = "COFFERA1"
+    package static let state = "COFFERS1"
+    package static let tokens = "COFFERT1"
+    package static let fileKeys = "COFFERW1"
+    package static let pendingToken = "COFFERQ1"
+    package static let fileIndex = "COFFERX1"
+    package static let order = "COFFERO1"
+    package static let orderBook = "COFFERP1"
+    package static let container = "COFFERF1"
+    package static let export = "COFFERE1"
+    package static let innerHeader = "COFFERI1"
+}

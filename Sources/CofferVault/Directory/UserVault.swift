@@ -1,0 +1,58 @@
+public import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+extension VaultLocation {
+    private static let maxUserLength = 1024
+
+    /// The location of one user's namespace: a separate vault inside this vault, with its own keys and its
+    /// own passcode. A logout of that user wipes it alone; a wipe of this vault wipes it, too.
+    ///
+    /// The directory's name does not contain the user's name, but a program that can read this vault's id can
+    /// check a guess.
+    ///
+    /// ```swift
+    /// let vault = try await Vault.open(at: location.namespace(of: "ada@example.org"))
+    /// ```
+    ///
+    /// - Parameter user: 1 to 1024 bytes of UTF-8, compared byte for byte.
+    /// - Returns: The namespace's location; there may be no vault yet.
+    /// - Throws: `invalidInput` if `user` is empty or too long; `notInitialised` or `wiped` if this vault is;
+    ///   `refused` inside of a namespace.
+    public func namespace(of user: String) throws(CofferError) -> VaultLocation {
+        guard parentVault == nil else {
+            throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
+        }
+        let home = try VaultDirectory.openDirectory(self)
+        _ = try home.openVault()
+        guard let state = try home.state() else { throw CofferError.wiped }
+        return try namespace(of: user, in: state.vaultID)
+    }
+
+    package func namespace(of user: String, in vaultID: VaultID) throws(CofferError) -> VaultLocation {
+        guard (1...Self.maxUserLength).contains(user.utf8.count) else {
+            throw CofferError(.invalidInput, "A user's name has 1 to \(Self.maxUserLength) bytes.")
+        }
+        let key = try SymmetricKey.copying(vaultID.bytes.span)
+        let message = Array((KDFLabel.userNamespace + user).utf8)
+        let tag = try HMAC.authenticate(message.span, key: key)
+        let name = HexText.encode(Array(tag.prefix(16)))
+        let path = path.pushing(VaultDirectory.usersName).appending(name)
+        return VaultLocation(path: path, sessionBus: sessionBus)
+    }
+
+    /// The location of the vault that contains this namespace; `nil` if this is not a namespace.
+    package var parentVault: VaultLocation? {
+        let users = path.removingLastComponent()
+        guard let name = users.lastComponent, FilePath(root: nil, [name]) == VaultDirectory.usersName else {
+            return nil
+        }
+        let parent = users.removingLastComponent()
+        let path: FilePath = parent.isEmpty ? "." : parent
+        guard let directory = try? Descriptor.open(path, [.read, .directory]),
+            (try? VaultStateFile.read(in: directory)) != nil
+        else { return nil }
+        return VaultLocation(path: path, sessionBus: sessionBus)
+    }
+}

@@ -1,0 +1,197 @@
+package import CofferBase
+package import CofferCrypto
+package import CofferEngine
+import SystemPackage
+
+/// Creates a vault: builds everything under a temporary name and publishes it by one rename, so a crash
+/// leaves no half-made vault.
+extension VaultDirectory {
+    package static let buildPrefix = ".init-"
+
+    /// Creates a vault, or makes a new one in place of a wiped one.
+    ///
+    /// - Parameters:
+    ///   - location: The directory, which is made if it is missing.
+    ///   - options: The settings of the new vault.
+    ///   - passcode: `nil` for none.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    ///   - addingStores: Creates the files of the stores in the vault before it is published.
+    /// - Returns: The directory, the device key and the class keys of the new vault.
+    /// - Throws: As `Vault.create`.
+    package static func create(
+        at location: VaultLocation, options: VaultOptions, passcode: Passcode?,
+        interaction: PromptPolicy = .never,
+        addingStores: (borrowing Descriptor, DeviceKey) throws(CofferError) -> Void
+    ) throws(CofferError) -> (home: VaultDirectory, device: DeviceKey, keys: [ProtectionClass: ClassKey]) {
+        if let passcode { try options.policy.check(passcode) }
+        let inactivity = Int(options.inactivity?.components.seconds ?? 0)
+        guard options.inactivity == nil || (1...Int(UInt32.max)).contains(inactivity) else {
+            throw CofferError(.invalidInput, "The inactivity time must be at least one second.")
+        }
+        if options.keyring == .secretService {
+            // Creates nothing if the Secret Service cannot be used.
+            try SecretServiceClient(address: location.sessionBus, interaction: interaction)
+                .requireReadable(Deadline(SecretServiceClient.deadline))
+        }
+        if let parentVault = location.parentVault { try openDirectory(parentVault).throwIfWiped() }
+        if !options.allowsExternalMedia { try checkMedium(of: location.path) }
+        try makeDirectory(location.path)
+        let home = try openDirectory(location, interaction: interaction)
+        return try home.withExclusiveLock { () throws(CofferError) in
+            let state = try home.state()
+            try home.throwIfExisting(state)
+            try home.removeUnfinished()
+            // All that is left of the namespaces of a wiped vault are tombstones.
+            if state?.phase == .wiped {
+                try home.throwIfUserVaultsExist()
+                try home.directory.removeTree(usersName)
+            }
+            let vaultID = try VaultID.random()
+            let name = FilePath(buildPrefix + vaultID.description)
+            try home.directory.makeDirectory(name)
+            do throws(CofferError) {
+                let built = try home.directory.open(name, [.read, .directory])
+                if options.keyring == .secretService { try OrphanedSecretItems(home: home).markUsed(vaultID) }
+                let device = try DeviceKey.create(
+                    vaultID: vaultID, backend: options.keyring, in: built, service: home.service)
+                let keys = try fill(built, device: device, options: options, passcode: passcode)
+                try addingStores(built, device)
+                try built.sync()
+                // A live directory without a vault counts as one that was never made. A wiped one stays wiped
+                // until the vault is there. Its tombstone already names the new vault by then, so a crash
+                // leaves a creation that is undone, not a tombstone that does not name the vault beside it.
+                let live = VaultStateFile(phase: .active, vaultID: vaultID)
+                let first = state?.phase == .wiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live
+                try first.write(in: home.directory)
+                try home.directory.renameWithoutReplacing(name, to: vaultName)
+                try home.directory.sync()
+                if state?.phase == .wiped { try live.write(in: home.directory) }
+                return (home, device, keys)
+            } catch {
+                try? home.directory.removeTree(name)
+                if options.keyring == .secretService { home.removeItems(of: vaultID) }
+                throw error
+            }
+        }
+    }
+
+    /// Writes the files of a vault except its device record and those of its stores.
+    private static func fill(
+        _ vault: borrowing Descriptor, device: DeviceKey, options: VaultOptions, passcode: Passcode?
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        let keys = try ClassKey.make(
+            for: ProtectionClass.all(hasPasscode: passcode != nil), vaultID: device.vaultID)
+        var keybag = Keybag(
+            passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
+            inactivity: options.inactivity.map { Int($0.components.seconds) },
+            hostBinding: try MachineFingerprint.current(), keys: [:])
+        try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
+        try Keybag.record.create(
+            keybag.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
+        try AttemptRecord.record.create(
+            AttemptRecord().encoded, vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault
+        )
+        if options.keyring == .file { try TokenFile.create(device: device, in: vault) }
+        if options.allowsExternalMedia { try MediaPolicy.allow(in: vault) }
+        return keys
+    }
+
+    /// Removes what an unfinished vault has stored in the Secret Service, now or later.
+    private func removeItems(of vaultID: VaultID) {
+        _ = try? OrphanedSecretItems(home: self).remove(vaultID, Deadline(.seconds(1)))
+    }
+
+    /// Checks the deepest directory of the path that exists.
+    private static func checkMedium(of path: FilePath) throws(CofferError) {
+        var current = path
+        while try !exists(current) { current.removeLastComponent() }
+        try MediaPolicy.check(Descriptor.open(current.isEmpty ? "." : current, [.read, .nonBlocking]))
+    }
+
+    private static func makeDirectory(_ path: FilePath) throws(CofferError) {
+        var missing: [FilePath] = []
+        var current = path
+        while try !exists(current), !current.isEmpty {
+            missing.append(current)
+            current.removeLastComponent()
+        }
+        for path in missing.reversed() {
+            let parent = path.removingLastComponent()
+            let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+            guard let name = path.lastComponent else { continue }
+            do throws(CofferError) {
+                try directory.makeDirectory(FilePath(root: nil, [name]))
+            } catch {
+                // Another process made it in the meantime, which is as good.
+                guard error.code == .alreadyExists else { throw error }
+            }
+            try? directory.sync()
+        }
+    }
+
+    private static func exists(_ path: FilePath) throws(CofferError) -> Bool {
+        guard !path.isEmpty else { return true }
+        do throws(CofferError) {
+            _ = try Descriptor.open(path, [.read, .nonBlocking])
+            return true
+        } catch {
+            guard error.code == .absent else { throw error }
+            return false
+        }
+    }
+
+    private func throwIfExisting(_ state: VaultStateFile?) throws(CofferError) {
+        let hasVault = try directory.status(of: Self.vaultName) != nil
+        guard state?.phase != .wiping else { throw CofferError.wiped }
+        guard !hasVault else { throw CofferError(.alreadyExists, "There is already a vault at \(path).") }
+    }
+
+    /// Throws if this vault was wiped: the next vault created here would remove a namespace made inside of
+    /// it.
+    private func throwIfWiped() throws(CofferError) {
+        guard let state = try state(), state.isAlive else { throw CofferError.wiped }
+    }
+
+    /// Throws if a namespace in a wiped vault is alive: only tombstones may be removed.
+    private func throwIfUserVaultsExist() throws(CofferError) {
+        guard try directory.status(of: Self.usersName)?.kind == .directory else { return }
+        let users = try directory.open(Self.usersName, [.read, .directory])
+        for name in try users.names() where try users.status(of: name)?.kind == .directory {
+            let path = path.pushing(Self.usersName).pushing(name)
+            let state = try Self.openDirectory(VaultLocation(path: path, sessionBus: service.address)).state()
+            guard let state, state.phase != .wiped else { continue }
+            throw CofferError(
+                .alreadyExists,
+                "A user still has a vault at \(path): erase it with coffer wipe, then try again.")
+        }
+    }
+
+    /// Removes what an interrupted `create` left. Under the lock, no other process is building.
+    private func removeUnfinished() throws(CofferError) {
+        try directory.removeTemporaries()
+        for name in try directory.names() where name.string.utf8.hasPrefix(Self.buildPrefix) {
+            try directory.removeTree(name)
+        }
+    }
+}
+
+extension Keybag {
+    /// Wraps the class keys under a passcode, or under the device key alone. Afterwards the keybag has these
+    /// keys only.
+    package mutating func protect(
+        _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
+        device: DeviceKey
+    ) throws(CofferError) {
+        publicKeys = [:]
+        for (protection, key) in keys { publicKeys[protection] = try key.publicKey(vaultID: device.vaultID) }
+        guard let passcode else {
+            self.passcode = nil
+            passcodeTag = nil
+            return try wrap(keys, under: Keybag.wrappingKey(device: device), vaultID: device.vaultID)
+        }
+        let derived = try DerivedPasscode(passcode, PasscodeParameters.new(cost), device: device)
+        self.passcode = derived.parameters
+        passcodeTag = derived.tag
+        try wrap(keys, under: derived.wrappingKey, vaultID: device.vaultID)
+    }
+}

@@ -1,0 +1,260 @@
+package import CofferBase
+import CofferCrypto
+package import CofferEngine
+import Synchronization
+package import SystemPackage
+
+/// One vault directory on disk.
+///
+///     home/            0700, of its owner
+///       lock           the lock of every process that changes something
+///       state          alive, being wiped, or wiped
+///       keyring-…      marks a vault that may have items in the Secret Service
+///       vault/         appears complete, by rename, when the vault is created
+///         device       vault id and device key, or the key that opens it
+///         keybag       wrapped class keys
+///         attempts     count of wrong passcodes
+///         filekeys     wrapped keys that wrap the keys of files
+///         fileindex    the sealed index of files
+///         tokens       the sealed token file
+///         files/       sealed file containers
+///         leases/      empty files that are locked while their tokens are refreshed
+///       users/         one vault directory for each namespace
+package final class VaultDirectory: Sendable {
+    package static let vaultName: FilePath = "vault"
+    package static let filesName: FilePath = "files"
+    package static let leasesName: FilePath = "leases"
+    package static let usersName: FilePath = "users"
+    private static let lockName: FilePath = "lock"
+    /// The time that a change waits for another process's change.
+    package static let lockDeadline = Duration.seconds(10)
+
+    package let path: FilePath
+    package let directory: Descriptor
+    /// The id of the vault that is meant; a vault created in its place later is a different one. `nil` before
+    /// the id is known.
+    private let vaultID: VaultID?
+    /// The Secret Service of this directory's user, for vaults that use it.
+    package let service: SecretServiceClient
+    /// The vault's directory, and the status of the state record at the time it was opened.
+    private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
+
+    private init(
+        path: FilePath, directory: consuming Descriptor, vaultID: VaultID?, service: SecretServiceClient
+    ) {
+        self.path = path
+        self.directory = directory
+        self.vaultID = vaultID
+        self.service = service
+    }
+
+    /// Returns the same directory for one vault alone. If another vault is in its place, this one was wiped.
+    package func pinned(to vaultID: VaultID) throws(CofferError) -> VaultDirectory {
+        VaultDirectory(path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service)
+    }
+
+    /// Whether `state` is that of the vault that is meant.
+    package func belongsToThisVault(_ state: VaultStateFile) -> Bool { belongsToThisVault(state.vaultID) }
+
+    package func belongsToThisVault(_ id: VaultID) -> Bool { vaultID == nil || vaultID == id }
+
+    /// Opens the directory, whatever it contains; throws `notInitialised` if it does not exist.
+    package static func openDirectory(
+        _ location: VaultLocation, interaction: PromptPolicy = .never
+    ) throws(CofferError) -> VaultDirectory {
+        let directory: Descriptor
+        do throws(CofferError) {
+            directory = try Descriptor.open(location.path, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw missing(location.path)
+        }
+        let status = try directory.status()
+        guard status.isOwn, status.permissions & 0o022 == 0 else {
+            throw CofferError(
+                .refused,
+                "\(location.path) is not a directory that only this user can write. Change its "
+                    + "owner or mode.")
+        }
+        return VaultDirectory(
+            path: location.path, directory: directory, vaultID: nil,
+            service: SecretServiceClient(address: location.sessionBus, interaction: interaction))
+    }
+
+    /// Opens a vault directory for erasing it, whatever its mode, if it belongs to this user.
+    ///
+    /// - Parameters:
+    ///   - location: The vault's directory.
+    ///   - isVault: Whether a directory whose mode had to be changed contains a vault.
+    /// - Returns: The directory.
+    /// - Throws: `notInitialised` if there is no vault; `refused` if it belongs to another user.
+    package static func openForWiping(
+        _ location: VaultLocation, isVault: (VaultDirectory) -> Bool
+    ) throws(CofferError) -> VaultDirectory {
+        do throws(CofferError) {
+            return try forWiping(Descriptor.open(location.path, [.read, .directory]), location)
+        } catch {
+            guard error.code == .permissionDenied, let name = location.path.lastComponent else {
+                throw error.code == .absent ? missing(location.path) : error
+            }
+            let parent = location.path.removingLastComponent()
+            let base = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+            let entry = FilePath(root: nil, [name])
+            let old = try base.status(of: entry)?.permissions
+            let home = try forWiping(base.openClosed(entry), location)
+            // A directory that turns out not to contain a vault keeps its mode.
+            guard isVault(home) else {
+                if let old { try? home.directory.setPermissions(old) }
+                throw missing(location.path)
+            }
+            return home
+        }
+    }
+
+    /// Opens the directory of a namespace in this one, for erasing it.
+    package func namespaceForWiping(_ name: FilePath) throws(CofferError) -> VaultDirectory {
+        let users = try directory.openClosed(Self.usersName)
+        let location = VaultLocation(
+            path: path.pushing(Self.usersName).pushing(name), sessionBus: service.address)
+        return try Self.forWiping(users.openClosed(name), location)
+    }
+
+    private static func forWiping(
+        _ directory: consuming Descriptor, _ location: VaultLocation
+    ) throws(CofferError) -> VaultDirectory {
+        guard try directory.status().isOwn else {
+            throw CofferError(.refused, "\(location.path) belongs to another user and was not changed.")
+        }
+        return VaultDirectory(
+            path: location.path, directory: directory, vaultID: nil,
+            service: SecretServiceClient(address: location.sessionBus, interaction: .never))
+    }
+
+    package static func missing(_ path: FilePath) -> CofferError {
+        CofferError(.notInitialised, "There is no vault at \(path): run init first.")
+    }
+
+    /// Reads the state record; `nil` if no vault was ever created here.
+    package func state() throws(CofferError) -> VaultStateFile? { try VaultStateFile.read(in: directory) }
+
+    /// Opens the vault's directory for use; throws `notInitialised` or `wiped`. With `forTokens` also throws
+    /// `busy` while the tokens are being erased.
+    package func openVault(forTokens: Bool = false) throws(CofferError) -> Descriptor {
+        let state = try state()
+        switch state?.phase {
+        case nil:
+            guard try directory.status(of: Self.vaultName) == nil else {
+                throw CofferError(.corrupt, "The state record of the vault is missing.", .home)
+            }
+            throw Self.missing(path)
+        case .wiping, .wiped: throw CofferError.wiped
+        case .wipingTokens:
+            guard !forTokens else {
+                throw CofferError(.busy, "The tokens are being erased: open the vault again.")
+            }
+        case .active: break
+        }
+        if let state, !belongsToThisVault(state) { throw CofferError.wiped }
+        do throws(CofferError) {
+            return try directory.open(Self.vaultName, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw Self.missing(path)
+        }
+    }
+
+    /// Opens the vault's directory for tokens, and reuses it until the state record changes.
+    package func tokenVault() throws(CofferError) -> VaultHandle {
+        let record = try directory.status(of: VaultStateFile.fileName)
+        if let record, let vault = opened.withLock({ $0?.record == record ? $0?.vault : nil }) {
+            return vault
+        }
+        let vault = VaultHandle(try openVault(forTokens: true))
+        if let record, record.isSettled { opened.withLock { $0 = (record, vault) } }
+        return vault
+    }
+
+    /// Runs `body` while no other process or thread changes this vault.
+    package func withExclusiveLock<Result: ~Copyable>(
+        _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        let lock = try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
+        defer { extendLifetime(lock) }
+        return try body()
+    }
+
+    /// Like ``withExclusiveLock(_:)``, but if the lock cannot be acquired in time, runs `body` without it and
+    /// passes the error. This is for work that must not fail: a process that holds the lock cannot keep a
+    /// wipe from overwriting keys. Calls `waiting` once before it waits for another process's lock.
+    package func insisting<Result: ~Copyable>(
+        within deadline: Duration = lockDeadline, waiting: () -> Void = {},
+        _ body: (_ hindrance: CofferError?) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        var lock: FileLock?
+        var hindrance: CofferError?
+        do throws(CofferError) {
+            lock = try FileLock.tryAcquire(Self.lockName, in: directory)
+            if lock == nil {
+                waiting()
+                lock = try FileLock.acquire(Self.lockName, in: directory, deadline: deadline)
+            }
+        } catch {
+            hindrance = error
+        }
+        defer { extendLifetime(lock) }
+        return try body(hindrance)
+    }
+
+    /// Like ``withExclusiveLock(_:)``, with the vault's directory; throws `wiped` if the vault was wiped in
+    /// the meantime.
+    package func withExclusiveVault<Result: ~Copyable>(
+        _ body: (borrowing Descriptor) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        try withExclusiveLock { () throws(CofferError) in
+            let vault = try openVault()
+            return try mappingMissingFiles { () throws(CofferError) in try body(vault) }
+        }
+    }
+}
+
+/// The directory of a vault, shared by its readers.
+package final class VaultHandle: Sendable {
+    package let directory: Descriptor
+
+    package init(_ directory: consuming Descriptor) { self.directory = directory }
+}
+
+extension CofferError {
+    package static var wiped: CofferError {
+        CofferError(.wiped, "This vault was wiped and needs activation: run init.")
+    }
+
+    package static var locked: CofferError { CofferError(.locked, "The vault is locked: unlock it first.") }
+
+    package static var lockedMeanwhile: CofferError {
+        CofferError(.locked, "The vault was locked while it was being unlocked: unlock it again.")
+    }
+}
+
+extension VaultDirectory {
+    /// Maps the error for files that vanish or are overwritten while they are read: `wiped` if the state
+    /// record says so, otherwise `corrupt`.
+    package func mappingMissingFiles<Result: ~Copyable>(
+        _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            // An entry that is not a regular file shows as the system's refusal to open it.
+            let isNoFile = error.code == .refused && error.systemError != nil
+            let isGone = error.code == .absent || isNoFile
+            guard isGone || error.code == .corrupt else { throw error }
+            guard let state = try state(), state.isAlive, belongsToThisVault(state) else {
+                throw CofferError.wiped
+            }
+            guard isGone else { throw error }
+            throw CofferError(
+                .corrupt, "A file of the vault is missing or not a regular file: \(error.message)", .home)
+        }
+    }
+}

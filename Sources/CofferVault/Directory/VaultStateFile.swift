@@ -1,0 +1,100 @@
+package import CofferBase
+package import CofferEngine
+package import SystemPackage
+
+/// Whether a vault is alive, being wiped (entirely or only its tokens), or wiped. It is one sector, reserved
+/// when the vault is created and written in place, so that a wipe needs no disk space.
+///
+/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), phase (8, ASCII, zero-padded), in a
+/// tombstone the wipe's reason (296), zeros.
+package struct VaultStateFile: Equatable {
+    package enum Phase: String, CaseIterable {
+        case active = "LIVE"
+        case wiping = "WIPING"
+        case wiped = "WIPED"
+        /// Alive, and its tokens are being erased.
+        case wipingTokens = "TOKENS"
+
+        /// Eight bytes, zero-padded.
+        package var bytes: [UInt8] {
+            Array(rawValue.utf8) + [UInt8](repeating: 0, count: 8 - rawValue.utf8.count)
+        }
+    }
+
+    package static let fileName: FilePath = "state"
+    package static let size = 512
+
+    package let phase: Phase
+    package let vaultID: VaultID
+    /// The reason of the wipe, in a tombstone that has one.
+    package var cause: WipeReason?
+
+    package init(phase: Phase, vaultID: VaultID, cause: WipeReason? = nil) {
+        self.phase = phase
+        self.vaultID = vaultID
+        self.cause = cause
+    }
+
+    /// Whether there is a vault to use.
+    package var isAlive: Bool { phase == .active || phase == .wipingTokens }
+
+    /// Reads the state record of the directory `home`; `nil` if there is none.
+    package static func read(in home: borrowing Descriptor) throws(CofferError) -> VaultStateFile? {
+        guard try home.status(of: fileName) != nil else { return nil }
+        let file = try home.open(fileName, .read)
+        let bytes = try Remedy.saying(.home) { () throws(CofferError) in try file.readAll(limit: size) }
+        var reader = BinaryReader(bytes, name: "state record of the vault", remedy: .home)
+        guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.corruptError }
+        guard try reader.number(UInt16.self) == 1 else {
+            throw CofferError(
+                .unsupportedVersion, "The vault was created by a newer release, or its state is damaged.",
+                .newerRelease)
+        }
+        try reader.skip(6)
+        guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.corruptError }
+        let text = try reader.take(8)
+        guard let word = Phase.allCases.first(where: { $0.bytes == text }) else { throw reader.corruptError }
+        let cause = try reader.take(WipeReason.size)
+        try reader.expectPadding()
+        return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeReason(cause))
+    }
+
+    /// Writes this state to `home` and flushes it: by rename the first time, in place afterwards.
+    package func write(in home: borrowing Descriptor) throws(CofferError) {
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.state.utf8))
+        writer.append(UInt16(1))
+        writer.pad(to: 16)
+        writer.append(vaultID.bytes)
+        writer.append(phase.bytes)
+        writer.append(cause?.bytes ?? [])
+        writer.pad(to: Self.size)
+        let record = writer.bytes
+        guard try home.status(of: Self.fileName) != nil else {
+            return try home.replace(Self.fileName, with: record.span)
+        }
+        let file = try home.openForOverwriting(Self.fileName)
+        try file.write(record.span, at: 0)
+        // Only bytes change, not metadata, so this needs no wait for a journal.
+        try file.syncData()
+    }
+
+    /// Writes a tombstone, also over an entry that is not a regular file, cannot be written or is longer.
+    /// Throws if the entry is a directory that is not empty; the directory stays.
+    package func writeOverAnything(in home: borrowing Descriptor) throws(CofferError) {
+        do throws(CofferError) {
+            let status = try home.status(of: Self.fileName)
+            guard let status, status.kind != .regular || status.size > Int64(Self.size) else {
+                return try write(in: home)
+            }
+            if status.kind == .directory {
+                try home.removeDirectory(Self.fileName)
+                return try write(in: home)
+            }
+        } catch {
+            guard ![.readOnly, .noSpace, .alreadyExists].contains(error.code) else { throw error }
+        }
+        try home.remove(Self.fileName)
+        try write(in: home)
+    }
+}

@@ -1,0 +1,63 @@
+package import CofferBase
+package import CofferCrypto
+import CofferEngine
+
+/// The unwrapped key of one protection class, with the two keys that the stores derive from it.
+package final class ClassKey: Sendable {
+    package let key: SymmetricKey
+    package let id: [UInt8]
+    package let generation: UInt32
+    /// Wraps the keys of tokens.
+    package let tokenKEK: SymmetricKey
+    /// Wraps the inner keys of files.
+    package let fileKEK: SymmetricKey
+
+    package init(
+        _ key: consuming SymmetricKey, id: [UInt8], generation: UInt32, vaultID: VaultID
+    ) throws(CofferError) {
+        let context = vaultID.bytes
+        let tokenKEK = try HKDF.deriveKey(from: key, info: KDFLabel.tokenWrapping, context: context.span)
+        let fileKEK = try HKDF.deriveKey(from: key, info: KDFLabel.fileInnerKEK, context: context.span)
+        self.key = key
+        self.id = id
+        self.generation = generation
+        self.tokenKEK = tokenKEK
+        self.fileKEK = fileKEK
+    }
+
+    /// Generates a random key for each of `classes`.
+    package static func make(
+        for classes: [ProtectionClass], vaultID: VaultID
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        var keys: [ProtectionClass: ClassKey] = [:]
+        for protection in classes {
+            keys[protection] = try ClassKey(
+                SymmetricKey.random(), id: SecureRandom.bytes(16), generation: 1, vaultID: vaultID)
+        }
+        return keys
+    }
+
+    /// The X25519 secret key that opens values sealed to this class while it was locked.
+    package func enqueueKey(vaultID: VaultID) throws(CofferError) -> SymmetricKey {
+        try Self.enqueueKey(of: key, vaultID: vaultID)
+    }
+
+    /// The public key to which a locked vault seals new values of this class.
+    package func publicKey(vaultID: VaultID) throws(CofferError) -> [UInt8] {
+        try Self.publicKey(of: key, vaultID: vaultID)
+    }
+
+    /// The public key that belongs to the bytes of a class key; it identifies the class key.
+    package static func publicKey(
+        of key: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) -> [UInt8] {
+        try SealedBox.publicKey(of: enqueueKey(of: key, vaultID: vaultID))
+    }
+
+    private static func enqueueKey(
+        of key: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) -> SymmetricKey {
+        let context = vaultID.bytes
+        return try HKDF.deriveKey(from: key, info: KDFLabel.classInbox, context: context.span)
+    }
+}

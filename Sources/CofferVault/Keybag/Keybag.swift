@@ -1,0 +1,261 @@
+package import CofferBase
+package import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// The wrapped class keys of a vault, the cost of deriving their wrapping key, and the settings of the lock.
+///
+/// Payload of a ``DualSlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy
+/// (1), attempt delays (1, 0 or 1), whether items of a destroyed class are still to be removed (1, 0 or 1),
+/// inactivity in seconds (4, 0: after reboot only), machine fingerprint (32), key derivation (1: 0 none, 1
+/// Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each: class (2)
+/// and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2), for each
+/// class (2) and X25519 key (32); number of recovery slots (2), for each class (2) and a ``WrappedKey``.
+/// Then, unless an earlier release wrote it, the rest of the passcode policy: minimum length (1), whether
+/// common passcodes are rejected (1, 0 or 1), number of denylist tags (2), each tag (8), in order. Then,
+/// unless an earlier release wrote it and if a passcode is set: the tag of the passcode (32).
+package struct Keybag {
+    package static let record = DualSlotRecord(
+        name: "keybag", magic: FileMagic.keybag, slotSize: 4096, displayName: "keybag", remedy: .home)
+
+    package struct PasscodeParameters: Equatable {
+        package let cost: Argon2id.Cost
+        package let salt: [UInt8]
+
+        package init(cost: Argon2id.Cost, salt: [UInt8]) {
+            self.cost = cost
+            self.salt = salt
+        }
+
+        package static func new(_ cost: Argon2id.Cost) throws(CofferError) -> PasscodeParameters {
+            PasscodeParameters(cost: cost, salt: try SecureRandom.bytes(Argon2id.saltSize))
+        }
+    }
+
+    package var passcode: PasscodeParameters?
+    /// The tag that an attempt's tag is compared with: see ``DerivedPasscode``. `nil` without a passcode, and
+    /// if an earlier release wrote the keybag.
+    package var passcodeTag: [UInt8]?
+    package var policy: PasscodePolicy
+    package var delaysAttempts: Bool
+    /// Seconds without use until the vault locks; `nil` if only a reboot locks it.
+    package var inactivity: Int?
+    /// The machine and the user that made the vault: see ``MachineFingerprint``.
+    package var hostBinding: [UInt8]
+    package var keys: [ProtectionClass: WrappedKey]
+    /// The public keys to which new values are sealed while the vault is locked.
+    package var publicKeys: [ProtectionClass: [UInt8]] = [:]
+    /// The keys of exportable classes, wrapped under a recovery key. Decoded and encoded, but never set.
+    package var recovery: [ProtectionClass: WrappedKey] = [:]
+    /// Whether items of a class whose key was destroyed must still be removed.
+    package var hasOrphans = false
+
+    /// A record with more keys is corrupt.
+    private static let maxKeyCount = 16
+    private static let passcodeTagSize = 32
+
+    /// Whether every class key that the vault should have is there. A keybag of an earlier release has fewer.
+    package var isComplete: Bool {
+        (passcode == nil) == (passcodeTag == nil)
+            && ProtectionClass.all(hasPasscode: passcode != nil).allSatisfy {
+                keys[$0] != nil && publicKeys[$0] != nil
+            }
+    }
+
+    /// Derives the key that wraps the class keys from the passcode and the device key. The overload without a
+    /// passcode uses the device key alone.
+    package static func wrappingKey(
+        passcode: borrowing SymmetricKey, device: DeviceKey
+    ) throws(CofferError) -> SymmetricKey {
+        let context = device.vaultID.bytes
+        return try HKDF.deriveKey(
+            from: passcode, and: device.deviceKey().key, info: KDFLabel.classKeyWrapping,
+            context: context.span)
+    }
+
+    package static func wrappingKey(device: DeviceKey) throws(CofferError) -> SymmetricKey {
+        try device.key(KDFLabel.classKeyWrapping)
+    }
+
+    /// The context that a wrapped class key is bound to.
+    package static func context(_ protection: ProtectionClass, vaultID: VaultID) -> [UInt8] {
+        vaultID.bytes + protection.rawValue.bigEndianBytes + UInt16(1).bigEndianBytes
+    }
+
+    package mutating func wrap(
+        _ keys: [ProtectionClass: ClassKey], under kek: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) {
+        var wrapped: [ProtectionClass: WrappedKey] = [:]
+        for (protection, key) in keys {
+            let context = Self.context(protection, vaultID: vaultID)
+            wrapped[protection] = try WrappedKey.wrap(
+                key.key, under: kek, id: key.id, generation: key.generation, context: context.span)
+        }
+        self.keys = wrapped
+    }
+
+    /// Whether a passcode is the vault's. If it throws, the passcode was not compared.
+    package func isRight(_ passcode: DerivedPasscode, vaultID: VaultID) throws(CofferError) -> Bool {
+        let tag = passcode.tag
+        if let passcodeTag { return ConstantTime.equal(passcodeTag.span, tag.span) }
+        // A keybag of an earlier release has no tag: one class key stands for all.
+        guard let (protection, wrapped) = keys.first else {
+            throw CofferError(.corrupt, "The keybag has no class key.", .home)
+        }
+        let context = Self.context(protection, vaultID: vaultID)
+        do throws(CofferError) {
+            _ = try wrapped.unwrap(under: passcode.wrappingKey, context: context.span)
+            return true
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            return false
+        }
+    }
+
+    /// Unwraps every class key. Throws `notAuthentic` for a wrong wrapping key, that is for a wrong passcode.
+    package func unwrap(
+        under kek: borrowing SymmetricKey, vaultID: VaultID
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        var unwrapped: [ProtectionClass: ClassKey] = [:]
+        for (protection, wrapped) in keys {
+            let context = Self.context(protection, vaultID: vaultID)
+            let key = try wrapped.unwrap(under: kek, context: context.span)
+            let classKey = try ClassKey(
+                key, id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
+            if let publicKey = publicKeys[protection], try classKey.publicKey(vaultID: vaultID) != publicKey {
+                throw CofferError(
+                    .corrupt, "A public key in the keybag belongs to another class key.", .home)
+            }
+            unwrapped[protection] = classKey
+        }
+        return unwrapped
+    }
+
+    package var encoded: [UInt8] {
+        var writer = BinaryWriter()
+        writer.append([
+            passcode == nil ? 0 : 1, policy.characters.rawValue, delaysAttempts ? 1 : 0, hasOrphans ? 1 : 0,
+        ])
+        writer.append(UInt32(inactivity ?? 0))
+        writer.append(hostBinding)
+        writer.append([passcode == nil ? 0 : 1, 0, 0, 0])
+        writer.append(UInt32(passcode?.cost.memoryKiB ?? 0))
+        writer.append(UInt32(passcode?.cost.passes ?? 0))
+        writer.append(passcode?.salt ?? [UInt8](repeating: 0, count: Argon2id.saltSize))
+        Self.append(keys.mapValues(\.encoded), to: &writer)
+        Self.append(publicKeys, to: &writer)
+        Self.append(recovery.mapValues(\.encoded), to: &writer)
+        writer.append([UInt8(policy.minimumLength), policy.rejectsCommon ? 1 : 0])
+        writer.append(UInt16(policy.denylist.count))
+        for tag in policy.denylist.sorted() { writer.append(tag) }
+        if let passcodeTag { writer.append(passcodeTag) }
+        return writer.bytes
+    }
+
+    private static func append(_ keys: [ProtectionClass: [UInt8]], to writer: inout BinaryWriter) {
+        writer.append(UInt16(keys.count))
+        for (protection, key) in keys.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            writer.append(protection.rawValue)
+            writer.append(key)
+        }
+    }
+
+    /// Reads a counted list of keys of `size` bytes, each of a different class.
+    private static func keys(
+        of size: Int, from reader: inout BinaryReader
+    ) throws(CofferError) -> [ProtectionClass: [UInt8]] {
+        let count = Int(try reader.number(UInt16.self))
+        guard count <= maxKeyCount else { throw reader.corruptError }
+        var keys: [ProtectionClass: [UInt8]] = [:]
+        for _ in 0..<count {
+            let rawClass = try reader.number(UInt16.self)
+            let key = try reader.take(size)
+            guard let protection = ProtectionClass(rawValue: rawClass) else {
+                throw CofferError(
+                    .unsupportedVersion, "The keybag names a protection class of a newer release.")
+            }
+            guard keys.updateValue(key, forKey: protection) == nil else { throw reader.corruptError }
+        }
+        return keys
+    }
+
+    private static func wrappedKeys(
+        from reader: inout BinaryReader
+    ) throws(CofferError) -> [ProtectionClass: WrappedKey] {
+        var wrapped: [ProtectionClass: WrappedKey] = [:]
+        for (protection, bytes) in try keys(of: WrappedKey.encodedSize, from: &reader) {
+            wrapped[protection] = try WrappedKey.decode(bytes.span)
+        }
+        return wrapped
+    }
+
+    package static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
+        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
+        let head = try reader.take(4)
+        guard head[0] <= 1, head[2] <= 1, head[3] <= 1,
+            let characters = PasscodePolicy.Characters(rawValue: head[1])
+        else {
+            throw reader.corruptError
+        }
+        let inactivity = Int(try reader.number(UInt32.self))
+        let binding = try reader.take(MachineFingerprint.size)
+        let derivation = try reader.take(4)[0]
+        let memory = Int(try reader.number(UInt32.self))
+        let passes = Int(try reader.number(UInt32.self))
+        let salt = try reader.take(Argon2id.saltSize)
+        guard derivation == head[0] else {
+            throw CofferError(
+                .unsupportedVersion, "The keybag names a key derivation that this release does not know.")
+        }
+        var passcode: PasscodeParameters?
+        if derivation == 1 {
+            passcode = PasscodeParameters(
+                cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
+        }
+        var keybag = Keybag(
+            passcode: passcode, policy: .preset(characters), delaysAttempts: head[2] == 1,
+            inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
+            keys: try wrappedKeys(from: &reader))
+        keybag.hasOrphans = head[3] == 1
+        // The first release wrote nothing after this.
+        guard reader.remaining > 0 else { return keybag }
+        keybag.publicKeys = try keys(of: SealedBox.keySize, from: &reader)
+        keybag.recovery = try wrappedKeys(from: &reader)
+        guard reader.remaining > 0 else { return keybag }
+        keybag.policy = try .decode(characters, from: &reader)
+        guard passcode != nil, reader.remaining > 0 else {
+            guard reader.remaining == 0 else { throw reader.corruptError }
+            return keybag
+        }
+        keybag.passcodeTag = try reader.take(passcodeTagSize)
+        guard reader.remaining == 0 else { throw reader.corruptError }
+        return keybag
+    }
+}
+
+extension PasscodePolicy {
+    /// The policy with these characters and no other requirement.
+    fileprivate static func preset(_ characters: Characters) -> PasscodePolicy {
+        switch characters {
+        case .any: .none
+        case .digits: .digits
+        case .lettersAndDigits: .alphanumeric
+        }
+    }
+
+    /// Reads the fields of the policy that follow its characters.
+    fileprivate static func decode(
+        _ characters: Characters, from reader: inout BinaryReader
+    ) throws(CofferError) -> PasscodePolicy {
+        let head = try reader.take(2)
+        let count = Int(try reader.number(UInt16.self))
+        guard (1...maxMinimumLength).contains(Int(head[0])), head[1] <= 1, count <= PasscodeDenylist.maxCount
+        else {
+            throw reader.corruptError
+        }
+        var denied: Set<PasscodeDenylist.Tag> = []
+        for _ in 0..<count { denied.insert(try reader.number(UInt64.self)) }
+        return PasscodePolicy(
+            characters, minimumLength: Int(head[0]), rejectsCommon: head[1] == 1, denylist: denied)
+    }
+}

@@ -1,0 +1,134 @@
+public import CofferBase
+import CofferCrypto
+
+/// The requirements for a new passcode. The policy is stored in the vault and applies whenever a passcode is
+/// set or changed.
+///
+/// Characters are counted as a reader counts them, as extended grapheme clusters of Unicode: "é" is one
+/// however it is composed, and so is an emoji of a family. Each invalid part of the UTF-8 counts as one.
+/// Letters and digits are those of any script; the digits of a keypad are 0 to 9.
+///
+/// ```swift
+/// options.policy = .strictest(of: [.digits, .minimumLength(6), .rejectingCommon])
+/// ```
+public struct PasscodePolicy: Sendable, Hashable {
+    /// The characters that a passcode must have, the laxest rule first.
+    public enum Characters: UInt8, Sendable, CaseIterable {
+        /// Any characters.
+        case any = 0
+        /// Only the digits 0 to 9, as on a numeric keypad.
+        case digits = 1
+        /// At least one letter and one digit, of any script.
+        case lettersAndDigits = 2
+    }
+
+    /// The greatest minimum length that a policy may have.
+    package static let maxMinimumLength = 128
+    private static let maxDigitLength = 8
+
+    /// The characters that a passcode must have.
+    public let characters: Characters
+    /// The minimum number of characters.
+    public let minimumLength: Int
+    /// Whether passcodes that are guessed first are refused: one repeated character, an ascending or
+    /// descending run, and a short list.
+    public let rejectsCommon: Bool
+    /// Tags of the passcodes that are refused.
+    package let denylist: Set<PasscodeDenylist.Tag>
+
+    package init(
+        _ characters: Characters, minimumLength: Int, rejectsCommon: Bool = false,
+        denylist: Set<PasscodeDenylist.Tag> = []
+    ) {
+        self.characters = characters
+        self.minimumLength = minimumLength
+        self.rejectsCommon = rejectsCommon
+        self.denylist = denylist
+    }
+
+    /// The maximum number of characters; `nil` for no limit. 8 for digits, or `minimumLength` if that is
+    /// greater.
+    public var maximumLength: Int? {
+        characters == .digits ? max(Self.maxDigitLength, minimumLength) : nil
+    }
+
+    /// Any passcode that is not empty.
+    public static let none = PasscodePolicy(.any, minimumLength: 1)
+    /// 4 to 8 digits.
+    public static let digits = PasscodePolicy(.digits, minimumLength: 4)
+    /// At least 5 characters with at least one letter and one digit.
+    public static let alphanumeric = PasscodePolicy(.lettersAndDigits, minimumLength: 5)
+    /// Any passcode except those that are guessed first.
+    public static let rejectingCommon = PasscodePolicy(.any, minimumLength: 1, rejectsCommon: true)
+
+    /// At least `length` characters.
+    ///
+    /// - Throws: `invalidInput` unless `length` is 1 to 128.
+    public static func minimumLength(_ length: Int) throws(CofferError) -> PasscodePolicy {
+        guard (1...maxMinimumLength).contains(length) else {
+            throw CofferError(.invalidInput, "The minimum length must be 1 to \(maxMinimumLength).")
+        }
+        return PasscodePolicy(.any, minimumLength: length)
+    }
+
+    /// Any passcode except these; ASCII letters match in upper and lower case. The vault stores tags of them,
+    /// not the words.
+    ///
+    /// - Throws: `invalidInput` for more than 256.
+    public static func withDenylist(_ passcodes: [String]) throws(CofferError) -> PasscodePolicy {
+        PasscodePolicy(.any, minimumLength: 1, denylist: try PasscodeDenylist.tags(of: passcodes))
+    }
+
+    /// A policy that requires everything that any of `policies` requires. Digits combined with letters and
+    /// digits are letters and digits.
+    ///
+    /// - Throws: `invalidInput` if the denylists together have more than 256 passcodes.
+    public static func strictest(of policies: [PasscodePolicy]) throws(CofferError) -> PasscodePolicy {
+        var characters = Characters.any
+        for policy in policies where policy.characters.rawValue > characters.rawValue {
+            characters = policy.characters
+        }
+        let denied = policies.reduce(into: Set()) { $0.formUnion($1.denylist) }
+        try PasscodeDenylist.check(denied)
+        return PasscodePolicy(
+            characters, minimumLength: policies.map(\.minimumLength).max() ?? 1,
+            rejectsCommon: policies.contains { $0.rejectsCommon }, denylist: denied)
+    }
+
+    /// Checks a new passcode.
+    ///
+    /// - Throws: `refused`, with the requirement in the message.
+    public func check(_ passcode: Passcode) throws(CofferError) {
+        let isFit = passcode.secret.exposing { bytes in
+            let found = PasscodeCharacters(bytes)
+            guard (minimumLength...(maximumLength ?? .max)).contains(found.count) else { return false }
+            return switch characters {
+            case .any: true
+            case .digits: found.isOfKeypad
+            case .lettersAndDigits: found.digits > 0 && found.letters > 0
+            }
+        }
+        guard isFit else {
+            throw CofferError(.refused, "The policy of this vault requires \(requirement).")
+        }
+        let isDenied = try passcode.secret.exposing { (bytes) throws(CofferError) -> Bool in
+            if rejectsCommon, try PasscodeDenylist.isCommon(bytes) { return true }
+            guard !denylist.isEmpty else { return false }
+            return denylist.contains(try PasscodeDenylist.tag(of: bytes))
+        }
+        guard !isDenied else {
+            throw CofferError(
+                .refused, "The policy of this vault refuses this passcode, because attackers guess it first.")
+        }
+    }
+
+    /// The requirement as text, without the rules on common and denied passcodes.
+    public var requirement: String {
+        let most = maximumLength ?? minimumLength
+        return switch characters {
+        case .any: "at least \(minimumLength) \(minimumLength == 1 ? "character" : "characters")"
+        case .digits: most > minimumLength ? "\(minimumLength) to \(most) digits" : "\(most) digits"
+        case .lettersAndDigits: "at least \(minimumLength) characters with letters and digits"
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package import CofferBase
+
+/// When an item can be read, and whether it may leave this device. The names are those of Apple's Data
+/// Protection.
+public enum ProtectionClass: UInt16, Sendable, CaseIterable {
+    /// Readable only while the vault is unlocked; never exported. The default.
+    case whenUnlockedThisDeviceOnly = 1
+    /// Readable from the first unlock until reboot, also behind a locked screen; never exported.
+    case afterFirstUnlockThisDeviceOnly = 2
+    /// Readable only while the vault is unlocked, and only while a passcode is set: storing an item without
+    /// one fails, and removing the passcode destroys the stored items. Never exported.
+    case whenPasscodeSetThisDeviceOnly = 3
+    /// Readable only while the vault is unlocked; may be exported.
+    case whenUnlocked = 4
+    /// Readable from the first unlock until reboot, also behind a locked screen; may be exported.
+    case afterFirstUnlock = 5
+
+    /// The name as used on the command line.
+    public var name: String {
+        switch self {
+        case .whenUnlockedThisDeviceOnly: "whenUnlockedThisDeviceOnly"
+        case .afterFirstUnlockThisDeviceOnly: "afterFirstUnlockThisDeviceOnly"
+        case .whenPasscodeSetThisDeviceOnly: "whenPasscodeSetThisDeviceOnly"
+        case .whenUnlocked: "whenUnlocked"
+        case .afterFirstUnlock: "afterFirstUnlock"
+        }
+    }
+
+    /// Whether items of this class may be exported.
+    public var isExportable: Bool { self == .whenUnlocked || self == .afterFirstUnlock }
+
+    /// Whether items of this class exist only while a passcode is set.
+    public var requiresPasscode: Bool { self == .whenPasscodeSetThisDeviceOnly }
+
+    /// Whether `lock()` removes the key of this class. Otherwise the key stays until reboot, logout or wipe.
+    package var isEvictedOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
+
+    /// The classes that a vault with, or without, a passcode has keys for.
+    package static func all(hasPasscode: Bool) -> [ProtectionClass] {
+        allCases.filter { hasPasscode || !$0.requiresPasscode }
+    }
+}
+
+extension CofferError {
+    package static var requiresPasscode: CofferError {
+        CofferError(
+            .refused,
+            "Items of the class \(ProtectionClass.whenPasscodeSetThisDeviceOnly.name) need a passcode, "
+                + "but none is set. Set one with coffer passcode set, then unlock.")
+    }
+}

@@ -1,0 +1,97 @@
+package import CofferBase
+import CofferEngine
+import FoundationEssentials
+import SystemPackage
+
+/// Items that vaults of this directory may have left in the Secret Service, marked by one empty file
+/// `keyring-VAULTID` for each vault.
+///
+/// The mark is on the disk before the first item is made and is removed after the last one. If a crash
+/// interrupts a creation, a migration or a wipe, or the service is not there during a wipe, a later command
+/// removes the items.
+package struct OrphanedSecretItems {
+    private static let prefix = "keyring-"
+    /// The time that a command spends on leftovers.
+    private static let timeout = Duration.seconds(2)
+
+    package let home: VaultDirectory
+
+    package init(home: VaultDirectory) { self.home = home }
+
+    /// Records on the disk that `vaultID` may have items from now on.
+    package func markUsed(_ vaultID: VaultID) throws(CofferError) {
+        let file = try home.directory.open(Self.name(vaultID), [.readWrite, .create])
+        try file.sync()
+        try home.directory.sync()
+    }
+
+    /// Whether `vaultID` may have items.
+    package func isNoted(_ vaultID: VaultID) throws(CofferError) -> Bool {
+        try home.directory.status(of: Self.name(vaultID)) != nil
+    }
+
+    /// Removes the items of one vault, and its mark if none is left. Returns how many were removed and how
+    /// many are left.
+    package func remove(_ vaultID: VaultID, _ time: Deadline) throws(CofferError) -> (removed: Int, left: Int)
+    {
+        let key = try SecretServiceStorage(deviceKeyOf: vaultID, client: home.service).removeAll(time)
+        let tokens = try SecretServiceStorage(tokensOf: vaultID, client: home.service).removeAll(time)
+        let left = key.left + tokens.left
+        if left == 0 { try home.directory.remove(Self.name(vaultID)) }
+        return (key.removed + tokens.removed, left)
+    }
+
+    /// Removes items that do not belong to a live vault that uses the Secret Service, and a token file that a
+    /// migration left behind. Without the service, a later call tries again.
+    package func collect() throws(CofferError) {
+        let isClean = try stale().isEmpty
+        let hasFile = try hasStaleFile()
+        guard !isClean || hasFile else { return }
+        try home.withExclusiveLock { () throws(CofferError) in
+            if try hasStaleFile() {
+                let vault = try home.openVault()
+                try vault.removeTree(TokenFile.fileName)
+                try vault.sync()
+            }
+            let time = Deadline(Self.timeout)
+            for vaultID in try stale() { _ = try remove(vaultID, time) }
+        }
+    }
+
+    /// The vaults that have a mark; none if the directory cannot be listed.
+    package var noted: [VaultID] { (try? notes()) ?? [] }
+
+    private func notes() throws(CofferError) -> [VaultID] {
+        var noted: [VaultID] = []
+        for name in try home.directory.names() where name.string.utf8.hasPrefix(Self.prefix) {
+            let rest = Substring(name.string.utf8.dropFirst(Self.prefix.utf8.count))
+            guard let uuid = UUID(uuidString: String(rest)) else { continue }
+            noted.append(VaultID(uuid: uuid))
+        }
+        return noted
+    }
+
+    private func stale() throws(CofferError) -> [VaultID] {
+        let noted = try notes()
+        guard !noted.isEmpty else { return [] }
+        let live = try liveInService()
+        return noted.filter { $0 != live }
+    }
+
+    private func hasStaleFile() throws(CofferError) -> Bool {
+        guard try liveInService() != nil else { return false }
+        let vault = try home.openVault()
+        return try vault.status(of: TokenFile.fileName) != nil
+    }
+
+    /// The id of this directory's vault, if it uses the Secret Service.
+    private func liveInService() throws(CofferError) -> VaultID? {
+        guard let state = try home.state(), state.isAlive,
+            try home.directory.status(of: VaultDirectory.vaultName) != nil
+        else { return nil }
+        let file = try DeviceKeyFile.read(in: home.openVault())
+        return file.backend == .secretService ? file.vaultID : nil
+    }
+
+    private static func name(_ vaultID: VaultID) -> FilePath { FilePath(prefix + vaultID.description) }
+}

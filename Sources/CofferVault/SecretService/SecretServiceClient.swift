@@ -1,0 +1,325 @@
+import CofferDBus
+package import CofferBase
+import CofferEngine
+import Synchronization
+
+/// A client of one Secret Service, with its own connection. Calls block, and every call has a deadline.
+///
+/// The client addresses the service by the unique name that it had when the connection was made. If the
+/// service is replaced, a call fails before it has any effect, and the client repeats it once on a new
+/// connection.
+package final class SecretServiceClient: Sendable {
+    /// The time limit for one storage operation.
+    package static let deadline = Duration.seconds(10)
+    /// The time limit for a person to answer a prompt.
+    package static let promptDeadline = Duration.seconds(120)
+
+    private static let servicePath = "/org/freedesktop/secrets"
+    private static let service = "org.freedesktop.Secret.Service"
+    private static let collection = "org.freedesktop.Secret.Collection"
+    private static let item = "org.freedesktop.Secret.Item"
+    private static let prompt = "org.freedesktop.Secret.Prompt"
+    private static let properties = "org.freedesktop.DBus.Properties"
+    private static let prompter = "org.gnome.keyring.SystemPrompter"
+    /// The path that stands for no object.
+    private static let nullObjectPath = "/"
+
+    private struct Link: Sendable {
+        let bus: MessageBus
+        /// The service's unique name.
+        let owner: String
+        let session: String
+    }
+
+    /// The address of the bus; `nil` for the session bus.
+    package let address: String?
+    private let interaction: PromptPolicy
+    private let link = Mutex<Link?>(nil)
+
+    private let limit: Duration
+    private let promptLimit: Duration
+
+    /// Creates a client of the service on the bus at `address`, or on the session bus if `address` is `nil`.
+    /// One operation takes at most `limit`; a prompt waits for a person for at most `promptLimit`.
+    package init(
+        address: String?, interaction: PromptPolicy = .never,
+        limit: Duration = SecretServiceClient.deadline,
+        promptLimit: Duration = SecretServiceClient.promptDeadline
+    ) {
+        self.address = address
+        self.interaction = interaction
+        self.limit = limit
+        self.promptLimit = promptLimit
+    }
+
+    /// Returns the deadline of an operation that starts now.
+    package func deadline() -> Deadline { Deadline(limit) }
+
+    // MARK: Items
+
+    /// Returns the paths of the items that have at least these attributes.
+    package func search(
+        _ attributes: [String: String], _ time: Deadline
+    ) throws(CofferError) -> (unlocked: [String], locked: [String]) {
+        let reply = try call(Self.servicePath, Self.service, "SearchItems", [.texts(attributes)], time)
+        guard reply.count == 2, let unlocked = reply[0].paths, let locked = reply[1].paths else {
+            throw Self.unexpectedReply("SearchItems")
+        }
+        return (unlocked, locked)
+    }
+
+    /// Returns the attributes of an item; `nil` if there is no item at that path.
+    package func attributes(of path: String, _ time: Deadline) throws(CofferError) -> [String: String]? {
+        try ifPresent { () throws(CofferError) in
+            try property("Attributes", of: path, Self.item, time)?.texts
+        }
+    }
+
+    /// Returns the secret of an item; `nil` if there is no item at that path.
+    package func secret(of path: String, _ time: Deadline) throws(CofferError) -> [UInt8]? {
+        try ifPresent { () throws(CofferError) in
+            let reply = try call(path, Self.item, "GetSecret", time) { [.path($0)] }
+            return Self.value(reply.first)
+        }
+    }
+
+    /// Returns the secrets of several items, without items that no longer exist.
+    package func secrets(of paths: [String], _ time: Deadline) throws(CofferError) -> [String: [UInt8]] {
+        let reply = try call(Self.servicePath, Self.service, "GetSecrets", time) {
+            [.paths(paths), .path($0)]
+        }
+        guard let secrets = reply.first?.byPath else { throw Self.unexpectedReply("GetSecrets") }
+        return secrets.compactMapValues(Self.value)
+    }
+
+    /// Replaces the secret of an item; returns whether there is an item at that path.
+    package func replace(_ path: String, by secret: [UInt8], _ time: Deadline) throws(CofferError) -> Bool {
+        try ifPresent { () throws(CofferError) in
+            _ = try call(path, Self.item, "SetSecret", time) { [Self.structure(secret, session: $0)] }
+            return true
+        } ?? false
+    }
+
+    /// Creates an item in the default collection.
+    package func create(
+        label: String, _ attributes: [String: String], secret: [UInt8], _ time: Deadline
+    ) throws(CofferError) {
+        let collection = try defaultCollection(time)
+        let properties: [String: BusValue] = [
+            Self.item + ".Label": .text(label), Self.item + ".Attributes": .texts(attributes),
+        ]
+        let reply = try unlocking(collection, time) { () throws(CofferError) in
+            try call(collection, Self.collection, "CreateItem", time) {
+                [.properties(properties), Self.structure(secret, session: $0), .flag(false)]
+            }
+        }
+        guard reply.count == 2, let prompt = reply[1].text else { throw Self.unexpectedReply("CreateItem") }
+        try completePrompt(prompt, time)
+    }
+
+    /// Deletes an item. An item that does not exist is not an error.
+    package func delete(_ path: String, _ time: Deadline) throws(CofferError) {
+        let reply = try ifPresent { () throws(CofferError) in try call(path, Self.item, "Delete", [], time) }
+        if let prompt = reply?.first?.text { try completePrompt(prompt, time) }
+    }
+
+    // MARK: Collections
+
+    /// Returns the path of the collection for new items. The client never creates a collection and never
+    /// changes the alias.
+    package func defaultCollection(_ time: Deadline) throws(CofferError) -> String {
+        let reply = try call(Self.servicePath, Self.service, "ReadAlias", [.text("default")], time)
+        guard let path = reply.first?.text, path != Self.nullObjectPath else {
+            throw CofferError(
+                .noDefaultCollection,
+                "The Secret Service has no default collection: create one on the desktop.")
+        }
+        return path
+    }
+
+    /// Whether a collection or an item is locked.
+    package func isLocked(_ path: String, _ time: Deadline) throws(CofferError) -> Bool {
+        try property("Locked", of: path, Self.collection, time)?.flag ?? false
+    }
+
+    /// Unlocks the default collection if it is locked, because a missing item could then be hidden in it.
+    /// Throws if it stays locked.
+    package func requireReadable(_ time: Deadline) throws(CofferError) {
+        let collection = try defaultCollection(time)
+        if try isLocked(collection, time) { try unlock([collection], time) }
+    }
+
+    /// Unlocks by prompting the user, if the policy allows prompts; otherwise throws `keyringLocked`.
+    ///
+    /// A collection without a password is locked whenever the service starts, but any program can unlock it
+    /// without a prompt. Its lock protects nothing, so it is unlocked regardless of the policy.
+    package func unlock(_ paths: [String], _ time: Deadline) throws(CofferError) {
+        if interaction != .allowed {
+            let collection = try SecretCollection.inspect(self, time)
+            let isInside = paths.allSatisfy {
+                $0.hasSameBytes(as: collection.path) || $0.utf8.hasPrefix(collection.path + "/")
+            }
+            guard collection.storage == .plainText, isInside else { throw Self.locked }
+        }
+        let reply = try call(Self.servicePath, Self.service, "Unlock", [.paths(paths)], time)
+        guard reply.count == 2, let prompt = reply[1].text else { throw Self.unexpectedReply("Unlock") }
+        try completePrompt(prompt, time)
+    }
+
+    /// Returns the process ID of the service, if the bus knows it.
+    package func serviceProcess(_ time: Deadline) throws(CofferError) -> UInt32? {
+        let link = try current(time).link
+        return try link.bus.ask("GetConnectionUnixProcessID", [.text(link.owner)], deadline: time.remaining)?
+            .number
+    }
+
+    // MARK: Prompts
+
+    /// Lets the service prompt the user if it needs to.
+    private func completePrompt(_ prompt: String, _ time: Deadline) throws(CofferError) {
+        guard prompt != Self.nullObjectPath else { return }
+        guard interaction == .allowed else { throw Self.locked }
+        try time.pausing { () throws(CofferError) in try runPrompt(prompt) }
+    }
+
+    private func runPrompt(_ prompt: String) throws(CofferError) {
+        let time = Deadline(promptLimit)
+        let link = try current(time).link
+        // gnome-keyring prompts through another program; without one it reports that the user declined.
+        let isAlone = try link.bus.ask("NameHasOwner", [.text("org.gnome.keyring")], deadline: time.remaining)
+        let isThere = try link.bus.ask("NameHasOwner", [.text(Self.prompter)], deadline: time.remaining)
+        let answer: (values: [BusValue], appeared: Bool)
+        do throws(CofferError) {
+            answer = try link.bus.call(
+                BusMember(link.owner, prompt, Self.prompt, "Prompt"), [.text("")],
+                awaiting: "Completed", watching: Self.prompter, deadline: time.remaining)
+        } catch {
+            // Dismiss a prompt that this client no longer waits for, if the service still responds.
+            if error.code == .timedOut {
+                _ = try? link.bus.call(
+                    BusMember(link.owner, prompt, Self.prompt, "Dismiss"), deadline: .seconds(1))
+            }
+            throw error
+        }
+        guard answer.values.first?.flag == true else { return }
+        guard isAlone?.flag != true || isThere?.flag == true || answer.appeared else {
+            throw CofferError(
+                .noPrompter, "The user's keyring is locked, and no program can prompt for its password.")
+        }
+        throw CofferError(.promptDismissed, "The prompt for the keyring's password was dismissed.")
+    }
+
+    /// Runs `body`. If that fails because `path` is locked, unlocks it and runs `body` a second time.
+    private func unlocking<Result>(
+        _ path: String, _ time: Deadline, _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard error.code == .keyringLocked else { throw error }
+            try unlock([path], time)
+            return try body()
+        }
+    }
+
+    // MARK: Calls
+
+    private func call(
+        _ path: String, _ interface: String, _ method: String, _ arguments: [BusValue], _ time: Deadline
+    ) throws(CofferError) -> [BusValue] {
+        try call(path, interface, method, time) { _ in arguments }
+    }
+
+    /// Calls a method whose arguments include the D-Bus session.
+    private func call(
+        _ path: String, _ interface: String, _ method: String, _ time: Deadline,
+        _ arguments: (_ session: String) -> [BusValue]
+    ) throws(CofferError) -> [BusValue] {
+        let (link, isNew) = try current(time)
+        func make(_ link: Link) throws(CofferError) -> [BusValue] {
+            try link.bus.call(
+                BusMember(link.owner, path, interface, method), arguments(link.session),
+                deadline: time.remaining)
+        }
+        do throws(CofferError) {
+            return try make(link)
+        } catch {
+            let isGone = error.code == .noSecretService
+            if isGone || [.timedOut, .interrupted].contains(error.code) { self.link.withLock { $0 = nil } }
+            guard isGone, !isNew else { throw error }
+            return try make(current(time).link)
+        }
+    }
+
+    private func property(
+        _ name: String, of path: String, _ interface: String, _ time: Deadline
+    ) throws(CofferError) -> BusValue? {
+        try call(path, Self.properties, "Get", [.text(interface), .text(name)], time).first?.content
+    }
+
+    private func current(_ time: Deadline) throws(CofferError) -> (link: Link, isNew: Bool) {
+        if let link = link.withLock({ $0 }), !link.bus.isClosed { return (link, false) }
+        guard let address = address ?? MessageBus.sessionAddress else {
+            throw CofferError(
+                .noSessionBus, "There is no session bus: DBUS_SESSION_BUS_ADDRESS is not set.")
+        }
+        let bus = try MessageBus.connect(address, deadline: time.remaining)
+        let owner = try Self.owner(on: bus, time)
+        let opened = try bus.call(
+            BusMember(owner, Self.servicePath, Self.service, "OpenSession"),
+            [.text("plain"), .variant(.text(""))], deadline: time.remaining)
+        guard opened.count == 2, let session = opened[1].text else {
+            throw Self.unexpectedReply("OpenSession")
+        }
+        let made = Link(bus: bus, owner: owner, session: session)
+        link.withLock { $0 = made }
+        return (made, true)
+    }
+
+    /// Returns the unique name of the service; the bus starts the service if it can.
+    private static func owner(on bus: MessageBus, _ time: Deadline) throws(CofferError) -> String {
+        let name = BusValue.text(SecretServiceProbe.serviceName)
+        do throws(CofferError) {
+            if let owner = try bus.ask("GetNameOwner", [name], deadline: time.remaining)?.text {
+                return owner
+            }
+        } catch {
+            guard error.code == .noSecretService else { throw error }
+        }
+        _ = try bus.ask("StartServiceByName", [name, .number(0)], deadline: time.remaining)
+        guard let owner = try bus.ask("GetNameOwner", [name], deadline: time.remaining)?.text else {
+            throw unexpectedReply("GetNameOwner")
+        }
+        return owner
+    }
+
+    /// Returns the result of `body`; `nil` if the object that it calls no longer exists.
+    private func ifPresent<Result>(
+        _ body: () throws(CofferError) -> Result?
+    ) throws(CofferError) -> Result? {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard error.code == .absent else { throw error }
+            return nil
+        }
+    }
+
+    /// The secret is already sealed, so the session needs no encryption of its own.
+    private static func structure(_ secret: [UInt8], session: String) -> BusValue {
+        .structure([.path(session), .bytes([]), .bytes(secret), .text("text/plain")])
+    }
+
+    private static func value(_ structure: BusValue?) -> [UInt8]? {
+        guard let fields = structure?.structure, fields.count == 4 else { return nil }
+        return fields[2].bytes
+    }
+
+    private static var locked: CofferError {
+        CofferError(.keyringLocked, "The user's keyring is locked: unlock it on the desktop.")
+    }
+
+    private static func unexpectedReply(_ method: String) -> CofferError {
+        CofferError(.internalFailure, "The Secret Service sent an unexpected reply to \(method).")
+    }
+}

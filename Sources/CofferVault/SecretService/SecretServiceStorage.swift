@@ -1,0 +1,231 @@
+package import CofferBase
+import CofferCrypto
+import CofferEngine
+import Synchronization
+
+/// A token storage in the user's Secret Service, with one item for each envelope.
+///
+/// An item has three attributes, which are the name of this package and two keyed hashes. Its secret is one
+/// line of Base64: a collection without a password is a plain text file, in which a newline would lose
+/// everything. A search takes gnome-keyring longer the more items there are. So an item that was found before
+/// is read at its remembered path, in one call, and searched for only if it is no longer there. A change
+/// always searches, which also finds duplicates; gnome-keyring then rewrites its file each time, which takes
+/// longer still.
+///
+/// Attributes alone do not make an item ours: other programs can set the same ones. An item with exactly our
+/// attributes that does not parse is reported as `corrupt`. It is never overwritten, and only
+/// ``removeAll(_:)`` deletes it.
+package final class SecretServiceStorage: ItemStorage {
+    /// The label that a desktop keyring program shows.
+    private static let label = "Coffer"
+    /// The bus accepts messages of at most 128 MiB, which hold this many items of 1 MiB.
+    private static let batch = 32
+
+    /// The maximum number of remembered paths.
+    private static let maxPathCount = 4096
+
+    private let client: SecretServiceClient
+    /// The paths where items were last found. Each use verifies the path, because it may be outdated.
+    private let paths = Mutex<[[UInt8]: String]>([:])
+    /// The attributes that all items of this storage share.
+    private let shared: [String: String]
+
+    /// The storage of a vault's tokens.
+    package convenience init(tokensOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
+        try self.init(KDFLabel.keyringTokens, vaultID, client)
+    }
+
+    /// The storage of a vault's device key, under a name of 32 zeros.
+    package convenience init(deviceKeyOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
+        try self.init(KDFLabel.keyringDeviceKey, vaultID, client)
+    }
+
+    private init(_ label: String, _ vaultID: VaultID, _ client: SecretServiceClient) throws(CofferError) {
+        self.client = client
+        let key = try SymmetricKey.copying(vaultID.bytes.span)
+        let tag = try HMAC.authenticate(Array(label.utf8).span, key: key)
+        shared = ["application": "coffer", "vault": HexText.encode(tag)]
+    }
+
+    package func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
+        let time = client.deadline()
+        if let path = paths.withLock({ $0[name] }), let found = try envelope(name, at: path, time) {
+            return found
+        }
+        guard let item = try item(name, time) else {
+            try client.requireReadable(time)
+            return nil
+        }
+        return item.envelope
+    }
+
+    package func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] {
+        let (envelopes, damaged) = try readableEnvelopes()
+        if let path = damaged.first { throw Self.corruptError(path) }
+        return envelopes
+    }
+
+    package func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String])
+    {
+        var damaged: [String] = []
+        var time = client.deadline()
+        let paths = try find(shared, time)
+        if paths.isEmpty { try client.requireReadable(time) }
+        var found: [[UInt8]: (path: String, envelope: [UInt8])] = [:]
+        for start in stride(from: 0, to: paths.count, by: Self.batch) {
+            time = client.deadline()
+            let batch = Array(paths[start..<min(start + Self.batch, paths.count)])
+            for (path, secret) in try client.secrets(of: batch, time) {
+                guard let (name, envelope) = Self.decode(secret) else {
+                    if try isOurs(path, time) { damaged.append(path) }
+                    continue
+                }
+                if let other = found[name] { throw Self.ambiguous([other.path, path]) }
+                found[name] = (path, envelope)
+            }
+        }
+        return (found.mapValues(\.envelope), damaged)
+    }
+
+    package func count() throws(CofferError) -> Int {
+        let time = client.deadline()
+        let (unlocked, locked) = try client.search(shared, time)
+        return unlocked.count + locked.count
+    }
+
+    package func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
+        for (name, change) in changes {
+            switch change {
+            case .put(let envelope): try put(envelope, for: name, client.deadline())
+            case .remove: try remove(name, client.deadline())
+            }
+        }
+    }
+
+    /// Removes every item until `time` expires; returns how many items were removed and how many are left.
+    package func removeAll(_ time: Deadline) throws(CofferError) -> (removed: Int, left: Int) {
+        let (unlocked, locked) = try client.search(shared, time)
+        var removed = 0
+        for path in unlocked where try isOurs(path, time) {
+            try client.delete(path, time)
+            removed += 1
+        }
+        return (removed, locked.count)
+    }
+
+    // MARK: One item
+
+    /// Stores an envelope, reads it back and checks for duplicates.
+    private func put(_ envelope: [UInt8], for name: [UInt8], _ time: Deadline) throws(CofferError) {
+        let secret = try Self.encode(name, envelope)
+        let old = try item(name, time)
+        let isReplaced = if let old { try client.replace(old.path, by: secret, time) } else { false }
+        if !isReplaced {
+            try client.create(label: Self.label, attributes(name), secret: secret, time)
+        }
+        guard let stored = try item(name, time), stored.envelope == envelope else {
+            throw CofferError(.inputOutput, "The Secret Service does not return what was just stored.")
+        }
+    }
+
+    private func remove(_ name: [UInt8], _ time: Deadline) throws(CofferError) {
+        while let item = try item(name, time) { try client.delete(item.path, time) }
+    }
+
+    /// Returns the one item of a name; `nil` if there is none.
+    private func item(
+        _ name: [UInt8], _ time: Deadline
+    ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
+        let item = try searched(name, time)
+        paths.withLock { paths in
+            if paths.count >= Self.maxPathCount { paths = [:] }
+            paths[name] = item?.path
+        }
+        return item
+    }
+
+    /// Returns the envelope of a name if the item at this path still belongs to that name.
+    private func envelope(
+        _ name: [UInt8], at path: String, _ time: Deadline
+    ) throws(CofferError) -> [UInt8]? {
+        do throws(CofferError) {
+            guard let secret = try client.secret(of: path, time),
+                let (storedName, envelope) = Self.decode(secret), storedName == name
+            else { return nil }
+            return envelope
+        } catch {
+            guard error.code == .keyringLocked else { throw error }
+            return nil
+        }
+    }
+
+    private func searched(
+        _ name: [UInt8], _ time: Deadline
+    ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
+        var found: [(path: String, envelope: [UInt8])] = []
+        for path in try find(attributes(name), time) {
+            guard let secret = try client.secret(of: path, time) else { continue }
+            if let (storedName, envelope) = Self.decode(secret), storedName == name {
+                found.append((path, envelope))
+            } else if try isOurs(path, time) {
+                throw Self.corruptError(path)
+            }
+        }
+        guard found.count <= 1 else { throw Self.ambiguous(found.map(\.path)) }
+        return found.first
+    }
+
+    /// Returns the paths of the items that have these attributes, after unlocking them.
+    private func find(
+        _ attributes: [String: String], _ time: Deadline
+    ) throws(CofferError) -> [String] {
+        let (unlocked, locked) = try client.search(attributes, time)
+        guard !locked.isEmpty else { return unlocked }
+        try client.unlock(locked, time)
+        let after = try client.search(attributes, client.deadline())
+        return after.unlocked + after.locked
+    }
+
+    /// Whether an item has our attributes and no others.
+    private func isOurs(_ path: String, _ time: Deadline) throws(CofferError) -> Bool {
+        guard var attributes = try client.attributes(of: path, time) else { return false }
+        // The service itself adds this attribute, the type that the item was stored as.
+        attributes["xdg:schema"] = nil
+        attributes["item"] = nil
+        return attributes == shared
+    }
+
+    private func attributes(_ name: [UInt8]) throws(CofferError) -> [String: String] {
+        var attributes = shared
+        attributes["item"] = HexText.encode(name)
+        return attributes
+    }
+
+    // MARK: The line
+
+    /// One line of Base64 over a version (1), the name (32) and the envelope.
+    private static func encode(_ name: [UInt8], _ envelope: [UInt8]) throws(CofferError) -> [UInt8] {
+        try Encoding.base64Text([1] + name + envelope)
+    }
+
+    private static func decode(_ line: [UInt8]) -> (name: [UInt8], envelope: [UInt8])? {
+        guard let bytes = try? Encoding.decodeBase64Text(line), bytes.count >= 33, bytes[0] == 1 else {
+            return nil
+        }
+        return (Array(bytes[1..<33]), Array(bytes[33...]))
+    }
+
+    private static func corruptError(_ path: String) -> CofferError {
+        CofferError(
+            .corrupt,
+            "An item in the keyring is damaged: \(path). Restore the keyring from a backup.",
+            entries: [path])
+    }
+
+    private static func ambiguous(_ paths: [String]) -> CofferError {
+        CofferError(
+            .ambiguous,
+            "The keyring has several items with the same name; remove all but one: "
+                + paths.sorted().joined(separator: ", "), entries: paths.sorted())
+    }
+}

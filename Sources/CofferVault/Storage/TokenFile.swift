@@ -1,0 +1,198 @@
+package import CofferBase
+import CofferCrypto
+package import CofferEngine
+package import SystemPackage
+
+/// The file of ``FileStorage``: all envelopes in one sealed file, which each change replaces as a whole.
+///
+/// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
+/// with the first 32 bytes as associated data. Inside: generation (8), number of items (4), then for each its
+/// keyed name (32), length (4) and envelope, in the order of names. The key is derived from the device key.
+/// The file hides names and numbers; the values have their own keys.
+package struct TokenFile {
+    package static let fileName: FilePath = "tokens"
+    private static let erasedName: FilePath = "tokens-erased"
+    private static let headerSize = 32
+    private static let nameSize = 32
+    /// The maximum size of a token file: 4 GiB.
+    private static let sizeLimit = 1 << 32
+
+    /// The items at one point in time, by keyed name.
+    package struct Contents: Sendable {
+        package var generation: UInt64
+        package var envelopes: [[UInt8]: [UInt8]]
+
+        package init(generation: UInt64, envelopes: [[UInt8]: [UInt8]]) {
+            self.generation = generation
+            self.envelopes = envelopes
+        }
+    }
+
+    /// Contents together with the file that they were read from. While that file is open, its inode is not
+    /// reused, so ``isCurrent(_:in:)`` can compare it.
+    package final class Snapshot: Sendable {
+        package let contents: Contents
+        fileprivate let status: FileStatus
+        private let file: Descriptor
+
+        fileprivate init(_ contents: Contents, status: FileStatus, file: consuming Descriptor) {
+            self.contents = contents
+            self.status = status
+            self.file = file
+        }
+    }
+
+    package let device: DeviceKey
+
+    package init(device: DeviceKey) { self.device = device }
+
+    /// Creates an empty file. Only the creation of a vault calls this: a file that is missing later is an
+    /// error.
+    package static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
+        let empty = try TokenFile(device: device).seal(Contents(generation: 1, envelopes: [:]))
+        let file = try vault.open(fileName, [.readWrite, .exclusive])
+        try file.write(empty.span, at: 0)
+        try file.sync()
+    }
+
+    /// Reads the current file. Changes replace it as a whole, so reading needs no lock.
+    package func read(
+        in vault: borrowing Descriptor, _ name: FilePath = Self.fileName
+    ) throws(CofferError) -> Snapshot {
+        let file = try vault.open(name, .read)
+        let status = try file.status()
+        guard status.kind == .regular else { throw corruptError }
+        let contents = try open(file.readAll(limit: Self.sizeLimit))
+        return Snapshot(contents, status: status, file: file)
+    }
+
+    /// Whether `snapshot` is what the vault holds now. Changes replace the file. On a full disk, however, an
+    /// erasure overwrites it in place: the same file with another size.
+    package func isCurrent(_ snapshot: Snapshot, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
+        try vault.status(of: Self.fileName) == snapshot.status
+    }
+
+    /// Replaces the file. Call only under the vault directory's lock, with contents that were read under it.
+    package func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
+        var next = contents
+        next.generation += 1
+        let sealed = try seal(next)
+        try vault.removeTemporaries()
+        try vault.replace(Self.fileName, with: sealed.span)
+    }
+
+    /// Replaces the file by one that holds only the items of these names, and overwrites the old one in
+    /// place, because a file that is only replaced stays readable on the disk. The caller may repeat this
+    /// after a crash at any point. Returns the number of items removed, as far as they could be read.
+    package func erase(keeping names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int
+    {
+        // Erase the file even if it cannot be read. If a crash interrupted an earlier overwrite, the items to
+        // keep are in the file beside it.
+        let former = try? read(in: vault)
+        let begun = former == nil ? try? read(in: vault, Self.erasedName) : nil
+        let all = (former ?? begun)?.contents ?? Contents(generation: 0, envelopes: [:])
+        let kept = all.envelopes.filter { names.contains($0.key) }
+        let sealed = try seal(Contents(generation: all.generation + 1, envelopes: kept))
+        if begun?.contents.envelopes.count != kept.count {
+            try vault.removeTree(Self.erasedName, overwriting: true)
+            do throws(CofferError) {
+                let file = try vault.open(Self.erasedName, [.readWrite, .exclusive])
+                try file.write(sealed.span, at: 0)
+                try file.sync()
+            } catch {
+                guard error.code == .noSpace else { throw error }
+                try vault.removeTree(Self.erasedName, overwriting: true)
+                try overwrite(with: sealed, in: vault)
+                return all.envelopes.count - kept.count
+            }
+        }
+        if try vault.status(of: Self.fileName) == nil {
+            try vault.rename(Self.erasedName, to: Self.fileName)
+        } else if try !vault.exchangeIfPossible(Self.erasedName, Self.fileName) {
+            // Not every file system can exchange names.
+            try vault.sync()
+            try overwrite(with: sealed, in: vault)
+        }
+        try vault.sync()
+        try vault.removeTree(Self.erasedName, overwriting: true)
+        try vault.sync()
+        return all.envelopes.count - kept.count
+    }
+
+    /// Erases in place, because a full disk has room only for the file that exists. One write puts the kept
+    /// items over the old bytes, so they can be lost only in a power failure during that write.
+    private func overwrite(with sealed: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
+        let file = try vault.open(Self.fileName, .readWrite)
+        let size = try file.status().size
+        try file.write(sealed.span, at: 0)
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        var offset = Int64(sealed.count)
+        while offset < size {
+            let count = Int(min(Int64(zeros.count), size - offset))
+            try file.write(zeros.span.extracting(..<count), at: offset)
+            offset += Int64(count)
+        }
+        try file.sync()
+        try file.truncate(to: Int64(sealed.count))
+        try file.sync()
+    }
+
+    private var corruptError: CofferError { CofferError(.corrupt, "The token file is damaged.", .tokenFile) }
+
+    private var header: [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(Array(FileMagic.tokens.utf8))
+        writer.append(UInt16(1))
+        writer.pad(to: 16)
+        writer.append(device.vaultID.bytes)
+        return writer.bytes
+    }
+
+    private func seal(_ contents: Contents) throws(CofferError) -> [UInt8] {
+        var writer = BinaryWriter()
+        writer.append(contents.generation)
+        writer.append(UInt32(contents.envelopes.count))
+        for (name, envelope) in contents.envelopes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            writer.append(name)
+            writer.appendLengthPrefixed(envelope)
+        }
+        let header = header
+        let key = try device.key(KDFLabel.tokenFile)
+        return header + (try XChaCha20Poly1305.seal(writer.bytes.span, key: key, associatedData: header.span))
+    }
+
+    private func open(_ bytes: [UInt8]) throws(CofferError) -> Contents {
+        var head = BinaryReader(bytes, name: "token file", remedy: .tokenFile)
+        guard try head.take(8) == Array(FileMagic.tokens.utf8) else { throw corruptError }
+        guard try head.number(UInt16.self) == 1 else {
+            throw CofferError(
+                .unsupportedVersion, "The token file was written by a newer release, or it is damaged.",
+                .newerRelease)
+        }
+        try head.skip(6)
+        guard try head.take(16) == device.vaultID.bytes else {
+            throw CofferError(
+                .foreign, "The token file belongs to another vault, or it is damaged.", .backup)
+        }
+        let key = try device.key(KDFLabel.tokenFile)
+        let plaintext: [UInt8]
+        do throws(CofferError) {
+            plaintext = try XChaCha20Poly1305.openToArray(
+                bytes.span.extracting(Self.headerSize...), key: key,
+                associatedData: bytes.span.extracting(..<Self.headerSize))
+        } catch {
+            guard error.code == .notAuthentic else { throw error }
+            throw corruptError
+        }
+        var reader = BinaryReader(plaintext, name: "token file", remedy: .tokenFile)
+        var contents = Contents(generation: try reader.number(), envelopes: [:])
+        let count = Int(try reader.number(UInt32.self))
+        contents.envelopes.reserveCapacity(min(count, reader.remaining / Self.nameSize))
+        for _ in 0..<count {
+            let name = try reader.take(Self.nameSize)
+            contents.envelopes[name] = try reader.lengthPrefixed()
+        }
+        guard reader.remaining == 0, contents.envelopes.count == count else { throw corruptError }
+        return contents
+    }
+}

@@ -1,0 +1,100 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import FoundationEssentials
+
+/// The test vectors of signed orders: see Formats. A valid one is accepted and has the contents in the
+/// file, and encoding and signing those contents returns its bytes. An invalid one is refused with the error
+/// in the file.
+package enum OrderVectors {
+    /// The algorithm that vector files name.
+    package static let algorithm = "SIGNED-ORDER"
+
+    /// The procedure for one vector.
+    package static let procedure = VectorTest(
+        ["SignedOrderTest"],
+        fields: [
+            "keys", "vaultID", "deviceID", "lastOrder", "lastContact", "now", "privateKey", "action", "scope",
+            "target", "counter", "issued", "expires", "subject", "reason", "order",
+        ],
+        control: "order"
+    ) { (test, _) throws(MalformedVector) in
+        let bytes = try test.bytes("order")
+        let (wanted, seed) = (try fields(by: test), try test.bytes("privateKey"))
+        do throws(CofferError) {
+            let rules = try rules(of: test)
+            let verified = try rules.verify(SignedCommand.read(bytes))
+            guard describes(verified.order, wanted) else { return .wrong("its contents differ") }
+            let written = try verified.order.signed(by: SymmetricKey.copying(seed.span))
+            return written == bytes ? .agrees : .wrong("encoding it returns other bytes")
+        } catch {
+            return error.code == .invalidInput
+                ? .wrong("it is not refused with a separate code") : .refused(error.code)
+        }
+    }
+
+    /// The fields of the file, as numbers as in the encoding.
+    private struct Fields: Equatable {
+        let action: Int
+        let scope: Int
+        let target: Int
+        let counter: [UInt8]
+        let issued: Int
+        let expires: Int
+        let subject: [UInt8]
+        let reason: [UInt8]
+    }
+
+    private static func fields(by test: VectorCase) throws(MalformedVector) -> Fields {
+        Fields(
+            action: try test.integer("action"), scope: try test.integer("scope"),
+            target: try test.integer("target"), counter: try test.bytes("counter"),
+            issued: try test.integer("issued"), expires: try test.integer("expires"),
+            subject: try test.bytes("subject"), reason: try test.bytes("reason"))
+    }
+
+    private static func describes(_ order: RemoteCommand, _ wanted: Fields) -> Bool {
+        let (action, scope, subject): (Int, Int, [UInt8]) =
+            switch order.action {
+            case .wipe(.all): (1, 1, [])
+            case .wipe(.user(let name)): (1, 2, Array(name.utf8))
+            case .wipe(.tokens): (1, 3, [])
+            case .contact: (2, 0, [])
+            case .pin(let key): (3, 0, key.bytes)
+            case .unpin(let key): (4, 0, key.bytes)
+            }
+        let target =
+            switch order.target {
+            case .vault: 1
+            case .device: 2
+            }
+        return wanted
+            == Fields(
+                action: action, scope: scope, target: target, counter: order.counter.bigEndianBytes,
+                issued: Int(order.issued.timeIntervalSince1970),
+                expires: Int(order.expires.timeIntervalSince1970), subject: subject,
+                reason: Array(order.reason.utf8))
+    }
+
+    private static func rules(of test: VectorCase) throws(CofferError) -> CommandVerifier {
+        do throws(MalformedVector) {
+            let pinned = try test.bytes("keys")
+            guard let vaultID = UUID(bytes: try test.bytes("vaultID")) else {
+                throw MalformedVector("field vaultID does not have 16 bytes")
+            }
+            let last = [try test.bytes("lastOrder"), try test.bytes("lastContact")]
+            guard last.allSatisfy({ $0.count == 8 }), pinned.count % Ed25519.keySize == 0 else {
+                throw MalformedVector("a counter does not have 8 bytes, or the keys not 32 each")
+            }
+            let counters = last.map { $0.span.bigEndian(UInt64.self, at: 0) }
+            let (device, now) = (try test.bytes("deviceID"), try test.integer("now"))
+            return CommandVerifier(
+                keys: stride(from: 0, to: pinned.count, by: Ed25519.keySize).compactMap {
+                    try? AdministratorKey(Array(pinned[$0..<$0 + Ed25519.keySize]))
+                }, vaultID: vaultID, deviceID: try? DeviceID(device), lastOrder: counters[0],
+                lastContact: counters[1], now: UInt64(max(0, now)))
+        } catch {
+            throw CofferError(.invalidInput, error.reason)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import CofferCrypto
+/// One test of a vector file, with the fields of its group.
+package struct VectorCase: Sendable {
+    /// The result that the file requires.
+    package enum Expectation: String, Sendable {
+        /// The library must accept the test and agree with it.
+        case valid
+        /// The library must refuse the test.
+        case invalid
+        /// Both results are correct.
+        case acceptable
+    }
+
+    package let id: Int
+    package let comment: String
+    package let flags: [String]
+    /// `nil` if the file contains an unknown word.
+    package let expectation: Expectation?
+    /// The code of the only error allowed for an invalid case of our own files.
+    let expectedError: String?
+    let group: [String: JSONValue]
+    var fields: [String: JSONValue]
+
+    init(_ members: [String: JSONValue], group: [String: JSONValue]) {
+        id = members["tcId"]?.integer ?? 0
+        comment = members["comment"]?.text ?? ""
+        flags = (members["flags"]?.list ?? []).map { $0.text ?? "" }
+        expectation = members["result"]?.text.flatMap(Expectation.init(rawValue:))
+        expectedError = members["expectError"]?.text
+        fields = members.filter { !Self.describing.contains($0.key) }
+        self.group = group
+    }
+
+    /// The members that every test may have in addition to the fields of its algorithm.
+    private static let describing: Set<String> = [
+        "tcId", "comment", "flags", "result", "expectError", "releasedSha256", "source",
+    ]
+}
+
+extension VectorCase {
+    /// The bytes of a hexadecimal field.
+    package func bytes(_ name: String) throws(MalformedVector) -> [UInt8] {
+        guard let bytes = HexText.decode(try text(name), lowerCaseOnly: true) else {
+            throw MalformedVector("field \(name) is not hexadecimal")
+        }
+        return bytes
+    }
+
+    /// The bytes of each text in a list of hexadecimal texts.
+    func byteStrings(_ name: String) throws(MalformedVector) -> [[UInt8]] {
+        guard let list = fields[name]?.list else {
+            throw MalformedVector("field \(name) is missing or not a list")
+        }
+        var strings: [[UInt8]] = []
+        for element in list {
+            guard let bytes = element.text.flatMap({ HexText.decode($0, lowerCaseOnly: true) }) else {
+                throw MalformedVector("field \(name) contains text that is not hexadecimal")
+            }
+            strings.append(bytes)
+        }
+        return strings
+    }
+
+    package func text(_ name: String) throws(MalformedVector) -> String {
+        guard let text = fields[name]?.text else {
+            throw MalformedVector("field \(name) is missing or not text")
+        }
+        return text
+    }
+
+    package func integer(_ name: String) throws(MalformedVector) -> Int {
+        guard let number = fields[name]?.integer else {
+            throw MalformedVector("field \(name) is missing or not an integer")
+        }
+        return number
+    }
+
+    /// Requires that the group's declared sizes in bits match the fields of a valid test.
+    func checkDeclaredSizes() throws(MalformedVector) {
+        guard expectation == .valid else { return }
+        for (size, field) in [("keySize", "key"), ("ivSize", "iv"), ("tagSize", "tag")] {
+            guard let bits = group[size]?.integer, fields[field] != nil else { continue }
+            guard try bytes(field).count * 8 == bits else {
+                throw MalformedVector("field \(field) does not have the group's \(bits) bits")
+            }
+        }
+    }
+
+    /// The same test with the last bit of `name` flipped; `nil` if that field holds no bytes.
+    func flippingLastBit(of name: String) -> VectorCase? {
+        guard var bytes = try? bytes(name), let last = bytes.popLast() else { return nil }
+        bytes.append(last ^ 1)
+        var turned = self
+        turned.fields[name] = .text(HexText.encode(bytes))
+        return turned
+    }
+}
+
+/// The reason why a test or a file is not a valid vector.
+package struct MalformedVector: Error {
+    package let reason: String
+    package init(_ reason: String) { self.reason = reason }
+}

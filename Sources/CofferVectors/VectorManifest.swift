@@ -1,0 +1,103 @@
+import CofferCrypto
+package import CofferBase
+
+/// The known vector files: the digest of each, and how many of its tests pass, are refused and are skipped.
+///
+/// A file with a known digest must have exactly these results. A file with a known name and another digest
+/// fails, because it was changed.
+package struct VectorManifest: Sendable {
+    /// The file name of a manifest. Such a file is never run as vectors.
+    package static let fileName = "manifest.json"
+
+    /// The expected results of a file; `nil` in an entry that contains only the digest.
+    private struct Expected: Sendable {
+        let accepted: Int
+        let refused: Int
+        /// Tests for which both results are correct.
+        let acceptable: Int
+        let skipped: [String: Int]
+    }
+
+    private struct Entry: Sendable {
+        let name: String
+        let digest: String
+        let source: String
+        let declared: Int?
+        let expected: Expected?
+    }
+
+    private var entries: [Entry] = []
+
+    package init() {}
+
+    /// Adds the entries of the manifest in `contents`: sets of files, each with its upstream.
+    ///
+    /// - Throws: `corrupt` if the contents are not a manifest.
+    package mutating func add(_ contents: [UInt8]) throws(CofferError) {
+        guard let sets = JSONValue.parse(contents)?.object?["sets"]?.list else {
+            throw CofferError(.corrupt, "The manifest is not a JSON document with a list of sets.")
+        }
+        for set in sets {
+            guard let set = set.object, let name = set["name"]?.text, let files = set["files"]?.list else {
+                throw CofferError(.corrupt, "A set of the manifest is incomplete.")
+            }
+            let commit = set["commit"]?.text ?? ""
+            let source = commit.isEmpty ? name : "\(name)@\(commit.prefix(7))"
+            for file in files {
+                guard let entry = file.object.flatMap({ Self.entry($0, source: source) }) else {
+                    throw CofferError(.corrupt, "An entry of the manifest is incomplete.")
+                }
+                entries.append(entry)
+            }
+        }
+    }
+
+    private static func entry(_ file: [String: JSONValue], source: String) -> Entry? {
+        guard let name = file["file"]?.text, let digest = file["sha256"]?.text, digest.utf8.count == 64 else {
+            return nil
+        }
+        var expected: Expected?
+        if let counts = file["expected"] {
+            guard let counts = counts.object, let accepted = counts["accepted"]?.integer,
+                let refused = counts["refused"]?.integer, let acceptable = counts["acceptable"]?.integer,
+                let skipped = counts["skipped"]?.object
+            else { return nil }
+            expected = Expected(
+                accepted: accepted, refused: refused, acceptable: acceptable,
+                skipped: skipped.compactMapValues(\.integer))
+        }
+        return Entry(
+            name: name, digest: digest, source: source, declared: file["declared"]?.integer,
+            expected: expected)
+    }
+
+    /// Compares the report with the known results of the file, and adds differences to its problems.
+    func check(_ report: inout VectorReport, contents: [UInt8], includesSlow: Bool) {
+        let name = report.path.parts(between: "/").last ?? report.path
+        guard entries.contains(where: { $0.name == name }) else { return }
+        guard let digest = try? Digest.sha256.hash(contents.span).hexText,
+            let entry = entries.first(where: { $0.name == name && $0.digest == digest })
+        else {
+            report.problems.append("its SHA-256 is not the one in the manifest: the file was changed")
+            return
+        }
+        report.source = entry.source
+        if let declared = entry.declared, declared != report.declared {
+            report.problems.append("it declares another number of tests than the manifest")
+        }
+        guard let expected = entry.expected else { return }
+        var (skipped, accepted) = (expected.skipped, expected.accepted)
+        if includesSlow { accepted += skipped.removeValue(forKey: VectorReport.slowReason) ?? 0 }
+        let ran = accepted + expected.refused + expected.acceptable
+        guard report.skipped == skipped, report.accepted + report.refused == ran, report.accepted >= accepted,
+            report.refused >= expected.refused
+        else {
+            report.problems.append("its counts are not those of the manifest")
+            return
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate var hexText: String { HexText.encode(self) }
+}

@@ -1,0 +1,104 @@
+import CofferCrypto
+package import CofferBase
+import CofferEngine
+
+/// The result of one test.
+package enum VectorResult: Sendable {
+    /// The library accepted the test and agreed in both directions.
+    case agrees
+    /// The library computed a value that differs from the file's.
+    case unequal
+    /// The library refused with this error and returned nothing.
+    case refused(CofferError.Code)
+    /// The library correctly refused a size that it does not support; the reason names the size.
+    case unsupported(String)
+    /// The test is slow and was not requested.
+    case slow
+    /// The library's behaviour is wrong for any test.
+    case wrong(String)
+}
+
+/// The procedure for the tests of one algorithm.
+package struct VectorTest: Sendable {
+    /// The permitted `type` values of a group of such tests.
+    let groupTypes: Set<String>
+    /// A field whose every bit matters to a valid test; the negative control flips one of them.
+    let controlField: String
+    /// The fields of a test.
+    let fields: Set<String>
+    /// Runs one test against the library.
+    let run: @Sendable (VectorCase, VectorRunner.Options) throws(MalformedVector) -> VectorResult
+
+    package init(
+        _ groupTypes: Set<String>, fields: Set<String>, control: String,
+        run: @escaping @Sendable (VectorCase, VectorRunner.Options) throws(MalformedVector) -> VectorResult
+    ) {
+        self.groupTypes = groupTypes
+        self.fields = fields
+        controlField = control
+        self.run = run
+    }
+
+    /// The procedure for the algorithm that a file names; `nil` if it is not implemented.
+    static func named(_ algorithm: String) -> VectorTest? { all[algorithm] }
+
+    /// The names of all implemented algorithms, sorted.
+    static var algorithms: [String] { all.keys.sorted() }
+
+    private static let all: [String: VectorTest] = {
+        var all: [String: VectorTest] = [
+            "AES-CBC-PKCS5": blockCipher, "AES-GCM": gcm, "AES-WRAP": keyWrap, "AES-KWP": keyWrapPadded,
+            "CHACHA20-POLY1305": aead(.chaCha20Poly1305), "XCHACHA20-POLY1305": aead(.xChaCha20Poly1305),
+            "XAES-256-GCM": aead(.xaes256GCM), "EDDSA": signature, "DOCUMENTED-KEY": documentedKey,
+            "DOCUMENTED-CBC": documentedCBC, "DOCUMENTED-PASSPHRASE": documentedPassphrase,
+            "PBKDF2-CBC": pbkdf2CBC, "CBC-HMAC": authenticatedCBC, "AES-CMAC": cmac, "AES-GMAC": gmac,
+            "AES-SIV": siv, "AES-SIV-CMAC": sivOfOneString, "AEAD-AES-SIV-CMAC": sivWithNonce,
+            "A128CBC-HS256": jose(.a128CBCHS256), "A192CBC-HS384": jose(.a192CBCHS384),
+            "A256CBC-HS512": jose(.a256CBCHS512),
+        ]
+        for digest in Digest.allCases {
+            let bits = digest == .sha1 ? 1 : digest.size * 8
+            all["HMACSHA\(bits)"] = mac(digest)
+            all["PBKDF2-HMACSHA\(bits)"] = pbkdf2(digest)
+            if digest != .sha224 { all["HKDF-SHA-\(bits)"] = hkdf(digest) }
+            for size in [128, 192, 256] {
+                all["PbeWithHmacSha\(bits)AndAes_\(size)"] = passwordBased(digest, keySize: size / 8)
+            }
+        }
+        return all
+    }()
+}
+
+extension VectorTest {
+    /// Runs `body` and returns the code of its error; `nil` if it succeeds.
+    static func refusal(_ body: () throws(CofferError) -> Void) -> CofferError.Code? {
+        do throws(CofferError) {
+            try body()
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    /// The result for a size that the library does not support: every direction must refuse it as invalid
+    /// input.
+    static func unsupported(_ reason: String, _ refusals: CofferError.Code?...) -> VectorResult {
+        guard refusals.allSatisfy({ $0 == .invalidInput }) else {
+            return .wrong("\(reason) is not refused as invalid input")
+        }
+        return .unsupported(reason)
+    }
+
+    /// The result for a message that cannot be opened: only `notAuthentic` is allowed.
+    static func notDecrypted(_ error: CofferError) -> VectorResult {
+        guard error.code == .notAuthentic else {
+            return .wrong("opening fails with \(error.code.name), not with notAuthentic")
+        }
+        return .refused(error.code)
+    }
+
+    /// Whether the secret bytes equal those of the file.
+    static func equal(_ secret: borrowing SecretBytes, _ bytes: [UInt8]) -> Bool {
+        secret.exposing { span in span.copied() == bytes }
+    }
+}

@@ -85,7 +85,8 @@ public final class Vault: Sendable {
             let made = try VaultDirectory.create(
                 at: location, options: options, passcode: passcode, interaction: interaction,
                 addingStores: FileStore.create(in:device:))
-            let core = try VaultCore(home: made.home, device: made.device, time: time)
+            let core = try VaultCore(
+                home: made.home, device: made.device, time: time, actions: .ofStores)
             core.keys.insert(made.keys)
             return Vault(core: core)
         }
@@ -173,7 +174,8 @@ public final class Vault: Sendable {
         guard try home.state()?.vaultID == device.vaultID else {
             throw CofferError(.foreign, "The vault in \(location.path) belongs to another vault directory.")
         }
-        return try VaultCore(home: home, device: device, time: time, forOrders: forOrders)
+        return try VaultCore(
+            home: home, device: device, time: time, actions: .ofStores, forOrders: forOrders)
     }
 
     /// Unwraps the class keys. A vault without a passcode needs none and ignores one that is given.

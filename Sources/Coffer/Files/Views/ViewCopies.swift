@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 import CofferEngine
 public import SystemPackage
 import CofferVault
@@ -152,18 +152,6 @@ extension FileStore {
         } catch {
             guard error.code == .absent, tries > 0 else { throw error }
             return try makeViewDirectory(tries: tries - 1)
-        }
-    }
-}
-
-extension Vault {
-    /// Removes view copies whose owner is dead; returns how many. Opening a vault does this too.
-    ///
-    /// - Throws: `notInitialised`, `wiped`, or the error that the removal fails with.
-    public static func removeStaleViewCopies(at location: VaultLocation) async throws(CofferError) -> Int {
-        try await BlockingExecutor.run { _ throws(CofferError) in
-            let vault = try VaultDirectory.openDirectory(location).openVault()
-            return try ViewCopyDirectory.removeStale(vault: vault)
         }
     }
 }

@@ -98,13 +98,3 @@ extension Vault {
         }
     }
 }
-
-/// A weak reference to a store.
-struct WeakObserver {
-    weak var store: (any VaultObserver)?
-}
-
-extension VaultCore {
-    /// The registered stores that are still alive.
-    fileprivate var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
-}

@@ -1,19 +1,8 @@
-import CofferBase
+public import CofferBase
 import CofferCrypto
 import CofferEngine
 import SystemPackage
 import CofferVault
-
-/// The number of items that exist only while a passcode is set:
-/// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``.
-public struct PasscodeDependentItems: Sendable, Equatable {
-    /// Tokens.
-    public let tokens: Int
-    /// Files.
-    public let files: Int
-    /// Databases.
-    public let databases: Int
-}
 
 extension Vault {
     /// Counts the items that removing the passcode would destroy; works also while locked.

@@ -3,3 +3,8 @@ public protocol VaultObserver: AnyObject, Sendable {
     /// Closes open files and drops every key. The keys on the disk are already gone.
     func vaultDidWipe() async
 }
+
+/// A weak reference to a store.
+struct WeakObserver {
+    weak var store: (any VaultObserver)?
+}

@@ -21,6 +21,7 @@ final class VaultCore: Sendable {
     let tickets = ReplacementTickets()
     /// The values that this process stored while locked.
     let ownWaiting = OwnPendingTokens()
+    private let actions: VaultActions
     /// Seconds without use until the vault locks, read when it was opened.
     let inactivity: Int?
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
@@ -32,15 +33,20 @@ final class VaultCore: Sendable {
     /// Stores outside of this library, which close before a wipe is done.
     let registered = Mutex<[WeakObserver]>([])
 
+    /// The registered stores that are still alive.
+    var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
+
     /// Creates the core of a vault. With `forOrders` an unreadable keybag is ignored, because an order needs
     /// no class key.
     init(
-        home: VaultDirectory, device: DeviceKey, time: VaultClock, forOrders: Bool = false
+        home: VaultDirectory, device: DeviceKey, time: VaultClock, actions: VaultActions,
+        forOrders: Bool = false
     ) throws(CofferError) {
         let home = try home.pinned(to: device.vaultID)
         self.home = home
         self.device = device
         self.time = time
+        self.actions = actions
         keyring = ActiveStorage(home: home, device: device)
         let vault = try home.openVault()
         let inactivity = try home.mappingMissingFiles { () throws(CofferError) in
@@ -104,6 +110,28 @@ final class VaultCore: Sendable {
         ownWaiting.clear()
     }
 
+    /// Evicts the keys that the kernel keyring has let expire.
+    func evictExpiredKeys() {
+        let expired = cachedKeys.expired
+        if !expired.classes.isEmpty { lapse(expired.classes, isEverything: expired.isEverything) }
+    }
+
+    /// Evicts the keys of classes that are gone from the kernel keyring; if all are gone, this is a lock.
+    private func lapse(_ classes: Set<ProtectionClass>, isEverything: Bool) {
+        cachedKeys.forget(classes)
+        guard isEverything else { return keys.lapse(classes, .kernelKeyExpired) }
+        // Nothing is removed from the kernel keyring: keys there now came later, from another unlock.
+        keys.lock(.kernelKeyExpired)
+    }
+
+    func act(on signal: LockSignal) {
+        switch signal {
+        case .lock(let reason): lock(reason)
+        case .close(let reason): close(reason)
+        case .awake, .collectionLocked, .collectionChanged: break
+        }
+    }
+
     static func readKeybag(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) -> Keybag {
         let contents = try Keybag.record.read(
             vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
@@ -128,9 +156,8 @@ final class VaultCore: Sendable {
 
     func unlock(with passcode: Passcode?) throws(CofferError) {
         let locks = keys.locks
-        let unwrapped = try evaluating(passcode) { (keys, contents, vault) throws(CofferError) in
-            let keybag = try Keybag.decode(contents.payload)
-            if keybag.hasOrphans { _ = try removeOrphans(in: vault) }
+        let unwrapped = try evaluating(passcode) { (keys, keybag, vault) throws(CofferError) in
+            if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
             guard !keybag.isComplete else { return keys }
             return try complete(keybag, keys, with: passcode, in: vault)
         }
@@ -166,8 +193,7 @@ final class VaultCore: Sendable {
     func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) -> PasscodeDependentItems {
         var destroyed = PasscodeDependentItems(tokens: 0, files: 0, databases: 0)
         let locks = keys.locks
-        let unwrapped = try evaluating(current) { (keys, contents, vault) throws(CofferError) in
-            let old = try Keybag.decode(contents.payload)
+        let unwrapped = try evaluating(current) { (keys, old, vault) throws(CofferError) in
             if let new { try old.policy.check(new) }
             let wanted = ProtectionClass.all(hasPasscode: new != nil)
             let missing = wanted.filter { keys[$0] == nil }
@@ -180,7 +206,7 @@ final class VaultCore: Sendable {
                 changed.hasOrphans = all.count < keys.count
             }
             // From here the class's items are unreadable. They are removed now or at the next unlock.
-            if all.count < keys.count { destroyed = try removeOrphans(in: vault) }
+            if all.count < keys.count { destroyed = try actions.removeOrphans(self, vault) }
             return all
         }
         // The passcode is changed, but a lock that came in the meantime still applies.
@@ -228,12 +254,11 @@ final class VaultCore: Sendable {
     private func evaluating(
         _ passcode: Passcode?,
         _ body: (
-            _ keys: [ProtectionClass: ClassKey], _ keybag: DualSlotRecord.Contents,
-            _ vault: borrowing Descriptor
+            _ keys: [ProtectionClass: ClassKey], _ keybag: Keybag, _ vault: borrowing Descriptor
         ) throws(CofferError) -> [ProtectionClass: ClassKey]
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
         let early = try passcode.flatMap { (given) throws(CofferError) in try derive(given) }
-        let result: [ProtectionClass: ClassKey]? = try home.withExclusiveVault {
+        let outcome: AttemptOutcome = try home.withExclusiveVault {
             (vault) throws(CofferError) in
             let contents = try Keybag.record.read(
                 vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault, repairing: true)
@@ -243,7 +268,7 @@ final class VaultCore: Sendable {
                 let keys = try asCorrupt { () throws(CofferError) in
                     try keybag.unwrap(under: kek, vaultID: device.vaultID)
                 }
-                return try body(keys, contents, vault)
+                return .unlocked(try body(keys, keybag, vault))
             }
             guard let passcode else {
                 throw CofferError(.locked, "This vault is locked: unlock it with its passcode.")
@@ -254,18 +279,28 @@ final class VaultCore: Sendable {
             guard let derived = again ?? early else { throw CofferError.locked }
             let counter = AttemptLimiter(
                 device: device, time: time, delays: keybag.delaysAttempts, witness: try witness(in: vault))
-            guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else { return nil }
+            guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else {
+                return .limitReached
+            }
             let keys = try asCorrupt { () throws(CofferError) in
                 try keybag.unwrap(under: derived.wrappingKey, vaultID: device.vaultID)
             }
-            return try body(keys, contents, vault)
+            return .unlocked(try body(keys, keybag, vault))
         }
-        guard let result else {
-            _ = try VaultEraser(home: home, time: time).wipe(.all, reason: "ten wrong passcodes", by: self)
+        switch outcome {
+        case .unlocked(let keys): return keys
+        case .limitReached:
+            try actions.erase(self)
             throw CofferError(
                 .wiped, "This vault was erased after ten wrong passcodes and needs activation: run init.")
         }
-        return result
+    }
+
+    /// The end of an attempt that was neither refused nor wrong with attempts left, which are errors.
+    private enum AttemptOutcome {
+        case unlocked([ProtectionClass: ClassKey])
+        /// The passcode was wrong and was the last one allowed: the vault is to be erased.
+        case limitReached
     }
 
     /// The guard that keeps the attempt counter outside of the vault directory; `nil` with file storage.

@@ -34,17 +34,3 @@ public struct VaultEvent: Sendable, Hashable {
         self.revocation = revocation
     }
 }
-
-extension Vault {
-    /// The events from now on. When an event is delivered, the keys are already gone.
-    ///
-    /// Each access returns a separate stream, which ends with the vault object. A stream that is not read
-    /// keeps the newest 64 events.
-    ///
-    /// ```swift
-    /// for await event in vault.events where event.kind == .locked {
-    ///     hideSecrets(because: event.reason)
-    /// }
-    /// ```
-    public var events: AsyncStream<VaultEvent> { core.hub.stream() }
-}

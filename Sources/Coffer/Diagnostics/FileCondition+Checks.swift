@@ -1,0 +1,33 @@
+import CofferBase
+
+extension FileCondition {
+    /// The checks for the vault's diagnostics; empty if nothing is wrong.
+    var protections: [SecurityCheck] {
+        var found: [SecurityCheck] = []
+        if !missing.isEmpty {
+            found.append(
+                SecurityCheck(
+                    "missing-files", .missing,
+                    "Another program deleted the containers of \(Self.named(missing)). Restore them "
+                        + "from a copy of the home, or clear each entry with coffer file remove ID."))
+        }
+        if let indexDamage = keysDamage ?? indexDamage {
+            found.append(SecurityCheck("file-index", .missing, indexDamage.message))
+        } else if !unlisted.isEmpty {
+            found.append(
+                SecurityCheck(
+                    "file-index", .missing,
+                    "The index of files does not list \(Self.named(unlisted)): it is damaged or older than "
+                        + "they are, or another program put them there. coffer file verify --all checks "
+                        + "every file, coffer file reindex adds them."))
+        }
+        return found
+    }
+
+    /// Describes the number of files and names the first of them.
+    private static func named(_ ids: [FileID]) -> String {
+        let shown = ids.prefix(5).map(\.description).joined(separator: ", ")
+        let count = ids.count == 1 ? "1 file" : "\(ids.count) files"
+        return "\(count): \(shown)" + (ids.count > 5 ? ", …" : "")
+    }
+}

@@ -1,0 +1,70 @@
+import Testing
+
+/// Rule 10: the direction of references between the folders of a target.
+@Suite("Rule 10: folders")
+struct FolderRulesTests {
+    private static let coffer: [String: Set<String>] = [
+        // Tokens: what a lock and a logout clear.
+        "Core": ["Lock", "Tokens"],
+        "Diagnostics": ["Core", "Files", "Lock", "Tokens", "Vault"],
+        "Files": ["Core"],
+        "Refresh": ["Core", "Revocation", "Tokens"],
+        "RemoteCommands": ["Core", "Wipe"],
+        "Revocation": ["Core", "RemoteCommands", "Tokens", "Wipe"],
+        "Tokens": ["Core"],
+        "Vault": ["Core", "Files", "Lock", "RemoteCommands", "Revocation", "Tokens", "Wipe"],
+        // RemoteCommands: the record on the disk, whose orders to erase tokens are done when they are gone.
+        "Wipe": ["Core", "Files", "RemoteCommands", "Tokens"],
+    ]
+    private static let cofferVault: [String: Set<String>] = [
+        "Attempts": ["Coding", "DeviceKey", "Keybag", "SecretService"],
+        "DeviceKey": ["Coding", "SecretService"],
+        "Directory": ["Attempts", "Coding", "DeviceKey", "Keybag", "SecretService", "Storage"],
+        "Keybag": ["Coding", "DeviceKey"],
+        "SecretService": ["Coding", "Storage"],
+    ]
+    private static let cofferCrypto: [String: Set<String>] = [
+        "AEAD": ["KDF", "Keys"], "Documented": ["AEAD", "KDF", "Keys"], "KDF": ["Keys"],
+        "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"], "Wrapping": ["KDF", "Keys"],
+    ]
+    private static let cofferDatabase: [String: Set<String>] = [
+        "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
+    ]
+    private static let allowed = [
+        "Coffer": coffer, "CofferVault": cofferVault, "CofferCrypto": cofferCrypto,
+        "CofferDatabase": cofferDatabase, "CofferCLI": ["Commands": ["Support"]],
+    ]
+
+    @Test(
+        "10: folders refer to each other as the list says, and every arrow of the list is there",
+        arguments: allowed.keys.sorted())
+    func arrows(_ target: String) throws {
+        let graph = FolderGraph(of: "Sources/" + target, try Repository.swiftSources())
+        let allowed = Self.allowed[target] ?? [:]
+        report(graph.findings(outside: allowed))
+        #expect(graph.arrows == allowed, "The list is not what the sources show.")
+    }
+
+    @Test("10: at most five files form a cycle", arguments: allowed.keys.sorted())
+    func cycles(_ target: String) throws {
+        let cycle = FolderGraph(of: "Sources/" + target, try Repository.swiftSources()).largestCycle
+        #expect(cycle.count <= 5, "\(cycle)")
+    }
+
+    @Test("10: an arrow, its absence in a list, and a cycle are found; comments and strings are not")
+    func finds() {
+        let sources = [
+            ("A/One.swift", "public final class One: Sendable { let two: Two }\nprivate struct Three {}"),
+            ("B/Two.swift", "struct Two { let one = \"One\" }  // One\nlet four = Three()"),
+            ("B/Four.swift", "enum Four { typealias Other = One }"),
+        ].map { SwiftSource(path: "Sources/Sample/" + $0, text: $1) }
+        let graph = FolderGraph(of: "Sources/Sample", sources)
+        #expect(graph.arrows == ["A": ["B"], "B": ["A"]])
+        #expect(graph.findings(outside: ["A": ["B"]]).map(\.path) == ["Sources/Sample/B/Four.swift"])
+        #expect(graph.findings(outside: ["A": ["B"], "B": ["A"]]).isEmpty)
+        #expect(graph.largestCycle.isEmpty)
+        let back = SwiftSource(path: "Sources/Sample/B/Two.swift", text: "struct Two { let one: One }")
+        let closed = FolderGraph(of: "Sources/Sample", sources.filter { $0.path != back.path } + [back])
+        #expect(closed.largestCycle == ["Sources/Sample/A/One.swift", "Sources/Sample/B/Two.swift"])
+    }
+}

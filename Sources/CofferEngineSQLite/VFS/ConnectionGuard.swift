@@ -1,5 +1,6 @@
 import CofferBase
 import CSQLite
+import Synchronization
 
 /// Denies a connection everything that would leave the encryption: attaching a database through another VFS,
 /// and extensions. Once its key was revoked, also denies the data that the connection has in memory.
@@ -14,6 +15,8 @@ import CSQLite
     /// The key of the connection's own database.
     private let entry: KeyEntry
     private var attached = AttachedFiles()
+    /// Whether there are attached files: the progress handler runs too often to look at them each time.
+    private let hasAttached = Atomic(false)
 
     init(entry: KeyEntry) { self.entry = entry }
 
@@ -47,9 +50,15 @@ import CSQLite
     }
 
     /// Has the connection's statements end when the key of an attached database is revoked.
-    func attach(_ file: DatabaseFile) { attached.append(file) }
+    func attach(_ file: DatabaseFile) {
+        attached.append(file)
+        hasAttached.store(true, ordering: .relaxed)
+    }
 
-    func detach(_ file: DatabaseFile) { attached.remove(file) }
+    func detach(_ file: DatabaseFile) {
+        attached.remove(file)
+        hasAttached.store(!attached.isEmpty, ordering: .relaxed)
+    }
 
     /// The connection's file is closed: the connection is being closed, or its database was replaced
     /// (`sqlite3_deserialize`).
@@ -93,7 +102,7 @@ import CSQLite
     private static let progress: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
         guard let context = unsafe context else { return 1 }
         return unsafe Unmanaged<ConnectionGuard>.fromOpaque(context)._withUnsafeGuaranteedRef {
-            ($0.entry.isRevoked || $0.attached.isAnyRevoked) && $0.interrupts ? 1 : 0
+            ($0.entry.isRevoked || $0.hasAttached.load(ordering: .relaxed)) && $0.interrupts ? 1 : 0
         }
     }
 
@@ -101,7 +110,9 @@ import CSQLite
     /// transaction has finished doing so by then. While a statement is compiled, for which SQLite 3.41 and
     /// later calls this too, the authorizer decides.
     private var interrupts: Bool {
-        guard let connection = unsafe handle?.pointee else { return false }
+        guard entry.isRevoked || attached.isAnyRevoked, let connection = unsafe handle?.pointee else {
+            return false
+        }
         let isReading =
             unsafe entry.isRevoked
             ? sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE : attached.isAnyRead(by: connection)

@@ -36,7 +36,7 @@ extension FuzzTarget {
             let opened = try envelope.open(
                 name: [UInt8](repeating: 1, count: 32), under: world.classKey,
                 vaultID: world.device.vaultID, withValue: true)
-            throw FuzzFinding("an envelope that nobody sealed opens: version \(opened.info.version)")
+            throw FuzzFinding("an envelope that nobody sealed opens: version \(opened.info.version ?? 0)")
         },
         FuzzTarget("token-info") { bytes, _ in
             let info = try TokenInfo.decode(bytes, protection: .whenUnlocked)

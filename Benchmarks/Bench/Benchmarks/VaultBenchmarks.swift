@@ -45,7 +45,7 @@ enum VaultBenchmarks {
     }
 
     private static func check(_ session: Vault, _ id: TokenID) async throws(CofferError) {
-        let count = try await session.tokens.withToken(for: id) { token, _ in token.count }
+        let count = try await session.tokens.get(id)?.token.count
         guard count == VaultBench.value.utf8.count else { throw PeerMismatch.wrongToken }
     }
 

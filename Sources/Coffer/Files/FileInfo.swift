@@ -16,4 +16,25 @@ public struct FileInfo: Sendable, Equatable {
     public let protection: ProtectionClass
     /// Whether the file's container exists.
     public let state: FileState
+
+    /// Creates a description, for an app's own stand-ins in tests. A ``FileStore`` returns those it read.
+    ///
+    /// - Parameters:
+    ///   - id: The file's identifier.
+    ///   - name: The original name.
+    ///   - length: The plaintext's length in bytes.
+    ///   - modified: When the original was last modified.
+    ///   - protection: The protection class.
+    ///   - state: Whether the file's container exists.
+    public init(
+        id: FileID, name: FilePath.Component, length: Int64, modified: Date, protection: ProtectionClass,
+        state: FileState
+    ) {
+        self.id = id
+        self.name = name
+        self.length = length
+        self.modified = modified
+        self.protection = protection
+        self.state = state
+    }
 }

@@ -11,21 +11,25 @@ extension FileStore {
     ///   - id: The file.
     ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - body: Called with about 1 MiB at a time.
+    ///   - body: Called with about 1 MiB at a time. It may throw errors of any type.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, and whatever `body` throws.
-    public func readChunks(
+    public func readChunks<Failure: Error>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
-        _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Void
-    ) async throws(CofferError) {
-        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let check = try cancellationCheck(cancellation)
-            let reader = try open(id, context: context)
-            let wanted = try Self.clamp(range, to: reader.layout.length)
-            try reader.forEachRun(
-                in: reader.chunks(of: wanted), threads: 1, check: check
-            ) { (plaintext, offset) throws(CofferError) in
-                let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
-                try body(plaintext.extracting(Int(part.lowerBound - offset)..<Int(part.upperBound - offset)))
+        _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Void
+    ) async throws {
+        let caller = CallerErrors()
+        try await caller.rethrowing { () async throws(CofferError) in
+            try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+                let check = try cancellationCheck(cancellation)
+                let reader = try open(id, context: context)
+                let wanted = try Self.clamp(range, to: reader.layout.length)
+                try reader.forEachRun(
+                    in: reader.chunks(of: wanted), threads: 1, check: check
+                ) { (plaintext, offset) throws(CofferError) in
+                    let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
+                    let bounds = Int(part.lowerBound - offset)..<Int(part.upperBound - offset)
+                    try caller.carrying { try body(plaintext.extracting(bounds)) }
+                }
             }
         }
     }
@@ -36,20 +40,25 @@ extension FileStore {
     ///   - id: The file.
     ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - body: Receives the bytes.
+    ///   - body: Receives the bytes. It may throw errors of any type.
     /// - Returns: The result of `body`.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `outOfMemory`, and whatever `body` throws.
-    public func withDecryptedBytes<Result: Sendable>(
+    public func withDecryptedBytes<Result: Sendable, Failure: Error>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
-        _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Result
-    ) async throws(CofferError) -> Result {
-        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let check = try cancellationCheck(cancellation)
-            let reader = try open(id, context: context)
-            let wanted = try Self.clamp(range, to: reader.layout.length)
-            let buffer = try AlignedBuffer.make(count: max(wanted.count, 1))
-            try reader.read(wanted, into: buffer, check: check)
-            return try buffer.read(0..<wanted.count, body)
+        _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Result
+    ) async throws -> Result {
+        let caller = CallerErrors()
+        return try await caller.rethrowing { () async throws(CofferError) in
+            try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+                let check = try cancellationCheck(cancellation)
+                let reader = try open(id, context: context)
+                let wanted = try Self.clamp(range, to: reader.layout.length)
+                let buffer = try AlignedBuffer.make(count: max(wanted.count, 1))
+                try reader.read(wanted, into: buffer, check: check)
+                return try buffer.read(0..<wanted.count) { (bytes) throws(CofferError) in
+                    try caller.carrying { try body(bytes) }
+                }
+            }
         }
     }
 

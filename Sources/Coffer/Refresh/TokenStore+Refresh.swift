@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 import CofferEngine
 import Synchronization
 
@@ -13,7 +13,7 @@ extension TokenStore {
     /// The token's class does not change.
     ///
     /// ```swift
-    /// let fresh = try await vault.tokens.refresh(id) { current, _ throws(CofferError) in
+    /// let fresh = try await vault.tokens.refresh(id) { current, _ in
     ///     RefreshResponse(try await exchange(current))
     /// }
     /// ```
@@ -35,9 +35,22 @@ extension TokenStore {
     /// - Throws: `timedOut`, `cancelled`; `conflict` if the token was replaced or removed by other means
     ///   meanwhile, a change that is kept; `locked`, `wiped`, `busy`, `noSpace`; any error that `exchange`
     ///   throws, with `tokenRevoked` after the policy was applied.
-    public func refresh(
+    public func refresh<Failure: Error>(
         _ id: TokenID, deadline: Duration = .seconds(60),
         onRevocation policy: RevocationPolicy = .wipe(.account),
+        _ exchange:
+            @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(Failure) -> RefreshResponse
+    ) async throws -> RefreshResult? {
+        let caller = CallerErrors()
+        return try await caller.rethrowing { () async throws(CofferError) in
+            try await refresh(id, deadline: deadline, policy) { (token, info) async throws(CofferError) in
+                try await caller.carrying { try await exchange(token, info) }
+            }
+        }
+    }
+
+    private func refresh(
+        _ id: TokenID, deadline: Duration, _ policy: RevocationPolicy,
         _ exchange:
             @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
             RefreshResponse
@@ -59,11 +72,11 @@ extension TokenStore {
     /// Throws `conflict` if the token was replaced meanwhile: its server rightly refused the old value, and
     /// that is not a revocation.
     private func checkStillStored(_ info: TokenInfo) async throws(CofferError) {
-        let now = try await self.info(for: info.id)?.version ?? 0
+        let now = try await self.info(for: info.id)?.version
         guard now == info.version else {
             throw CofferError(
-                .conflict, "The token was replaced while its issuer refused the old one.", currentVersion: now
-            )
+                .conflict, "The token was replaced while its issuer refused the old one.",
+                currentVersion: now)
         }
     }
 
@@ -77,7 +90,7 @@ extension TokenStore {
 
     /// Refreshes under the lease, unless another caller has done so since `version`.
     private func performRefresh(
-        _ id: TokenID, since version: UInt64, deadline: Duration,
+        _ id: TokenID, since version: UInt64?, deadline: Duration,
         _ exchange:
             @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
             RefreshResponse
@@ -106,29 +119,26 @@ extension TokenStore {
     private func store(
         _ renewal: RefreshResponse, over info: TokenInfo, for id: TokenID
     ) async throws(CofferError) -> UInt64 {
-        func put(ifVersion: UInt64?) async throws(CofferError) -> UInt64 {
+        func put(_ precondition: Precondition) async throws(CofferError) -> UInt64? {
             try await self.put(
                 renewal.token, for: id, class: info.protection, expires: renewal.expires,
                 scopes: renewal.scopes ?? info.scopes, attributes: renewal.attributes ?? info.attributes,
-                isEphemeral: info.isEphemeral, ifVersion: ifVersion)
+                isEphemeral: info.isEphemeral, precondition: precondition
+            ).version
         }
         do throws(CofferError) {
             // A pending token has no version. If it was stored meanwhile, it is the one to replace.
-            let version = try await put(ifVersion: info.version == 0 ? nil : info.version)
-            guard version == 0 else { return version }
+            if let version = try await put(info.version.map { .version($0) } ?? .none) { return version }
         } catch {
             guard error.code == .locked else { throw error }
-            let version = try await put(ifVersion: nil)
-            guard version == 0 else { return version }
+            if let version = try await put(.none) { return version }
         }
         throw CofferError(
             .locked, "The vault was locked meanwhile: the new token is pending until the next unlock.")
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> RefreshResult? {
-        try await withToken(for: id) { token, info in
-            RefreshResult(token: token, info: info, didRefresh: false)
-        }
+        try await get(id).map { RefreshResult(token: $0.token, info: $0.info, didRefresh: false) }
     }
 }
 

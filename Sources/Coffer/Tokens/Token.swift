@@ -55,6 +55,22 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
         try secret.exposing(body)
     }
 
+    /// Calls `body` with the token as text, such as for an `Authorization` header. The text and copies of it
+    /// are not guarded, and not cleared.
+    ///
+    /// - Parameter body: Receives the text.
+    /// - Returns: The result of `body`; `nil`, without calling it, if the bytes are not UTF-8.
+    /// - Throws: What `body` throws.
+    public func exposingString<Result, Failure: Error>(
+        _ body: (String) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard let text = String(validating: copyBytes(), as: UTF8.self) else { return nil }
+        return try body(text)
+    }
+
+    /// Copies the bytes into an array, which is not guarded, and not cleared.
+    public func copyBytes() -> [UInt8] { secret.exposing { $0.copied() } }
+
     /// The length, never the bytes.
     public var description: String { "Token(\(count) bytes)" }
 

@@ -122,7 +122,7 @@ struct TokenEnvelope {
 extension TokenInfo {
     var encoded: [UInt8] {
         var writer = BinaryWriter()
-        writer.append(version)
+        writer.append(number)
         writer.append(stored.nanosecondsSince1970)
         writer.append(UInt8(expires == nil ? 0 : 1))
         writer.append(expires?.nanosecondsSince1970 ?? 0)
@@ -160,7 +160,7 @@ extension TokenInfo {
             attributes[name] = try reader.text()
         }
         var info = TokenInfo(
-            id: id, version: version, protection: protection, stored: stored,
+            id: id, version: version == 0 ? nil : version, protection: protection, stored: stored,
             expires: hasExpiry ? expiry : nil,
             scopes: scopes, attributes: attributes)
         if reader.remaining > 0 { info.isStoredWhileLocked = try reader.number(UInt8.self) == 1 }

@@ -76,7 +76,7 @@ struct TokenFold {
             vaultID: core.device.vaultID)
         changes[name] = .put(envelope.encoded)
         known[name] = .stored(
-            version: info.version, ticket: try ReplacementTicket(of: opened.tokenKey, name: name),
+            version: info.number, ticket: try ReplacementTicket(of: opened.tokenKey, name: name),
             isStoredWhileLocked: isStoredWhileLocked)
         stored.append(entry)
     }
@@ -90,7 +90,7 @@ struct TokenFold {
             let vaultID = core.device.vaultID
             let info = try envelope.open(name: name, under: key, vaultID: vaultID, withValue: false).info
             return .stored(
-                version: info.version, ticket: try envelope.ticket(name: name, under: key, vaultID: vaultID),
+                version: info.number, ticket: try envelope.ticket(name: name, under: key, vaultID: vaultID),
                 isStoredWhileLocked: info.isStoredWhileLocked)
         } catch {
             guard [.corrupt, .unsupportedVersion, .ambiguous].contains(error.code) else { throw error }

@@ -7,8 +7,8 @@ import CofferVault
 public struct TokenInfo: Sendable, Equatable {
     /// The token's name.
     public let id: TokenID
-    /// The version, which increases with each new value, from 1.
-    public let version: UInt64
+    /// The version, which increases with each new value, from 1; `nil` while the value is pending.
+    public let version: UInt64?
     /// The protection class, which decides when the token can be read.
     public let protection: ProtectionClass
     /// When this version was stored.
@@ -24,6 +24,29 @@ public struct TokenInfo: Sendable, Equatable {
     /// Whether the value was stored while its class was locked and its name had no stored value, so its
     /// sender is unknown. Storing a value while unlocked clears this mark.
     public internal(set) var isStoredWhileLocked = false
+
+    /// Creates a description, for an app's own stand-ins in tests. A ``TokenStore`` returns those it read.
+    ///
+    /// - Parameters:
+    ///   - id: The token's name.
+    ///   - version: The version; `nil` while the value is pending.
+    ///   - protection: The protection class.
+    ///   - stored: When this version was stored.
+    ///   - expires: When the token stops being valid; `nil` for never.
+    ///   - scopes: The OAuth scopes.
+    ///   - attributes: The caller's own attributes.
+    public init(
+        id: TokenID, version: UInt64?, protection: ProtectionClass, stored: Date, expires: Date? = nil,
+        scopes: [String] = [], attributes: [String: String] = [:]
+    ) {
+        self.id = id
+        self.version = version
+        self.protection = protection
+        self.stored = stored
+        self.expires = expires
+        self.scopes = scopes
+        self.attributes = attributes
+    }
 
     /// Whether both descriptions are equal, byte for byte. Strings themselves compare by canonical
     /// equivalence.
@@ -67,11 +90,14 @@ public struct TokenInfo: Sendable, Equatable {
         }
     }
 
+    /// The version as the envelope has it: 0 while the value is pending.
+    var number: UInt64 { version ?? 0 }
+
     /// Whether the token is past its expiry.
     public func isExpired(at date: Date) -> Bool { expires.map { $0 <= date } ?? false }
 
     /// Returns a copy as a stored version of this number.
-    func numbered(_ version: UInt64, isStoredWhileLocked: Bool) -> TokenInfo {
+    func numbered(_ version: UInt64?, isStoredWhileLocked: Bool) -> TokenInfo {
         var info = TokenInfo(
             id: id, version: version, protection: protection, stored: stored, expires: expires,
             scopes: scopes, attributes: attributes)

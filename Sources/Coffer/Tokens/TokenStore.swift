@@ -24,7 +24,7 @@ public final class TokenStore: Sendable {
     /// value at the unlock, it is stored and marked (``TokenInfo/isStoredWhileLocked``). It replaces a stored
     /// value if this vault object has read or written that exact value, because it can then prove that it
     /// continues it. Otherwise it stays pending, and readers get the stored value, until the caller calls
-    /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. Passing `ifVersion` requires an unlocked
+    /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. A `precondition` requires an unlocked
     /// vault. If the classes of the stored and of the new value are both unlocked, pending values that this
     /// vault object did not store do not delay the new one.
     ///
@@ -37,8 +37,9 @@ public final class TokenStore: Sendable {
     ///   - attributes: The caller's own attributes.
     ///   - isEphemeral: Keep the token only in memory, never in the token storage, until the next lock or the
     ///     end of this vault object.
-    ///   - ifVersion: Store only if this is the version now stored; 0 requires that there is none.
-    /// - Returns: The new version, one more than the previous one; 0 if the value is pending until an unlock.
+    ///   - precondition: Store only if the stored value meets this condition.
+    /// - Returns: The new version, one more than the previous one, or that the value is pending until an
+    ///   unlock.
     /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes or attributes,
     ///   for more than 64 KiB of them, or for an expiry centuries away; `refused` for a service that begins
     ///   with `coffer.`, which is reserved for the library; `locked`, `wiped`, `busy`, `noSpace`.
@@ -46,48 +47,50 @@ public final class TokenStore: Sendable {
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
-        isEphemeral: Bool = false, ifVersion: UInt64? = nil
-    ) async throws(CofferError) -> UInt64 {
+        isEphemeral: Bool = false, precondition: Precondition = .none
+    ) async throws(CofferError) -> PutResult {
         try ReservedServices.check(id)
         return try await putUnchecked(
             token, for: id, class: protection, expires: expires, scopes: scopes, attributes: attributes,
-            isEphemeral: isEphemeral, ifVersion: ifVersion)
+            isEphemeral: isEphemeral, precondition: precondition)
     }
 
     /// Stores one of the library's own secrets under a reserved service. Never works while locked, and only
-    /// if `ifVersion` is the version now stored; 0 requires that there is none.
+    /// if the stored value meets `precondition`.
     package func putReserved(
         _ token: Token, for id: TokenID, class protection: ProtectionClass,
-        attributes: [String: String] = [:], ifVersion: UInt64 = 0
+        attributes: [String: String] = [:], precondition: Precondition = .absent
     ) async throws(CofferError) {
         _ = try await putUnchecked(
             token, for: id, class: protection, expires: nil, scopes: [], attributes: attributes,
-            isEphemeral: false, ifVersion: ifVersion)
+            isEphemeral: false, precondition: precondition)
     }
 
     private func putUnchecked(
         _ token: Token, for id: TokenID, class protection: ProtectionClass, expires: Date?,
-        scopes: [String], attributes: [String: String], isEphemeral: Bool, ifVersion: UInt64?
-    ) async throws(CofferError) -> UInt64 {
+        scopes: [String], attributes: [String: String], isEphemeral: Bool, precondition: Precondition
+    ) async throws(CofferError) -> PutResult {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             let stored = Date(nanosecondsSince1970: core.time.wallClock().nanoseconds)
-            func info(_ version: UInt64) -> TokenInfo {
+            func info(_ version: UInt64?) -> TokenInfo {
                 TokenInfo(
                     id: id, version: version, protection: protection, stored: stored, expires: expires,
                     scopes: scopes, attributes: attributes)
             }
-            try info(0).checkLimits()
+            try info(nil).checkLimits()
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.drainPendingTokens(in: vault)
                 do throws(CofferError) {
                     let isFirst = try core.entries(.waiting, of: name, in: vault).isEmpty
                     guard try isFirst ? true : overtakesWaiting(name) else { throw CofferError.locked }
-                    return try store(token, name: name, ifVersion: ifVersion, isEphemeral: isEphemeral, info)
+                    let version = try store(
+                        token, name: name, precondition, isEphemeral: isEphemeral, info)
+                    return .stored(version: version)
                 } catch {
-                    guard error.code == .locked, ifVersion == nil, !isEphemeral else { throw error }
-                    try core.enqueue(token, info(0), name: name, in: vault)
-                    return 0
+                    guard error.code == .locked, precondition == .none, !isEphemeral else { throw error }
+                    try core.enqueue(token, info(nil), name: name, in: vault)
+                    return .queued
                 }
             }
         }
@@ -107,24 +110,23 @@ public final class TokenStore: Sendable {
     /// Stores a token under the vault directory's lock, with the description that `info` returns for its new
     /// version.
     private func store(
-        _ token: Token, name: [UInt8], ifVersion: UInt64?, isEphemeral: Bool, _ info: (UInt64) -> TokenInfo
+        _ token: Token, name: [UInt8], _ precondition: Precondition, isEphemeral: Bool,
+        _ info: (UInt64?) -> TokenInfo
     ) throws(CofferError) -> UInt64 {
-        var version: UInt64 = 0
-        let classKey = try core.keyForStoring(info(0).protection)
-        if let old = try findEnvelope(name, orLocked: ifVersion != nil) {
-            version = try open(old, name: name, withValue: false).info.version
+        let classKey = try core.keyForStoring(info(nil).protection)
+        let old = try findEnvelope(name, orLocked: precondition != .none)
+        let stored = try old.flatMap { (old) throws(CofferError) in
+            try open(old, name: name, withValue: false).info.version
         }
-        if let ifVersion, ifVersion != version {
-            throw CofferError(
-                .conflict, "The token has version \(version), not \(ifVersion).", currentVersion: version)
-        }
+        guard precondition.isMet(by: stored) else { throw CofferError.conflict(with: stored) }
+        let version = (stored ?? 0) + 1
         let envelope = try TokenEnvelope.seal(
-            token, info: info(version + 1), name: name, under: classKey, vaultID: core.device.vaultID)
+            token, info: info(version), name: name, under: classKey, vaultID: core.device.vaultID)
         let (target, other) = isEphemeral ? (core.ephemeralTokens, keyring) : (keyring, core.ephemeralTokens)
         try target.put(envelope.encoded, for: name)
         if try other.envelope(name) != nil { try other.remove(name) }
         noteTicket(of: envelope, name)
-        return version + 1
+        return version
     }
 
     /// Caches the right to replace this version for use after a lock. Without it, a value stored then has to
@@ -137,41 +139,42 @@ public final class TokenStore: Sendable {
         core.tickets.keep(ticket, for: name, wrapped: envelope.wrappedKey)
     }
 
-    /// Calls `body` with the token and its description; returns `nil` if there is no token of that name.
+    /// Returns a token and its description; `nil` if there is no token of that name.
     ///
-    /// If this vault object stored a value while locked and that value is still pending, `body` receives it,
-    /// with version 0.
+    /// If this vault object stored a value while locked and that value is still pending, this returns it,
+    /// without a version. Keep no reference to the token longer than needed: see ``withToken(for:_:)``.
     ///
-    /// The token is cleared when its last reference is released: keep no reference longer than needed.
-    ///
-    /// - Parameters:
-    ///   - id: The token's name.
-    ///   - body: Receives the token.
-    /// - Returns: The result of `body`; `nil` if there is no such token.
-    /// - Throws: `locked`, `wiped`, `corrupt`, or whatever `body` throws.
-    public func withToken<Result>(
-        for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(CofferError) -> Result
-    ) async throws(CofferError) -> Result? {
-        if let warm = try? cachedToken(id) { return try body(warm.token, warm.info) }
-        let found = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ReadToken? in
+    /// - Throws: `locked`, `wiped`, `corrupt`.
+    public func get(_ id: TokenID) async throws(CofferError) -> StoredToken? {
+        if let cached = try? cachedToken(id) { return cached }
+        return try await BlockingExecutor.run { [self] _ throws(CofferError) -> StoredToken? in
             let name = try name(of: id)
             try core.drainPendingTokens()
-            if let own = try core.ownWaitingValue(name) { return ReadToken(token: own.token, info: own.info) }
+            if let own = try core.ownWaitingValue(name) {
+                return StoredToken(token: own.token, info: own.info)
+            }
             guard let envelope = try findEnvelope(name) else {
                 try core.throwIfPending(name)
                 return nil
             }
             let (info, token) = try open(envelope, name: name, withValue: true)
-            guard let token else { return nil }
-            return ReadToken(token: token, info: info)
+            return token.map { StoredToken(token: $0, info: info) }
         }
-        guard let found else { return nil }
-        return try body(found.token, found.info)
     }
 
-    private struct ReadToken: Sendable {
-        let token: Token
-        let info: TokenInfo
+    /// Calls `body` with the token and its description, and keeps no reference to the token afterwards;
+    /// otherwise as ``get(_:)``.
+    ///
+    /// - Parameters:
+    ///   - id: The token's name.
+    ///   - body: Receives the token. It may throw errors of any type.
+    /// - Returns: The result of `body`; `nil` if there is no such token.
+    /// - Throws: `locked`, `wiped`, `corrupt`, or what `body` throws.
+    public func withToken<Result, Failure: Error>(
+        for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(Failure) -> Result
+    ) async throws -> Result? {
+        guard let found = try await get(id) else { return nil }
+        return try body(found.token, found.info)
     }
 
     /// Returns the description of one token, without its value; `nil` if there is no token of that name.
@@ -245,9 +248,7 @@ public final class TokenStore: Sendable {
                 if let ifVersion {
                     let version = try open(envelope, name: name, withValue: false).info.version
                     guard version == ifVersion else {
-                        throw CofferError(
-                            .conflict, "The token has version \(version), not \(ifVersion).",
-                            currentVersion: version)
+                        throw CofferError.conflict(with: version)
                     }
                 }
                 try keyring.remove(name)
@@ -269,13 +270,13 @@ public final class TokenStore: Sendable {
     /// Returns the token if all of it is cached and no file has changed since, which takes only a look at the
     /// status of a few files and so needs no other thread. On `nil` or an error, ask again on a thread that
     /// may block.
-    private func cachedToken(_ id: TokenID) throws(CofferError) -> ReadToken? {
+    private func cachedToken(_ id: TokenID) throws(CofferError) -> StoredToken? {
         guard core.ephemeralTokens.isEmptyInMemory, try !core.inbox.exists() else { return nil }
         let name = try name(of: id)
         guard let envelope = core.keyring.cachedEnvelope(name) else { return nil }
         let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
         let (info, token) = try open(found, name: name, withValue: true)
-        return token.map { ReadToken(token: $0, info: info) }
+        return token.map { StoredToken(token: $0, info: info) }
     }
 
     func name(of id: TokenID) throws(CofferError) -> [UInt8] {
@@ -326,5 +327,13 @@ public final class TokenStore: Sendable {
         info.isEphemeral = found.isEphemeral
         if withValue { noteTicket(of: envelope, name) }
         return (info, token)
+    }
+}
+
+extension CofferError {
+    /// The error for a condition that the stored version does not meet; `nil` stands for no value.
+    fileprivate static func conflict(with version: UInt64?) -> CofferError {
+        let stored = version.map { "The token has version \($0)" } ?? "There is no token of that name"
+        return CofferError(.conflict, stored + ", so nothing was changed.", currentVersion: version)
     }
 }

@@ -77,7 +77,7 @@ public struct DocumentedSecrets: Sendable {
         _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result? {
         let id = try Self.id("uuid", name)
-        guard let token = try await tokens.withToken(for: id, { token, _ in token }) else { return nil }
+        guard let token = try await tokens.get(id)?.token else { return nil }
         return try body(token.secret)
     }
 
@@ -129,8 +129,8 @@ public struct DocumentedSecrets: Sendable {
             throws(CofferError) -> Result
     ) async throws(CofferError) -> Result? {
         let id = try Self.id("device", name)
-        guard let found = try await tokens.withToken(for: id, { ($0, $1) }) else { return nil }
-        let (token, info) = found
+        guard let found = try await tokens.get(id) else { return nil }
+        let (token, info) = (found.token, found.info)
         let parameters = try Self.parameters(info.attributes)
         let device: String
         if let kept = info.attributes[Attribute.device] {

@@ -1,5 +1,6 @@
 public import CofferBase
-@_exported public import CofferCrypto
+@_exported public import struct CofferBase.CofferError
+@_exported public import struct CofferCrypto.SecretBytes
 @_exported public import CofferVault
 import CofferEngine
 package import SystemPackage

@@ -32,7 +32,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
             throw CofferError(
                 .absent, "The keys of this profile expired at \(info.expires?.iso8601 ?? "some time").")
         }
-        guard let secret = try await tokens.withToken(for: info.id, { token, _ in token }) else { throw none }
+        guard let secret = try await tokens.get(info.id)?.token else { throw none }
         var members = [
             ("AccessKeyId", try Token(copying: info.id.account)), ("SecretAccessKey", secret),
         ]

@@ -49,7 +49,7 @@ struct DockerCredential: AsyncParsableCommand {
         let url = try Self.serverURL()
         let tokens = try await tokens()
         guard let info = try await Self.stored(url, in: tokens).vouchedFor.last,
-            let secret = try await tokens.withToken(for: info.id, { token, _ in token })
+            let secret = try await tokens.get(info.id)?.token
         else { throw CofferError(.absent, "credentials not found in native keychain") }
         let line = try SecretJSON.line([
             ("ServerURL", try Token(copying: url)), ("Username", try Token(copying: info.id.account)),

@@ -34,7 +34,7 @@ struct FileCat: AsyncParsableCommand {
     /// Builds the document in memory, so that it is printed completely or not at all.
     private func printDocument(
         _ session: Vault, _ id: FileID, _ range: Range<Int64>?
-    ) async throws(CofferError) {
+    ) async throws {
         let length = try await session.files.info(for: id, context: file.boundBytes).length
         let wanted = (range ?? 0..<length).clamped(to: 0..<length)
         guard wanted.count <= Self.maxDocumentLength else {

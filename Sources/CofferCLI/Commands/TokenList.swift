@@ -41,7 +41,7 @@ struct TokenList: AsyncParsableCommand {
     }
 
     private func show(_ listing: TokenListing, _ pending: [PendingReplacement]) throws(CofferError) {
-        var rows = listing.tokens.map { $0.row(version: String($0.version)) }
+        var rows = listing.tokens.map { $0.row(version: String($0.version ?? 0)) }
         for waiting in pending {
             let row = waiting.info.row(
                 version: "#\(waiting.fingerprint)", mark: ", waits for accept or reject")
@@ -106,7 +106,7 @@ extension TokenInfo {
         let sorted = attributes.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         return [
             ("service", .text(id.service)), ("account", .text(id.account)), ("kind", .text(id.kind.name)),
-            ("class", .text(protection.name)), ("version", .number(Int(version))),
+            ("class", .text(protection.name)), ("version", .number(Int(version ?? 0))),
             ("volatile", .flag(isEphemeral)), ("storedWhileLocked", .flag(isStoredWhileLocked)),
             ("stored", .text(stored.iso8601)), ("expires", expires.map { .text($0.iso8601) } ?? .none),
             ("scopes", .list(scopes.map { .text($0) })),

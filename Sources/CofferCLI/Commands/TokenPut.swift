@@ -51,22 +51,24 @@ struct TokenPut: AsyncParsableCommand {
             throw CofferError(
                 .invalidInput, "Standard input is empty; nothing was stored. Give the token there.")
         }
-        let version = try await session.tokens.put(
+        let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.none
+        let result = try await session.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
-            isEphemeral: isEphemeral, ifVersion: ifVersion)
-        guard version == 0 else { return try show(version) }
+            isEphemeral: isEphemeral, precondition: precondition)
+        if case .stored = result { return try show(result) }
         let fingerprint = try await session.tokens.ownWaitingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
         Output.message(
             "coffer: the vault is locked: the token waits, sealed, for the next unlock. If one of this name "
                 + "is stored, it waits for coffer token accept\(choice).")
-        try show(version, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
+        try show(result, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
     }
 
-    private func show(_ version: UInt64, _ more: [(String, JSONDocument)] = []) throws(CofferError) {
+    private func show(_ result: PutResult, _ more: [(String, JSONDocument)] = []) throws(CofferError) {
+        let version = Int(result.version ?? 0)
         guard global.json else { return try Output.line(String(version)) }
         try Output.json(
-            .object([("version", .number(Int(version))), ("waiting", .flag(version == 0))] + more))
+            .object([("version", .number(version)), ("waiting", .flag(result == .queued))] + more))
     }
 }
 

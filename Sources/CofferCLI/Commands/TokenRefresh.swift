@@ -60,12 +60,12 @@ struct TokenRefresh: AsyncParsableCommand {
         guard let refreshed = try result.get() else {
             throw CofferError(.absent, "There is no such token.")
         }
-        let version = Int(refreshed.info.version)
+        let version = Int(refreshed.info.version ?? 0)
         guard global.json else { return try Output.line(String(version)) }
         try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.didRefresh))]))
     }
 
-    private func refresh(_ id: TokenID, _ session: Vault) async throws(CofferError) -> RefreshResult? {
+    private func refresh(_ id: TokenID, _ session: Vault) async throws -> RefreshResult? {
         let arguments = command.map { ProgramArguments.bytes($0) }
         let limit = Duration.seconds(deadline)
         let life = expiresIn.map { TimeInterval($0) }

@@ -146,10 +146,12 @@ struct Demo {
     private func demonstrateToken(_ session: Vault) async throws {
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
         let first = try await session.tokens.put(Token(copying: token), for: id)
-        let second = try await session.tokens.put(Token(copying: token), for: id, ifVersion: first)
-        guard first == 1, second == 2 else { throw Broken(what: "The versions are \(first) and \(second).") }
+        let second = try await session.tokens.put(Token(copying: token), for: id, precondition: .version(1))
+        guard first == .stored(version: 1), second == .stored(version: 2) else {
+            throw Broken(what: "The versions are \(first) and \(second).")
+        }
         try await expect(.conflict) {
-            try await session.tokens.put(Token(copying: "stale"), for: id, ifVersion: first)
+            try await session.tokens.put(Token(copying: "stale"), for: id, precondition: .version(1))
         }
         let same = try await session.tokens.withToken(for: id) { (stored, _) throws(CofferError) in
             stored.exposing { ConstantTime.equal($0, token.span) }

@@ -99,13 +99,13 @@ struct GitCredentials {
     private func put(
         _ token: Token, _ id: TokenID, _ expires: Date?, _ attributes: [String: String]
     ) async throws(CofferError) {
-        let isThere = try await tokens.withToken(for: id) { stored, info in
-            Self.isSame(stored, token) && info.expires == expires && info.attributes == attributes
+        let stored = try await tokens.get(id)
+        let isThere = stored.map {
+            Self.isSame($0.token, token) && $0.info.expires == expires && $0.info.attributes == attributes
         }
         guard isThere != true else { return }
-        guard try await tokens.put(token, for: id, expires: expires, attributes: attributes) == 0 else {
-            return
-        }
+        let result = try await tokens.put(token, for: id, expires: expires, attributes: attributes)
+        guard result == .queued else { return }
         Output.message(
             "coffer: the vault is locked: the credential waits, sealed, for the next unlock. See coffer "
                 + "token list."
@@ -120,10 +120,9 @@ struct GitCredentials {
         if refused == nil { refused = try request.token("credential") }
         for info in try await matches(target) where info.id.kind != .refresh {
             if let refused {
-                let isRefused = try await tokens.withToken(for: info.id) { stored, _ in
-                    Self.isSame(stored, refused)
+                guard let stored = try await tokens.get(info.id), Self.isSame(stored.token, refused) else {
+                    continue
                 }
-                guard isRefused == true else { continue }
             }
             try await tokens.remove(info.id)
             let renewing = try TokenID(
@@ -146,7 +145,7 @@ struct GitCredentials {
     }
 
     private func token(_ id: TokenID) async throws(CofferError) -> Token? {
-        try await tokens.withToken(for: id) { token, _ in token }
+        try await tokens.get(id)?.token
     }
 
     private func isTrue(_ key: String, _ request: GitRequest) throws(CofferError) -> Bool {

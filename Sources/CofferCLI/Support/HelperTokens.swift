@@ -19,11 +19,8 @@ extension TokenStore {
     /// while locked is not returned beside one that did not, because no user accepted it.
     func companion(of info: TokenInfo, kind: TokenKind) async throws(CofferError) -> Token? {
         let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
-        let found = try await withToken(for: id) { token, companion in
-            (token: token, isStoredWhileLocked: companion.isStoredWhileLocked)
-        }
-        guard let found else { return nil }
-        guard !found.isStoredWhileLocked || info.isStoredWhileLocked else {
+        guard let found = try await get(id) else { return nil }
+        guard !found.info.isStoredWhileLocked || info.isStoredWhileLocked else {
             Output.message("coffer: a \(kind.name) token that arrived while locked is left out.")
             return nil
         }

@@ -84,10 +84,10 @@ public struct SoupFiles: Sendable {
     ///   - body: Uses the bytes.
     /// - Returns: The result of `body`.
     /// - Throws: `absent` when the soup does not exist; otherwise as `FileStore.withDecryptedBytes`.
-    public func withBytes<Result: Sendable>(
+    public func withBytes<Result: Sendable, Failure: Error>(
         of name: String, entry: Int64, in soup: String,
-        _ body: @escaping @Sendable (Span<UInt8>) throws(CofferError) -> Result
-    ) async throws(CofferError) -> Result? {
+        _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Result
+    ) async throws -> Result? {
         guard let file = try await attachments(of: entry, in: soup)[name] else { return nil }
         return try await files.withDecryptedBytes(of: file, body)
     }

@@ -107,7 +107,7 @@ final class VaultDatabaseFiles: Sendable {
         let hex = identity.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
         try? await session.tokens.putReserved(
             access.key.token, for: access.id, class: access.protection,
-            attributes: [Self.identityAttribute: hex], ifVersion: access.key.version)
+            attributes: [Self.identityAttribute: hex], precondition: .version(access.key.version))
     }
 
     /// Reports whether the file exists and is not empty. Does not open it, because closing it would drop
@@ -173,7 +173,7 @@ final class VaultDatabaseFiles: Sendable {
         init(_ token: Token, _ info: TokenInfo) {
             self.token = token
             protection = info.protection
-            version = info.version
+            version = info.version ?? 0
             let digits = info.attributes[identityAttribute].map { $0.utf8.compactMap(\.hexDigit) } ?? []
             let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
             salt = DatabaseKeyHandle.salt(ofIdentity: bytes)
@@ -205,7 +205,7 @@ final class VaultDatabaseFiles: Sendable {
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> Key? {
-        try await session.tokens.withToken(for: id) { Key($0, $1) }
+        try await session.tokens.get(id).map { Key($0.token, $0.info) }
     }
 
     private func makeDirectory() async throws(CofferError) {

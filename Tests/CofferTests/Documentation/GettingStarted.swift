@@ -60,28 +60,27 @@ enum GettingStarted {
     }
     // snippet end
 
-    static func putToken(in session: Vault) async throws -> UInt64 {
+    static func putToken(in session: Vault) async throws -> PutResult {
         // snippet: put
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
-        let version = try await session.tokens.put(
+        let stored = try await session.tokens.put(
             Token(copying: "the token as the server sent it"), for: id, scopes: ["read"])
         // snippet end
-        return version
+        return stored
     }
 
-    static func useToken(_ id: TokenID, in session: Vault) async throws -> Int? {
+    static func useToken(_ id: TokenID, in session: Vault) async throws -> String? {
         // snippet: use
-        let length = try await session.tokens.withToken(for: id) { token, info in
-            token.exposing { bytes in bytes.count }
-        }
+        let found = try await session.tokens.get(id)
+        let header = found?.token.exposingString { text in "Bearer " + text }
         // snippet end
-        return length
+        return header
     }
 
-    static func replaceToken(_ id: TokenID, version: UInt64, in session: Vault) async throws -> UInt64 {
+    static func replaceToken(_ id: TokenID, version: UInt64, in session: Vault) async throws -> PutResult {
         // snippet: replace
         let next = try await session.tokens.put(
-            Token(copying: "the token after it"), for: id, ifVersion: version)
+            Token(copying: "the token after it"), for: id, precondition: .version(version))
         // snippet end
         return next
     }
@@ -146,10 +145,9 @@ enum GettingStarted {
 
         let id = try TokenID(service: "api.example.org", account: "ada")
         try await session.tokens.put(Token(copying: secret), for: id)
-        let found = try await session.tokens.withToken(for: id) { token, info in
-            token.exposing { bytes in bytes.count }
-        }
-        assert(found == secret.utf8.count)
+        let found = try await session.tokens.get(id)
+        let header = found?.token.exposingString { text in "Bearer " + text }
+        assert(header == "Bearer " + secret)
     }
     // snippet end
 }

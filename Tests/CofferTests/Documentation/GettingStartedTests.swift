@@ -20,10 +20,12 @@ struct GettingStartedTests {
 
         let session = try await GettingStarted.create(at: location, options: options, passcode: passcode)
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
-        let version = try await GettingStarted.putToken(in: session)
+        let version = try #require(try await GettingStarted.putToken(in: session).version)
         #expect(version == 1)
-        #expect(try await GettingStarted.useToken(id, in: session) == 31)
-        #expect(try await GettingStarted.replaceToken(id, version: version, in: session) == 2)
+        #expect(
+            try await GettingStarted.useToken(id, in: session) == "Bearer the token as the server sent it")
+        #expect(
+            try await GettingStarted.replaceToken(id, version: version, in: session) == .stored(version: 2))
         let stale = await #expect(throws: CofferError.self) {
             _ = try await GettingStarted.replaceToken(id, version: version, in: session)
         }

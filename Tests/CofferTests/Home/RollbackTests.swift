@@ -1,3 +1,5 @@
+import CofferCrypto
+
 #if SecretService
     @testable import Coffer
     import CofferBase

@@ -1,35 +1,11 @@
-import Foundation
-import SystemPackage
 import TestSupport
 import Testing
 
 /// What the types of secrets make impossible: the compiler must refuse it, with the reason named here.
 @Suite("Operations that secret types do not allow")
 struct SecretTypeTests {
-    /// Where the build puts modules, and where those of C are.
-    private static let search: [String] = {
-        let runner = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let scratch = runner.deletingLastPathComponent().deletingLastPathComponent()
-        let sources = URL(filePath: PackageRoot.path + "Sources")
-        var folders = [
-            runner.appending(path: "Modules"),
-            scratch.appending(path: "checkouts/swift-system/Sources/CSystem/include"),
-        ]
-        folders += ["CArguments", "CLinux", "COpenSSL", "CSHA2", "CSodium", "CSecretService"].map {
-            sources.appending(path: $0)
-        }
-        let flags = try? CommandRun.run("pkg-config", ["--cflags", "libsecret-1"]).text
-        return folders.flatMap { ["-I", $0.path(percentEncoded: false)] }
-            + (flags ?? "").split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] }
-    }()
-
     private func check(_ line: String) throws -> CommandRun {
-        let scratch = try ScratchDirectory.make()
-        try scratch.write("snippet.swift", Array("import Coffer\nimport CofferCrypto\n\(line)\n".utf8))
-        return try CommandRun.run(
-            "swiftc",
-            ["-typecheck", "-swift-version", "6"] + Self.search + [scratch.path(of: "snippet.swift")],
-            seconds: 120)
+        try TypeCheck.run("import Coffer\nimport CofferCrypto\n\(line)\n")
     }
 
     @Test("Constant-time comparison and exposure in a closure compile")

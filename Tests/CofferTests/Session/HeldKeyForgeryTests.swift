@@ -50,7 +50,7 @@ struct HeldKeyForgeryTests {
         #expect(try await Vault.status(at: home.location).state == .locked)
         #expect(try await !session.restoreCachedKeys())
         #expect(!session.hasKeys)
-        #expect(try await session.tokens.put(Token(copying: "value"), for: id) == 0)
+        #expect(try await session.tokens.put(Token(copying: "value"), for: id) == .queued)
         #expect(failure { _ = try session.core.keys.key(.afterFirstUnlock) } == .locked)
         #expect(try names(made).map(content) == before)
         // The value that waited is sealed to the vault's own key.

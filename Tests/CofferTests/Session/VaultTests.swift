@@ -21,7 +21,7 @@ struct VaultTests {
         let read = await refusal { _ = try await session.tokens.withToken(for: id) { _, _ in } }
         #expect(read?.code == .locked)
         // Storing works, reading what was stored does not.
-        #expect(try await session.tokens.put(Token(copying: "x"), for: id) == 0)
+        #expect(try await session.tokens.put(Token(copying: "x"), for: id) == .queued)
         #expect(await refusal { _ = try await session.tokens.list() }?.code == .locked)
         #expect(try await session.tokens.count() == 1)
     }
@@ -40,7 +40,7 @@ struct VaultTests {
         #expect(refused?.code == .locked)
         #expect(try await session.tokens.withToken(for: low) { token, _ in token.count } == 5)
         try await session.tokens.put(Token(copying: "newer"), for: low, class: self.low)
-        #expect(try await session.tokens.put(Token(copying: "x"), for: high) == 0)
+        #expect(try await session.tokens.put(Token(copying: "x"), for: high) == .queued)
         session.close()
         let closed = await refusal { _ = try await session.tokens.withToken(for: low) { _, _ in } }
         #expect(closed?.code == .locked)

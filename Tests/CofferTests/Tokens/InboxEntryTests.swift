@@ -26,7 +26,8 @@ struct InboxEntryTests {
     }
 
     @discardableResult
-    private func put(_ value: String, _ account: String = "ada", in session: Vault) async throws -> UInt64 {
+    private func put(_ value: String, _ account: String = "ada", in session: Vault) async throws -> PutResult
+    {
         try await session.tokens.put(Token(copying: value), for: id(account))
     }
 
@@ -67,12 +68,12 @@ struct InboxEntryTests {
         try FileManager.default.createDirectory(
             atPath: home.path("inbox").string, withIntermediateDirectories: false)
         try make(oddity, at: home.path(Self.entry), home)
-        #expect(try await put("new", "bob", in: locked) == 0)
+        #expect(try await put("new", "bob", in: locked) == .queued)
         #expect(try await value(owner) == "good")
         #expect(try await value(owner, "bob") == "new")
         #expect(try await value(owner, "nobody") == nil)
         #expect(try await owner.tokens.list().count == 2)
-        #expect(try await put("better", in: owner) == 2)
+        #expect(try await put("better", in: owner) == .stored(version: 2))
         #expect(try await owner.tokens.reject(id()) == 0)
         #expect(try await owner.tokens.accept(id()) == nil)
         #expect(try await owner.tokens.remove(id("bob")))
@@ -88,7 +89,7 @@ struct InboxEntryTests {
     @Test("An odd entry is discarded even before an unlock has seen it", arguments: Oddity.allCases)
     func discarded(_ oddity: Oddity) async throws {
         let (home, _, locked) = try await scene()
-        #expect(try await put("new", "bob", in: locked) == 0)
+        #expect(try await put("new", "bob", in: locked) == .queued)
         try make(oddity, at: home.path("inbox/0000000000000002-1"), home)
         #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
         #expect(try await locked.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
@@ -97,7 +98,7 @@ struct InboxEntryTests {
     @Test("A waiting token without file permissions is still read")
     func closed() async throws {
         let (home, owner, locked) = try await scene()
-        #expect(try await put("new", "bob", in: locked) == 0)
+        #expect(try await put("new", "bob", in: locked) == .queued)
         try FileManager.default.setAttributes(
             [.posixPermissions: 0], ofItemAtPath: home.path(Self.entry).string)
         #expect(try await value(owner, "bob") == "new")
@@ -120,7 +121,7 @@ struct InboxEntryTests {
         }
         #expect(try await value(owner) == "good")
         #expect(try await owner.tokens.list().count == 1)
-        #expect(try await put("better", in: owner) == 2)
+        #expect(try await put("better", in: owner) == .stored(version: 2))
         #expect(try await owner.tokens.reject(id()) == 0)
         #expect(try await owner.tokens.remove(id("nobody")) == false)
         #expect(try await locked.status().corruptTokens == 1)
@@ -129,22 +130,22 @@ struct InboxEntryTests {
         #expect(error?.code == .corrupt && error?.message.contains("purge-corrupt") == true)
         #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
         #expect(FileManager.default.fileExists(atPath: elsewhere.appending("0000000000000001-1").string))
-        #expect(try await put("late", in: locked) == 0)
+        #expect(try await put("late", in: locked) == .queued)
         #expect(try await locked.status().corruptTokens == 0)
     }
 
     @Test("An entry of a newer release keeps waiting and is not discarded")
     func newer() async throws {
         let (home, owner, locked) = try await scene()
-        #expect(try await put("new", "bob", in: locked) == 0)
+        #expect(try await put("new", "bob", in: locked) == .queued)
         var bytes = Array(try home.read(Self.entry).dropLast(32))
         bytes[9] = 3
         bytes += try HMAC.authenticate(bytes.span, key: owner.core.device.key(KDFLabel.inboxMAC))
         try home.write(Self.entry, bytes)
-        #expect(try await put("newer", "eve", in: locked) == 0)
+        #expect(try await put("newer", "eve", in: locked) == .queued)
         #expect(try await value(owner) == "good")
         #expect(try await value(owner, "eve") == "newer")
-        #expect(try await put("better", in: owner) == 2)
+        #expect(try await put("better", in: owner) == .stored(version: 2))
         #expect(try await owner.tokens.removeCorruptPendingTokens() == 0)
         #expect(try home.read(Self.entry) == bytes)
     }

@@ -26,7 +26,7 @@ struct ProvenanceTests {
     private func put(
         _ value: String, _ account: String = "ada", in session: Vault,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
-    ) async throws -> UInt64 {
+    ) async throws -> PutResult {
         try await session.tokens.put(Token(copying: value), for: id(account), class: protection)
     }
 
@@ -52,7 +52,7 @@ struct ProvenanceTests {
         let publicKey = try #require(try core.readKeybag().publicKeys[protection])
         let hash = try session.tokens.name(of: name)
         let info = TokenInfo(
-            id: id, version: 0, protection: protection, stored: Date(), expires: nil, scopes: [],
+            id: id, version: nil, protection: protection, stored: Date(), expires: nil, scopes: [],
             attributes: [:])
         try core.inbox.add(in: core.home.openVault()) { (number) throws(CofferError) in
             try PendingToken.seal(
@@ -67,16 +67,17 @@ struct ProvenanceTests {
     func strangers() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
-        #expect(try await put("evil", in: stranger) == 0)
+        #expect(try await put("evil", in: stranger) == .queued)
         #expect(try await value(owner) == "good")
         #expect(try await value(owner) == "good")
         let pending = try await owner.tokens.pending()
-        #expect(pending.map(\.info.id) == [try id()] && pending.first?.info.version == 0)
+        #expect(pending.map(\.info.id) == [try id()])
+        #expect(pending.map(\.info.version) == [nil])
         let waiting = PendingTokenCount(waiting: 0, unconfirmed: 1, damaged: 0)
         #expect(try await owner.tokens.pendingTokens() == waiting)
         #expect(try await owner.tokens.list().map(\.version) == [1])
         // Neither a new value nor another unlock changes that.
-        #expect(try await put("better", in: owner) == 2)
+        #expect(try await put("better", in: owner) == .stored(version: 2))
         owner.lock()
         try await unlock(owner)
         #expect(try await value(owner) == "better")
@@ -91,13 +92,13 @@ struct ProvenanceTests {
     func accepted() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
-        #expect(try await put("next", in: stranger) == 0)
+        #expect(try await put("next", in: stranger) == .queued)
         #expect(try await value(stranger) == "next")
         #expect(try await value(owner) == "good")
         #expect(try await owner.tokens.accept(id()) == 2)
         #expect(try await value(owner) == "next")
         #expect(try await owner.tokens.info(for: id())?.isStoredWhileLocked == false)
-        #expect(try await put("after next", in: stranger) == 0)
+        #expect(try await put("after next", in: stranger) == .queued)
         #expect(try await value(owner) == "after next")
         #expect(try await owner.tokens.info(for: id())?.version == 3)
     }
@@ -110,14 +111,14 @@ struct ProvenanceTests {
         program.lock()
         #expect(await refusal { _ = try await value(program) }?.code == .locked)
         for round in 1...3 {
-            #expect(try await put("rotated \(round)", in: program) == 0)
+            #expect(try await put("rotated \(round)", in: program) == .queued)
             // Its own program gets the new one, locked or not, and nobody else.
             #expect(try await value(program) == "rotated \(round)")
         }
         #expect(try await value(owner) == "rotated 3")
         // Stored by another process meanwhile; it goes on from there.
         #expect(await refusal { _ = try await value(program) }?.code == .locked)
-        #expect(try await put("rotated 4", in: program) == 0)
+        #expect(try await put("rotated 4", in: program) == .queued)
         #expect(try await value(owner) == "rotated 4")
         #expect(try await owner.tokens.info(for: id())?.version == 5)
         #expect(try await owner.tokens.pending().isEmpty)
@@ -151,8 +152,8 @@ struct ProvenanceTests {
         let program = try await home.unlocked(Self.passcode)
         #expect(try await value(program) == "good")
         program.lock()
-        #expect(try await put("newest", in: owner) == 2)
-        #expect(try await put("stale", in: program) == 0)
+        #expect(try await put("newest", in: owner) == .stored(version: 2))
+        #expect(try await put("stale", in: program) == .queued)
         #expect(try await value(owner) == "newest")
         #expect(try await owner.tokens.pending().count == 1)
     }
@@ -163,10 +164,10 @@ struct ProvenanceTests {
         let program = try await home.unlocked(Self.passcode)
         #expect(try await value(program) == "good")
         program.lock()
-        #expect(try await put("first", in: program) == 0)
+        #expect(try await put("first", in: program) == .queued)
         program.close()
         #expect(await refusal { _ = try await value(program) }?.code == .locked)
-        #expect(try await put("second", in: program) == 0)
+        #expect(try await put("second", in: program) == .queued)
         #expect(try await value(owner) == "first")
         #expect(try await owner.tokens.pending().count == 1)
     }
@@ -177,11 +178,11 @@ struct ProvenanceTests {
         let program = try await home.unlocked(Self.passcode)
         #expect(try await value(program) == "good")
         program.lock()
-        #expect(try await put("once", in: program) == 0)
+        #expect(try await put("once", in: program) == .queued)
         let file = "inbox/0000000000000001-1"
         let bytes = try home.read(file)
         #expect(try await value(owner) == "once")
-        #expect(try await put("twice", in: program) == 0)
+        #expect(try await put("twice", in: program) == .queued)
         #expect(try await value(owner) == "twice")
         try FileManager.default.createDirectory(
             atPath: home.path("inbox").string, withIntermediateDirectories: false)
@@ -223,17 +224,17 @@ struct ProvenanceTests {
     func newNames() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
-        #expect(try await put("new", "eve", in: stranger) == 0)
+        #expect(try await put("new", "eve", in: stranger) == .queued)
         #expect(try await value(owner, "eve") == "new")
         #expect(try await owner.tokens.info(for: id("eve"))?.isStoredWhileLocked == true)
         #expect(try await owner.tokens.info(for: id())?.isStoredWhileLocked == false)
         // Its writer goes on from it; the mark stays.
-        #expect(try await put("newer", "eve", in: stranger) == 0)
+        #expect(try await put("newer", "eve", in: stranger) == .queued)
         #expect(try await value(owner, "eve") == "newer")
         #expect(try await owner.tokens.info(for: id("eve"))?.isStoredWhileLocked == true)
-        #expect(try await put("own", "eve", in: owner) == 3)
+        #expect(try await put("own", "eve", in: owner) == .stored(version: 3))
         #expect(try await owner.tokens.info(for: id("eve"))?.isStoredWhileLocked == false)
-        #expect(try await put("newest", "eve", in: stranger) == 0)
+        #expect(try await put("newest", "eve", in: stranger) == .queued)
         #expect(try await value(owner, "eve") == "own")
     }
 
@@ -250,16 +251,16 @@ struct ProvenanceTests {
             }
         }
         #expect(try await renew("R2")?.didRefresh == true)
-        #expect(try await put("EVIL", in: planter, class: .whenUnlocked) == 0)
+        #expect(try await put("EVIL", in: planter, class: .whenUnlocked) == .queued)
         for (value, version) in [("R3", 3), ("R4", 4)] as [(String, UInt64)] {
             #expect(try await renew(value)?.info.version == version)
             #expect(try await self.value(owner) == value)
         }
-        #expect(try await put("R5", in: owner, class: .afterFirstUnlockThisDeviceOnly) == 5)
+        #expect(try await put("R5", in: owner, class: .afterFirstUnlockThisDeviceOnly) == .stored(version: 5))
         // Into a class that is locked it waits, as before, and from then on what is newer waits behind it.
         #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
-        #expect(try await put("R6", in: owner, class: .whenUnlocked) == 0)
-        #expect(try await put("R7", in: owner, class: .afterFirstUnlockThisDeviceOnly) == 0)
+        #expect(try await put("R6", in: owner, class: .whenUnlocked) == .queued)
+        #expect(try await put("R7", in: owner, class: .afterFirstUnlockThisDeviceOnly) == .queued)
         #expect(try await value(owner) == "R7")
         try await unlock(owner)
         #expect(try await value(owner) == "R7")
@@ -274,9 +275,9 @@ struct ProvenanceTests {
     func several() async throws {
         let (home, owner, stranger) = try await scene()
         let another = try await home.open()
-        #expect(try await put("a", in: stranger) == 0)
-        #expect(try await put("b", in: another) == 0)
-        #expect(try await put("c", in: stranger) == 0)
+        #expect(try await put("a", in: stranger) == .queued)
+        #expect(try await put("b", in: another) == .queued)
+        #expect(try await put("c", in: stranger) == .queued)
         #expect(try await value(owner) == "good")
         let error = await refusal { _ = try await owner.tokens.accept(id()) }
         let prints = try await owner.tokens.pending().map(\.fingerprint)
@@ -296,13 +297,13 @@ struct ProvenanceTests {
     @Test("A value that took the place of the listed one is not accepted for it")
     func exchanged() async throws {
         let (home, owner, stranger) = try await scene()
-        #expect(try await put("seen", in: stranger) == 0)
+        #expect(try await put("seen", in: stranger) == .queued)
         #expect(try await value(owner) == "good")
         let seen = try #require(try await owner.tokens.pending().first?.fingerprint)
         #expect(seen.utf8.count == 16)
         // Another process rejects it, and a third hands in its own: first in the list as that one was.
         #expect(try await home.open().tokens.reject(id()) == 1)
-        #expect(try await put("evil", in: try await home.open()) == 0)
+        #expect(try await put("evil", in: try await home.open()) == .queued)
         #expect(try await value(owner) == "good")
         #expect(try home.read("inbox/unconfirmed-0000000000000001-1").count > 0)
         let now = try await owner.tokens.pending().map(\.fingerprint)
@@ -318,7 +319,7 @@ struct ProvenanceTests {
     func ownFingerprint() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
-        #expect(try await put("next", in: stranger) == 0)
+        #expect(try await put("next", in: stranger) == .queued)
         let own = try #require(try await stranger.tokens.ownWaitingFingerprint(for: id()))
         #expect(try await stranger.tokens.ownWaitingFingerprint(for: id("bob")) == nil)
         #expect(try await value(owner) == "good")
@@ -330,7 +331,7 @@ struct ProvenanceTests {
     @Test("A value that no unlock has seen yet can be neither accepted nor rejected")
     func unsorted() async throws {
         let (home, owner, stranger) = try await scene()
-        #expect(try await put("new", in: stranger) == 0)
+        #expect(try await put("new", in: stranger) == .queued)
         let locked = try await home.open()
         #expect(await refusal { _ = try await locked.tokens.accept(id()) }?.code == .locked)
         #expect(await refusal { _ = try await locked.tokens.reject(id()) }?.code == .locked)
@@ -346,7 +347,7 @@ struct ProvenanceTests {
     func locked() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
-        #expect(try await put("evil", in: stranger) == 0)
+        #expect(try await put("evil", in: stranger) == .queued)
         #expect(try await value(owner) == "good")
         #expect(await refusal { _ = try await stranger.tokens.pending() }?.code == .locked)
         #expect(await refusal { _ = try await stranger.tokens.accept(id()) }?.code == .locked)
@@ -362,7 +363,7 @@ struct ProvenanceTests {
         var contents = try file.read(in: vault).contents
         contents.envelopes[try owner.tokens.name(of: id())]?[120] ^= 1
         try file.write(contents, in: vault)
-        #expect(try await put("new", in: stranger) == 0)
+        #expect(try await put("new", in: stranger) == .queued)
         #expect(await refusal { _ = try await value(owner) }?.code == .corrupt)
         #expect(try await owner.tokens.accept(id()) == 1)
         #expect(try await value(owner) == "new")
@@ -380,7 +381,7 @@ struct ProvenanceTests {
             try home.write("inbox/" + name, [])
         }
         #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 0))
-        #expect(try await put("x", "new", in: stranger) == 0)
+        #expect(try await put("x", "new", in: stranger) == .queued)
         try home.write("inbox/ffffffffffffffff-1", [])
         let error = await refusal { try await put("y", "newer", in: stranger) }
         #expect(error?.code == .corrupt)

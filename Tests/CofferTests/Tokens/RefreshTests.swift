@@ -199,7 +199,7 @@ struct RefreshTests {
         var late: RefreshResult?
         // A machine with other work may let the time pass before the closure is called.
         for milliseconds in [50, 500, 5000, 50_000] where begun.value == 0 {
-            do throws(CofferError) {
+            do {
                 late = try await session.tokens.refresh(id, deadline: .milliseconds(milliseconds)) {
                     _, _ throws(CofferError) in
                     begun.increment()
@@ -207,7 +207,8 @@ struct RefreshTests {
                     return RefreshResponse(try Token(copying: "2"))
                 }
             } catch {
-                try #require(error.code == .timedOut && begun.value == 0)
+                let code = (error as? CofferError)?.code
+                try #require(code == .timedOut && begun.value == 0)
             }
         }
         #expect(late?.didRefresh == true)
@@ -256,7 +257,7 @@ struct RefreshTests {
                 return RefreshResponse(try Token(copying: "2"))
             }
         }
-        #expect(removed?.code == .conflict && removed?.currentVersion == 0)
+        #expect(removed?.code == .conflict && removed?.currentVersion == nil)
         #expect(try await value(session, id) == nil)
     }
 

@@ -30,7 +30,7 @@ struct TokenConcurrencyTests {
     }
 
     @Test("A put with an expected version is a compare-and-swap")
-    func ifVersionIsACompareAndSwap() async throws {
+    func preconditionIsACompareAndSwap() async throws {
         let home = try TestHome()
         let sessions = [try await home.create(), try await home.unlocked()]
         let id = try TokenID(service: "s", account: "a")
@@ -40,9 +40,11 @@ struct TokenConcurrencyTests {
                     var successes = 0
                     for _ in 0..<50 {
                         let tokens = sessions[task % 2].tokens
-                        let version = try await tokens.info(for: id)?.version ?? 0
+                        let version = try await tokens.info(for: id)?.version
                         do {
-                            try await tokens.put(Token(copying: "x"), for: id, ifVersion: version)
+                            try await tokens.put(
+                                Token(copying: "x"), for: id,
+                                precondition: version.map { .version($0) } ?? .absent)
                             successes += 1
                         } catch {
                             guard (error as? CofferError)?.code == .conflict else { throw error }

@@ -46,7 +46,7 @@ struct TokenNameTests {
         for (number, id) in ids.enumerated() {
             try await session.tokens.put(
                 Token(copying: "\(number)"), for: id, class: .whenUnlocked, scopes: [id.account],
-                attributes: [id.account: id.account], ifVersion: 0)
+                attributes: [id.account: id.account], precondition: .absent)
         }
         let path = home.scratch.path.appending("export")
         let report = try await session.tokens.export(to: path, passphrase: passphrase, cost: .floor)
@@ -152,7 +152,7 @@ struct TokenNameTests {
         let error = await refusal { try await opened.tokens.put(Token(copying: "new"), for: swapped) }
         #expect(error?.code == .corrupt)
         #expect(try await opened.tokens.remove(swapped))
-        #expect(try await opened.tokens.put(Token(copying: "new"), for: swapped) == 1)
+        #expect(try await opened.tokens.put(Token(copying: "new"), for: swapped) == .stored(version: 1))
         #expect(try await opened.tokens.list().count == 2)
     }
 }

@@ -89,18 +89,18 @@ struct TokenStoreTests {
         let home = try TestHome()
         let session = try await home.create()
         let id = try id("s")
-        func put(_ text: String, if version: UInt64?) async throws -> UInt64 {
-            try await session.tokens.put(Token(copying: text), for: id, ifVersion: version)
+        func put(_ text: String, if precondition: Precondition) async throws -> PutResult {
+            try await session.tokens.put(Token(copying: text), for: id, precondition: precondition)
         }
-        #expect(await refusal { _ = try await put("x", if: 1) }?.currentVersion == 0)
-        #expect(try await put("first", if: 0) == 1)
-        let exists = await refusal { _ = try await put("x", if: 0) }
+        #expect(await refusal { _ = try await put("x", if: .version(1)) }?.code == .conflict)
+        #expect(try await put("first", if: .absent) == .stored(version: 1))
+        let exists = await refusal { _ = try await put("x", if: .absent) }
         #expect(exists?.code == .conflict)
         #expect(exists?.currentVersion == 1)
-        #expect(try await put("second", if: 1) == 2)
-        #expect(try await put("third", if: nil) == 3)
+        #expect(try await put("second", if: .version(1)) == .stored(version: 2))
+        #expect(try await put("third", if: .none) == .stored(version: 3))
         for stale: UInt64 in [0, 1, 2, 4, .max] {
-            #expect(await refusal { _ = try await put("x", if: stale) }?.currentVersion == 3)
+            #expect(await refusal { _ = try await put("x", if: .version(stale)) }?.currentVersion == 3)
             #expect(
                 await refusal { _ = try await session.tokens.remove(id, ifVersion: stale) }?.code == .conflict
             )
@@ -108,7 +108,7 @@ struct TokenStoreTests {
         #expect(try await read(session, id) == Array("third".utf8))
         #expect(try await session.tokens.remove(id, ifVersion: 3))
         #expect(try await read(session, id) == nil)
-        #expect(try await put("anew", if: 0) == 1)
+        #expect(try await put("again", if: .absent) == .stored(version: 1))
     }
 
     @Test("Kinds and names are separate tokens")

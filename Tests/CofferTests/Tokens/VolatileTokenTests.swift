@@ -19,9 +19,13 @@ struct VolatileTokenTests {
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
         let before = try home.everything()
-        #expect(try await session.tokens.put(Token(copying: "x"), for: id, isEphemeral: true) == 1)
         #expect(
-            try await session.tokens.put(Token(copying: "y"), for: id, isEphemeral: true, ifVersion: 1) == 2)
+            try await session.tokens.put(Token(copying: "x"), for: id, isEphemeral: true)
+                == .stored(version: 1))
+        #expect(
+            try await session.tokens.put(
+                Token(copying: "y"), for: id, isEphemeral: true, precondition: .version(1))
+                == .stored(version: 2))
         #expect(try home.everything() == before)
         #expect(try await text(session, id) == "y")
         #expect(try await session.tokens.info(for: id)?.isEphemeral == true)
@@ -41,10 +45,12 @@ struct VolatileTokenTests {
         let session = try await home.create()
         let id = try TokenID(service: "s", account: "a")
         try await session.tokens.put(Token(copying: "stored"), for: id)
-        #expect(try await session.tokens.put(Token(copying: "volatile"), for: id, isEphemeral: true) == 2)
+        #expect(
+            try await session.tokens.put(Token(copying: "volatile"), for: id, isEphemeral: true)
+                == .stored(version: 2))
         #expect(try await text(session, id) == "volatile")
         #expect(try await text(home.unlocked(), id) == nil)
-        #expect(try await session.tokens.put(Token(copying: "stored again"), for: id) == 3)
+        #expect(try await session.tokens.put(Token(copying: "stored again"), for: id) == .stored(version: 3))
         #expect(try await text(session, id) == "stored again")
         #expect(try await text(home.unlocked(), id) == "stored again")
         #expect(try await session.tokens.list().map(\.isEphemeral) == [false])

@@ -24,7 +24,7 @@ struct WaitingTokenTests {
     private func put(
         _ value: String, _ account: String = "ada", in session: Vault,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
-    ) async throws -> UInt64 {
+    ) async throws -> PutResult {
         try await session.tokens.put(Token(copying: value), for: id(account), class: protection)
     }
 
@@ -44,17 +44,18 @@ struct WaitingTokenTests {
         let session = try await home.open()
         let secret = "waiting-\(UUID().uuidString)"
         let date = Date(timeIntervalSince1970: 2_000_000_000)
-        let version = try await session.tokens.put(
+        let result = try await session.tokens.put(
             Token(copying: secret), for: id(), class: protection, expires: date, scopes: ["a b"],
             attributes: ["k": "v"])
-        #expect(version == 0)
+        #expect(result == .queued && result.version == nil)
         #expect(try await session.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
         #expect(try await session.tokens.count() == 0)
         #expect(try home.occurrences(of: Array(secret.utf8)) == 0)
         #expect(try home.occurrences(of: Array("api.example.org".utf8)) == 0)
         // Who stored it reads it. For anybody else it is there, and locked; what nobody stored is not.
         #expect(try await value(session) == secret)
-        #expect(try await session.tokens.info(for: id())?.version == 0)
+        let own = try #require(try await session.tokens.info(for: id()))
+        #expect(own.version == nil)
         let other = try await home.open()
         #expect(await refusal { _ = try await value(other) }?.code == .locked)
         #expect(await refusal { _ = try await other.tokens.info(for: id()) }?.code == .locked)
@@ -75,10 +76,10 @@ struct WaitingTokenTests {
     func severalKeepTheirOrder() async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
-        #expect(try await put("one", in: session) == 1)
+        #expect(try await put("one", in: session) == .stored(version: 1))
         session.lock()
-        for text in ["two", "three", "four"] { #expect(try await put(text, in: session) == 0) }
-        #expect(try await put("other", "b", in: session) == 0)
+        for text in ["two", "three", "four"] { #expect(try await put(text, in: session) == .queued) }
+        #expect(try await put("other", "b", in: session) == .queued)
         try await unlock(session)
         #expect(try await value(session) == "four")
         #expect(try await session.tokens.info(for: id())?.version == 4)
@@ -90,10 +91,10 @@ struct WaitingTokenTests {
         let home = try TestHome()
         let open = try await home.create(Self.passcode)
         let locked = try await home.open()
-        #expect(try await put("one", in: locked) == 0)
+        #expect(try await put("one", in: locked) == .queued)
         #expect(try await value(open) == "one")
-        #expect(try await put("two", in: locked) == 0)
-        #expect(try await put("three", in: open) == 3)
+        #expect(try await put("two", in: locked) == .queued)
+        #expect(try await put("three", in: open) == .stored(version: 3))
         #expect(try await value(open) == "three")
         #expect(inbox(home).isEmpty)
     }
@@ -103,16 +104,16 @@ struct WaitingTokenTests {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
         session.lock()
-        #expect(try await put("one", in: session) == 0)
-        #expect(try await put("two", in: session, class: .afterFirstUnlock) == 0)
-        #expect(try await put("straight", "b", in: session, class: .afterFirstUnlock) == 1)
+        #expect(try await put("one", in: session) == .queued)
+        #expect(try await put("two", in: session, class: .afterFirstUnlock) == .queued)
+        #expect(try await put("straight", "b", in: session, class: .afterFirstUnlock) == .stored(version: 1))
         try await unlock(session)
         #expect(try await value(session) == "two")
         #expect(try await session.tokens.info(for: id())?.version == 2)
         // An item of a locked class in the keyring holds a value of an open one up as well.
-        #expect(try await put("three", in: session) == 3)
+        #expect(try await put("three", in: session) == .stored(version: 3))
         session.lock()
-        #expect(try await put("four", in: session, class: .afterFirstUnlock) == 0)
+        #expect(try await put("four", in: session, class: .afterFirstUnlock) == .queued)
         try await unlock(session)
         #expect(try await value(session) == "four")
     }
@@ -122,8 +123,8 @@ struct WaitingTokenTests {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
-        #expect(try await put("one", in: session) == 0)
-        #expect(try await put("other", "b", in: session) == 0)
+        #expect(try await put("one", in: session) == .queued)
+        #expect(try await put("other", "b", in: session) == .queued)
         #expect(await refusal { try await session.tokens.remove(id(), ifVersion: 0) }?.code == .locked)
         #expect(try await session.tokens.remove(id()))
         #expect(try await !session.tokens.remove(id()))
@@ -137,7 +138,7 @@ struct WaitingTokenTests {
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
         let error = await refusal {
-            try await session.tokens.put(Token(copying: "x"), for: id(), ifVersion: 0)
+            try await session.tokens.put(Token(copying: "x"), for: id(), precondition: .absent)
         }
         #expect(error?.code == .locked)
         #expect(inbox(home).isEmpty)
@@ -148,7 +149,7 @@ struct WaitingTokenTests {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
-        for number in 0..<6 { #expect(try await put("value \(number)", "\(number)", in: session) == 0) }
+        for number in 0..<6 { #expect(try await put("value \(number)", "\(number)", in: session) == .queued) }
         let names = inbox(home)
         #expect(names.count == 6)
         // A flipped bit; cut short; empty; another's bytes; a number that it was not stored under.
@@ -165,7 +166,7 @@ struct WaitingTokenTests {
         #expect(try await session.status().corruptTokens == 4)
         #expect(inbox(home).allSatisfy { $0.hasPrefix("damaged-") })
         session.lock()
-        #expect(try await put("new", "0", in: session) == 0)
+        #expect(try await put("new", "0", in: session) == .queued)
         try await unlock(session)
         #expect(try await value(session, "0") == "new")
         #expect(try await session.tokens.removeCorruptPendingTokens() == 4)
@@ -183,7 +184,7 @@ struct WaitingTokenTests {
         let key = try #require(keybag.publicKeys[.whenUnlocked])
         let name = try owner.tokens.name(of: id())
         let info = TokenInfo(
-            id: try id(), version: 0, protection: .whenUnlockedThisDeviceOnly, stored: Date(), expires: nil,
+            id: try id(), version: nil, protection: .whenUnlockedThisDeviceOnly, stored: Date(), expires: nil,
             scopes: [], attributes: [:])
         let vault = try core.home.openVault()
         try core.inbox.add(in: vault) { (number) throws(CofferError) in
@@ -229,7 +230,7 @@ struct WaitingTokenTests {
         #expect(error?.code == .refused)
         try await session.changePasscode(to: Passcode(copying: Self.passcode), current: nil)
         session.lock()
-        #expect(try await put("x", in: session, class: .whenPasscodeSetThisDeviceOnly) == 0)
+        #expect(try await put("x", in: session, class: .whenPasscodeSetThisDeviceOnly) == .queued)
         let bound = PasscodeDependentItems(tokens: 1, files: 0, databases: 0)
         #expect(try await session.passcodeDependentItems() == bound)
         let destroyed = try await session.changePasscode(to: nil, current: Passcode(copying: Self.passcode))
@@ -242,7 +243,7 @@ struct WaitingTokenTests {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
         let session = try await home.open()
-        #expect(try await put("one", in: session) == 0)
+        #expect(try await put("one", in: session) == .queued)
         _ = try await session.wipe()
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
         #expect(await refusal { _ = try await put("two", in: session) }?.code == .wiped)

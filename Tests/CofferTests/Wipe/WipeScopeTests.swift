@@ -54,7 +54,7 @@ struct WipeScopeTests {
         #expect(try await session.files.withDecryptedBytes(of: file) { $0.count } == 8)
         #expect(try home.occurrences(of: Array(old.suffix(32))) == 0)
         // And it goes on.
-        #expect(try await session.tokens.put(Token(copying: "new"), for: token()) == 1)
+        #expect(try await session.tokens.put(Token(copying: "new"), for: token()) == .stored(version: 1))
         #expect(try await home.unlocked("correct horse").tokens.count() == 2)
     }
 

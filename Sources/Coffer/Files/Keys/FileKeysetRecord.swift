@@ -1,3 +1,4 @@
+import CofferCrypto
 import CofferBase
 import CofferEngine
 import CofferVault

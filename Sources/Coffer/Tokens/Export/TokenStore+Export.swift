@@ -176,7 +176,7 @@ extension TokenStore {
                     return report.same += 1
                 }
                 guard replacing else { return report.conflicts.append(info.id) }
-                version = old.version
+                version = old.number
                 report.replaced += 1
             } else {
                 report.imported += 1

@@ -8,7 +8,7 @@ public struct PendingReplacement: Sendable, Equatable {
     /// same fingerprint takes about 2^64 attempts, so the value that a person reviewed is the one that is
     /// accepted, even if others arrived meanwhile.
     public let fingerprint: String
-    /// The value's description as its sender wrote it; its version is 0. None of it is authenticated.
+    /// The value's description as its sender wrote it, without a version. None of it is authenticated.
     public let info: TokenInfo
 }
 
@@ -28,7 +28,7 @@ extension TokenStore {
                         let opened = try opened(pending, entry, in: vault)
                     else { continue }
                     let fingerprint = try pending.fingerprint(device: core.device)
-                    let info = opened.info.numbered(0, isStoredWhileLocked: true)
+                    let info = opened.info.numbered(nil, isStoredWhileLocked: true)
                     found.append(PendingReplacement(fingerprint: fingerprint, info: info))
                 }
                 return found
@@ -139,7 +139,7 @@ extension TokenStore {
         var version: UInt64 = 0
         do throws(CofferError) {
             if let old = try findEnvelope(name, orLocked: false) {
-                version = try open(old, name: name, withValue: false).info.version
+                version = try open(old, name: name, withValue: false).info.number
             }
         } catch {
             guard error.code == .corrupt else { throw error }
@@ -150,6 +150,6 @@ extension TokenStore {
             under: core.keyForStoring(protection), vaultID: core.device.vaultID)
         try keyring.put(envelope.encoded, for: name)
         try core.ephemeralTokens.remove(name)
-        return info.version
+        return info.number
     }
 }

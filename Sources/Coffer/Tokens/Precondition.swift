@@ -1,0 +1,18 @@
+/// A condition on the value that a name has now, checked together with the change.
+public enum Precondition: Sendable, Hashable {
+    /// No condition.
+    case none
+    /// The name has no value.
+    case absent
+    /// The stored value has this version.
+    case version(UInt64)
+
+    /// Whether a value of this version meets the condition; `nil` stands for no value.
+    func isMet(by version: UInt64?) -> Bool {
+        switch self {
+        case .none: true
+        case .absent: version == nil
+        case .version(let wanted): version == wanted
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// The result of storing a token.
+public enum PutResult: Sendable, Hashable {
+    /// The value is stored as this version.
+    case stored(version: UInt64)
+    /// The vault is locked: the value is sealed, and pending until an unlock. It has no version yet.
+    case queued
+
+    /// The version; `nil` while the value is pending.
+    public var version: UInt64? {
+        switch self {
+        case .stored(let version): version
+        case .queued: nil
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/// A stored token with its description.
+public struct StoredToken: Sendable {
+    /// The value, which is cleared when its last reference is released.
+    public let token: Token
+    /// The description.
+    public let info: TokenInfo
+
+    /// Creates a pair, for an app's own stand-ins in tests. A ``TokenStore`` returns those it read.
+    public init(token: Token, info: TokenInfo) {
+        self.token = token
+        self.info = info
+    }
+}

@@ -115,7 +115,7 @@ public struct DocumentedSecrets: Sendable {
     }
 
     /// Calls `body` with the secret of the device scheme, device identifier ‖ random string, and with the
-    /// parameters for deriving the key: see ``Documented/key(secret:_:)``.
+    /// parameters for deriving the key: see `Documented.key(secret:_:)`.
     ///
     /// - Parameters:
     ///   - name: The name of the secret.

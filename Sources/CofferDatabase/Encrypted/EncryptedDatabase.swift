@@ -32,7 +32,7 @@ public enum EncryptedDatabase {
     ///   - key: Its key.
     ///   - configuration: GRDB's configuration; its preparation blocks run before the connection is guarded.
     /// - Returns: GRDB's queue.
-    /// - Throws: ``CofferBase/CofferError``: `notAuthentic` for a wrong key; `refused` for a plain database;
+    /// - Throws: `CofferError`: `notAuthentic` for a wrong key; `refused` for a plain database;
     ///   `foreign` for another format; `corrupt` when the first page is damaged, or when a WAL or a journal
     ///   beside the database does not match it; `readOnly` when a crash interrupted its last transaction and
     ///   it is opened read-only; `absent` when it is opened read-only and does not exist; `unsupported` for

@@ -33,7 +33,7 @@ public import GRDB
 /// To close a database yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed
 /// queue or pool ends the process; getting the database again opens it. Wiping the vault destroys every
 /// database; removing the passcode destroys those of the class
-/// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. A wipe of the tokens alone leaves them.
+/// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. A wipe of the tokens alone leaves them.
 public actor VaultDatabases {
     /// The prefix of the files of these databases.
     private static let scope = "database"
@@ -76,7 +76,7 @@ public actor VaultDatabases {
     ///   - protection: The class of a new database; an existing one keeps its class.
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's pool.
-    /// - Throws: ``CofferBase/CofferError``: `locked`, `wiped`; `refused` for a class that needs a passcode
+    /// - Throws: `CofferError`: `locked`, `wiped`; `refused` for a class that needs a passcode
     ///   when none is set; `conflict` when the database is open as a queue; `corrupt` when its key is
     ///   missing. An error that the program itself throws while it prepares a connection is rethrown
     ///   unchanged.

@@ -6,5 +6,5 @@
 // How many there are, the program's name included.
 int carguments_count(void);
 
-// The arguments and a null pointer; null when nobody handed them over.
+// The arguments, terminated by a null pointer; null if none were passed.
 char *const *carguments_vector(void);

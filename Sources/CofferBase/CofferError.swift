@@ -1,13 +1,13 @@
 /// An error from any product of the package.
 ///
-/// Compare ``code`` to decide what to do; show ``message`` to a person. Neither the message nor any other
+/// Compare ``code`` to decide what to do; show ``message`` to the user. Neither the message nor any other
 /// field ever holds secret bytes. New codes may appear in a minor release, so a `switch` over codes needs
 /// a `default`.
 public struct CofferError: Error, Sendable {
     /// The kind of failure, for a program to act on.
     public let code: Code
 
-    /// One sentence for a person: what failed and the remedy, if there is one. Never contains a secret.
+    /// One sentence for the user: what failed and the remedy, if there is one. Never contains a secret.
     public let message: String
 
     /// The `errno` of the system call that failed, if there was one.
@@ -29,7 +29,7 @@ public struct CofferError: Error, Sendable {
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - message: One sentence for a person, without secrets.
+    ///   - message: One sentence for the user, without secrets.
     ///   - systemError: The `errno` behind it.
     ///   - attemptsLeft: Attempts left before everything is erased.
     ///   - currentVersion: The version now stored.

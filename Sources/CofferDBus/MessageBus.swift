@@ -57,7 +57,7 @@ import SystemPackage
         ///   - deadline: How long to wait for the answer; then the call throws `timedOut`.
         ///   - starting: Whether the bus may start the service for it.
         /// - Returns: The values of the answer.
-        /// - Throws: The error that ``BusFailure`` makes of the answer.
+        /// - Throws: The error to which ``BusFailure`` maps the failure.
         package func call(
             _ member: BusMember, _ arguments: [BusValue] = [], deadline: Duration, starting: Bool = false
         ) throws(CofferError) -> [BusValue] {

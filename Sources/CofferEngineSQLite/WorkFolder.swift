@@ -40,8 +40,8 @@ struct WorkFolder: ~Copyable {
         return WorkFolder(folder: folder, name: name, inner: inner)
     }
 
-    /// Removes directories left by killed processes of this user. Ignores those that cannot be removed: in a
-    /// directory that everybody may write to, anybody can create one.
+    /// Removes directories left by killed processes of this user. Ignores those that cannot be removed,
+    /// because in a world-writable directory any user can create one.
     private static func removeRemains(in folder: borrowing Descriptor) {
         guard let names = try? folder.names() else { return }
         for name in names where isName(name) {

@@ -235,10 +235,10 @@ struct GitCredentialTests {
             let run = try helper("get", request)
             #expect(values(run) == ["username": "ada", "password": "TRUSTED"], "\(request)")
         }
-        // Where nobody vouches for anything, there is nothing better.
+        // Without an accepted token, the unaccepted one is returned.
         let asked = Self.server + "username=mallory\n"
         #expect(values(try helper("get", asked))["password"] == "EVIL")
-        // One that expired is not replaced by one that nobody accepted.
+        // An unaccepted token does not take the place of an expired one.
         let expired = ["token", "put", path, "ada", "--expires", "2001-01-01T00:00:00Z"]
         #expect(try helper.home.run(expired, input: Array("TRUSTED".utf8)).code == 0)
         #expect(try helper("get", Self.server).output.isEmpty)

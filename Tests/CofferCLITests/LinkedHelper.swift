@@ -17,7 +17,7 @@ final class LinkedHelper {
             withDestinationPath: CommandRun.cofferPath)
     }
 
-    /// What the other program sees: a user's home of its own, the folder first in PATH, and nobody to ask.
+    /// The other program's environment: a separate home, the folder first in PATH, and no way to prompt.
     private var environment: [String: String] {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
         return [

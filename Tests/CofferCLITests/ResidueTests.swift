@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite("Residue on the disk and in memory directories")
 struct ResidueTests {
-    // Of this run alone: /dev/shm is everybody's, and another run of these tests has its copies there.
+    // Unique to this run: /dev/shm is shared, and another run of these tests has its copies there.
     private static let run = UUID().uuidString
     private static let token = "token-\(run)-in-the-clear"
     private static let content = "content-\(run)-in-the-clear"

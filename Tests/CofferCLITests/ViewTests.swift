@@ -123,14 +123,15 @@ struct ViewTests {
         let (helper, viewer, copy) = try start(home, id, "exec sleep 1000")
         defer { kill(viewer, SIGKILL) }
         kill(helper.identifier, SIGKILL)
-        // Foundation sees the end of a process when nobody has its pipe any more, and the viewer has it.
+        // Foundation sees the end of a process only when its pipe is closed, and the viewer keeps the pipe
+        // open.
         let deadline = Date(timeIntervalSinceNow: 300)
         while isRunning(helper.identifier), Date() < deadline {}
         #expect(try home("file", "prune-views").text == "0\n")
         #expect(isThere(copy))
         kill(viewer, SIGKILL)
         #expect(helper.end() == 128 + SIGKILL)
-        // The viewer is nobody's child here: its end shows in the lease alone.
+        // No process here is the viewer's parent, so only the lease shows that it ended.
         var reaped = "0\n"
         let end = Date(timeIntervalSinceNow: 300)
         while reaped == "0\n", Date() < end { reaped = try home("file", "prune-views").text }

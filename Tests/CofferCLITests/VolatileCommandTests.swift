@@ -59,7 +59,7 @@ struct VolatileCommandTests {
         try home.run(["token", verb] + arguments, passcode: "", input: Array(value.utf8))
     }
 
-    /// The name under which a keyring has a token, as a file of the inbox tells everybody.
+    /// The name under which a keyring stores a token, as read from a file in the inbox.
     private func keyedName(_ home: CommandHome, _ names: String...) throws -> String {
         #expect(try home.run(["token", "put"] + names, passcode: "", input: [1]).code == 0)
         let inbox = URL(filePath: home.path + "/vault/inbox")
@@ -88,7 +88,7 @@ struct VolatileCommandTests {
             try KernelSubkeyring.make(ring).store(envelope, description: name)
         }
         #expect(try token(home, "get", "host", "me").text == "REAL")
-        // Of a name that has nothing stored nobody can tell: it may be there.
+        // For a name without a stored token, the locked vault cannot tell whether one exists.
         #expect(try token(home, "get", "nobody", "me").code == 4)
         #expect(
             try token(home, "put", "host", "me", "--class", "afterFirstUnlock", value: "NEW").text == "2\n")

@@ -9,7 +9,7 @@
  * this machine's order), the path, the length (4) and the bytes. At the write (or, with open:N, at the opening of a
  * file below CL_ROOT) of that number CL_ROOT is copied to CL_CLONE, CL_CLONE with CL_ROOT as its bytes is noted, and
  * the program forks. The child goes on with the
- * copies: as a virtual machine that was cloned with its disk, it has the memory of its parent, and nobody told it. Of
+ * copies: as a virtual machine that was cloned with its disk, it has the memory of its parent, and is not told. Of
  * its threads there is only the one that forked; what waits for another is killed after some seconds. The parent waits
  * for it at its end.
  */

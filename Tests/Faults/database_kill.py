@@ -45,7 +45,7 @@ def one_round(agent, scene, source, acknowledged):
             for other in everybody:
                 other.kill()
             return ["a process did not begin: " + first]
-    # They begin together, so that nobody waits for a lock while he opens the database.
+    # They begin together, so that none waits for a lock while it opens the database.
     for process in everybody:
         process.stdin.close()
     time.sleep(source.uniform(0.005, 0.25))

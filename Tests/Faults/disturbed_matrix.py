@@ -630,7 +630,7 @@ class Trial:
             raise Failed("another value")
         if command == "file-cat" and document.get("contentBase64") != base64.b64encode(CONTENT).decode():
             raise Failed("another content")
-        # Without /proc nobody knows in which boot the keys were held: the vault counts as locked.
+        # Without /proc the boot in which the keys were held is unknown: the vault counts as locked.
         if self.cell.file == "proc" and (document.get("state") == "locked" or document.get("waiting")):
             return
         if command == "status" and document.get("state") not in ("unlocked", "uninitialised"):

@@ -572,7 +572,7 @@ class World:
     def start_desktop(self, unlocked, keyring=True):
         if self.user is None and not shutil.which("gnome-keyring-daemon"):
             raise Unusable("no gnome-keyring")
-        # With a configuration of its own it starts no service that somebody asks for.
+        # With a configuration of its own it starts no service on request.
         configuration = os.path.join(self.here, "run", "bus.conf")
         with open(configuration, "w") as stream:
             stream.write(BUS % self.bus_address)

@@ -168,7 +168,7 @@ def main():
         print("skipped: root and mkfs.ext4 are needed")
         return 0
     if "COFFER_POWER" not in os.environ:
-        # In a namespace of mounts of its own: a copy of the mount in somebody else's would keep the file system that was
+        # In a namespace of mounts of its own: a copy of the mount in another one would keep the file system that was
         # shut down, and mounting it again would give that one.
         environment = {**os.environ, "COFFER_POWER": "inside"}
         if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:

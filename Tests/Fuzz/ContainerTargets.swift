@@ -27,7 +27,7 @@ extension FuzzTarget {
         FuzzTarget("container") { bytes, world in try openTampered(bytes, world) },
     ]
 
-    /// A slot of 2048 bytes; it is refused or gives no keys, since nobody made it.
+    /// A slot of 2048 bytes. It was not sealed, so it must be refused or contain no usable keys.
     private static func readSlot(_ bytes: [UInt8], _ world: FuzzWorld) throws {
         let slot = bytes.resized(to: ContainerHeaderSlot.size)
         guard let decoded = try ContainerHeaderSlot.decode(slot) else { return }

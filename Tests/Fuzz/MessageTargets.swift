@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Sealed messages of every kind: nobody sealed them, so none may open.
+/// Messages of every kind that were never sealed, so none may open.
 extension FuzzTarget {
     static let messages = [FuzzTarget("messages") { bytes, _ in try openEach(bytes) }]
 

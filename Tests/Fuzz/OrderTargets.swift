@@ -14,8 +14,8 @@ extension FuzzTarget {
         },
     ]
 
-    /// What is read must be written again byte for byte, and a signature that nobody made must not hold. With
-    /// an odd last byte the input is signed first, so that what lies behind the signature is reached.
+    /// An order that was read must be written again byte for byte, and a forged signature must not be valid.
+    /// With an odd last byte the input is signed first, to reach the code after the signature check.
     private static func judge(_ bytes: [UInt8], _ world: FuzzWorld) throws {
         let seed = try SymmetricKey.copying([UInt8](repeating: 7, count: 32).span)
         let signer = try AdministratorKey(of: seed)

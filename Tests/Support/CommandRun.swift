@@ -31,7 +31,7 @@ package struct CommandRun: Sendable {
     ///   - environment: What is set beside the environment of the tests.
     ///   - seconds: The deadline.
     /// - Returns: What it left; the code is 137 when it did not keep the deadline.
-    /// - Throws: `invalidInput` for an argument with a NUL; what hinders starting it.
+    /// - Throws: `invalidInput` for an argument with a NUL; the underlying error if it cannot be started.
     package static func run(
         _ program: String, _ arguments: [String], input: [UInt8] = [], descriptors: [Int: [UInt8]] = [:],
         environment: [String: String] = [:], seconds: Double = 180

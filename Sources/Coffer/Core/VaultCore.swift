@@ -30,7 +30,7 @@ final class VaultCore: Sendable {
     let watcher = Mutex<LockMonitor?>(nil)
     /// Delivers events about the keys.
     let hub: EventBroadcaster
-    /// Stores outside of this library, which close before a wipe is done.
+    /// Stores outside this library, which a wipe closes before it finishes.
     let registered = Mutex<[WeakObserver]>([])
 
     /// The registered stores that are still alive.

@@ -10,7 +10,7 @@ public struct VaultEvent: Sendable, Hashable {
         case closed
         /// The vault was wiped.
         case wiped
-        /// A grant was revoked, or a signed order to wipe arrived; nothing was done about it yet.
+        /// A grant was revoked, or a signed order to wipe arrived; it has not been processed yet.
         case revoked
         /// The revocation was processed, or processing it failed.
         case revocationProcessed = "revocationHandled"
@@ -21,10 +21,10 @@ public struct VaultEvent: Sendable, Hashable {
 
     /// The kind of event.
     public let kind: Kind
-    /// The reason of a ``Kind/locked`` or ``Kind/closed`` event; otherwise `nil`.
+    /// The reason for a ``Kind/locked`` or ``Kind/closed`` event; otherwise `nil`.
     public let reason: LockReason?
 
-    /// The result of the revocation; only with ``Kind/revocationProcessed``.
+    /// The result of the revocation, for a ``Kind/revocationProcessed`` event; otherwise `nil`.
     public let revocation: RevocationResult?
 
     /// Creates an event, for comparison in tests.

@@ -1,4 +1,4 @@
-/// A store outside of this library that keeps files of a vault open, or holds keys from it.
+/// A store outside this library that keeps files of a vault open, or holds keys from it.
 public protocol VaultObserver: AnyObject, Sendable {
     /// Closes open files and drops every key. The keys on the disk are already gone.
     func vaultDidWipe() async

@@ -47,11 +47,11 @@ public struct VaultStatus: Sendable, Equatable {
     public var isFileIndexDamaged = false
     /// Whether the record of the files' keys is damaged; without it no file opens.
     public var isFileKeysRecordDamaged = false
-    /// Pending tokens, which were stored while locked and wait for an unlock.
+    /// The number of tokens that were stored while the vault was locked and are pending until an unlock.
     public var pendingTokens = 0
-    /// Pending tokens that would replace a stored one and wait to be accepted or rejected.
+    /// The number of pending tokens that would replace a stored one and must first be accepted or rejected.
     public var unconfirmedTokens = 0
-    /// Pending tokens that are damaged.
+    /// The number of damaged pending tokens.
     public var corruptTokens = 0
 
     init(_ state: State) { self.state = state }

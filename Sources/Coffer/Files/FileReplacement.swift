@@ -10,8 +10,8 @@ import SystemPackage
 extension FileStore {
     /// Replaces the content that `old` read with the content of `source`.
     ///
-    /// - Throws: `conflict` if the file has other content by now or no longer exists, or if the source
-    ///   changes.
+    /// - Throws: `conflict` if the file's content was replaced in the meantime, if the file no longer exists,
+    ///   or if the source changes.
     func replaceContent(
         of old: ContainerReader, by source: borrowing Descriptor, _ context: [UInt8],
         check: @escaping @Sendable () throws(CofferError) -> Void

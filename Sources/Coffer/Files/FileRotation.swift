@@ -117,7 +117,8 @@ extension FileStore {
         }
     }
 
-    /// Returns `nil` while a file is being added.
+    /// Destroys the keys that no file uses and returns their number; returns `nil` while a file is
+    /// being added.
     private func destroyUnusedKeys() throws(CofferError) -> Int? {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])

@@ -106,7 +106,7 @@ package struct SourceFile: ~Copyable {
         return FilePath(root: nil, [component])
     }
 
-    /// Restores the file's name, unless there is another file of that name by now.
+    /// Restores the file's name, unless another file has taken that name in the meantime.
     private func putBack(_ aside: FilePath, after error: CofferError) -> CofferError {
         do throws(CofferError) {
             try directory.renameWithoutReplacing(aside, to: name)

@@ -14,11 +14,11 @@ public enum LockReason: String, Sendable, CaseIterable {
     case lockedHint
     /// The screen saver became active.
     case screenSaver
-    /// The machine goes to sleep.
+    /// The machine is going to sleep.
     case sleep
-    /// The machine shuts down.
+    /// The machine is shutting down.
     case shutdown
-    /// The desktop session ends.
+    /// The desktop session is ending.
     case sessionEnd
     /// The user's collection of the Secret Service was locked.
     case collectionLock

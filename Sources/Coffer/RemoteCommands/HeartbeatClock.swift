@@ -10,7 +10,7 @@ import CofferVault
 /// went back, for example if a machine resumes from a snapshot while its clone runs: its checks may come from
 /// either. Those are the only uses of the wall clock.
 struct HeartbeatClock: Equatable {
-    /// A boot, as of its last check.
+    /// The state of one boot at its last check.
     private struct Boot: Equatable {
         let identifier: [UInt8]
         /// Time since boot.
@@ -32,13 +32,13 @@ struct HeartbeatClock: Equatable {
     private static let maxBootCount = 9
     private static let maxIdentifierLength = 36
 
-    /// Starts at zero.
+    /// Creates a clock that starts at zero.
     init(_ time: VaultClock) {
         boots = [Self.boot(time, elapsed: .zero)]
         wall = time.wallClock()
     }
 
-    /// Starts at zero again. Keeps the latest wall time, even if the wall clock was ahead once.
+    /// Restarts the clock at zero. Keeps the latest wall time, even if the wall clock was ahead once.
     mutating func restart(_ time: VaultClock) {
         let wall = wall
         self = HeartbeatClock(time)

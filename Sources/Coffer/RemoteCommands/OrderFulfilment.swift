@@ -105,7 +105,7 @@ extension VaultCore {
     }
 
     /// Whether an order that does not name the vault it was accepted for may be carried out. It is checked
-    /// again, because another vault may be in that place by now.
+    /// again, because another vault may have taken its place.
     private func isStillMeant(_ order: PendingOrder, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
         guard case .user(let name) = order.scope else { return true }

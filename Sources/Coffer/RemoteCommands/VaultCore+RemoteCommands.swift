@@ -16,7 +16,7 @@ extension VaultCore {
         return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.book }
     }
 
-    /// The error that makes the record of orders permanently unreadable; `nil` if there is none.
+    /// Returns the error if the record of orders is permanently unreadable; otherwise `nil`.
     func orderRecordDamage() throws(CofferError) -> CofferError? {
         do throws(CofferError) {
             _ = try readOrderBook()

@@ -5,7 +5,7 @@ import CofferVault
 
 /// Erases the data of one account.
 extension VaultCore {
-    /// Erases every token of an account, and the namespace with the account's name, also if this vault is
+    /// Erases every token of an account, and the namespace with the account's name, even if this vault is
     /// that namespace. Works while locked, and may be repeated.
     func wipe(_ account: TokenAccount, reason: String) throws(CofferError) -> WipedAccount {
         let tokens = try removeTokens(of: account)

@@ -2,7 +2,7 @@
 public enum RevocationScope: String, Sendable, CaseIterable {
     /// Everything that the grant stood for: every token of that service and account, pending and ephemeral
     /// ones included, and the namespace (``VaultLocation/namespace(of:)``) with the account's name, if there
-    /// is one, with the user's stores in it; also if the grant was in that namespace. Tokens of other
+    /// is one, with the user's stores in it, even if the grant was in that namespace. Tokens of other
     /// services and vaults of other users stay. Stores in a vault with several accounts stay, too, because
     /// their account is not recorded.
     case account

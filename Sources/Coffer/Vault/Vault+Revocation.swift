@@ -184,7 +184,7 @@ extension VaultCore {
         }
     }
 
-    /// Posts an event before and one after `body`, also if it fails.
+    /// Posts an event before `body` and another after it, even if `body` fails.
     private func announcing(
         _ body: () throws(CofferError) -> RevocationOutcome
     ) throws(CofferError) -> RevocationOutcome {

@@ -2,9 +2,9 @@ public import CofferBase
 public import CofferVault
 
 extension Vault {
-    /// Removes view copies whose owner is dead; returns how many. Opening a vault does this too.
+    /// Removes view copies whose owner has died, and returns their number. Opening a vault does this too.
     ///
-    /// - Throws: `notInitialised`, `wiped`, or the error that the removal fails with.
+    /// - Throws: `notInitialised`, `wiped`, or the underlying error if a copy cannot be removed.
     public static func removeStaleViewCopies(at location: VaultLocation) async throws(CofferError) -> Int {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let vault = try VaultDirectory.openDirectory(location).openVault()

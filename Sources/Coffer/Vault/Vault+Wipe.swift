@@ -89,8 +89,8 @@ extension Vault {
         }
     }
 
-    /// Registers a store outside of this library, such as a set of databases, to close before a wipe is done.
-    /// Does not retain the store.
+    /// Registers a store outside this library, such as a set of databases. A wipe closes it before the wipe
+    /// finishes. Does not retain the store.
     public func register(_ store: any VaultObserver) {
         core.registered.withLock { stores in
             stores.removeAll { $0.store == nil }

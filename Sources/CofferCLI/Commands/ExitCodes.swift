@@ -30,7 +30,7 @@ extension CofferError.Code {
 
 /// Reports the failure of a command.
 enum Failure {
-    /// Prints the error for a person and, with `asJSON`, for a program too; returns the exit code.
+    /// Prints the error for the user and, with `asJSON`, for a program too; returns the exit code.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let error = error as? CofferError {
             report(

@@ -15,8 +15,8 @@ extension TokenStore {
         return listing.tokens
     }
 
-    /// The token of another kind under the names of `info`, to be returned with it. A token that arrived
-    /// while locked is not returned beside one that did not, because no user accepted it.
+    /// Returns the token of `kind` with the service and the account of `info`. If it arrived while locked and
+    /// `info` did not, leaves it out and returns `nil`, because no user has accepted it.
     func companion(of info: TokenInfo, kind: TokenKind) async throws(CofferError) -> Token? {
         let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
         guard let found = try await get(id) else { return nil }
@@ -29,8 +29,8 @@ extension TokenStore {
 }
 
 extension [TokenInfo] {
-    /// The tokens stored by a caller who had the passcode, if there are any. A token that arrived while
-    /// locked under another account must not take precedence over them.
+    /// The tokens stored by a caller who had the passcode, or all tokens if there are none of those. A token
+    /// that arrived while locked under another account must not take precedence over them.
     var vouchedFor: [TokenInfo] {
         let known = filter { !$0.isStoredWhileLocked }
         return known.isEmpty ? self : known

@@ -46,7 +46,7 @@ extension SignedCommand {
 
     private static func optional(_ text: String?) -> JSONDocument { text.map { .text($0) } ?? .none }
 
-    /// The same contents for a person, without absent fields.
+    /// The same contents for display to the user, without absent fields.
     var lines: [String] {
         members.compactMap { name, value in
             guard case .text(let text) = value, !text.isEmpty else { return nil }

@@ -11,10 +11,10 @@ enum Output {
     /// Prints the one JSON document of a command.
     static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded) }
 
-    /// Prints one line for a person on standard error. A failure to do so is ignored.
+    /// Prints one line for the user on standard error. Ignores write errors.
     static func message(_ text: String) { part(text + "\n") }
 
-    /// Prints part of a line for a person on standard error.
+    /// Prints part of a line for the user on standard error. Ignores write errors.
     static func part(_ text: String) {
         let bytes = Array(text.utf8)
         try? Descriptor.standardError().append(bytes.span)

@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Finds the vector files under given paths, and the manifests beside them.
+/// Finds the vector files under the given paths, and the manifests beside them.
 struct VectorSearch {
     /// The largest file that is read, in bytes.
     private static let largestFile = 256 << 20

@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Shows what a wipe leaves. Canaries are planted in the vault and found by a search before the wipe; the
-/// same search must find none of them after it.
+/// Checks what a wipe leaves behind. Before the wipe, it plants canaries in the vault and verifies that a
+/// search finds them; after the wipe, the same search must find none.
 struct WipeProof {
     /// The patterns for disks and keyrings, and those for memory, where names and sealed bytes may stay.
     private var search = MemoryScanner()
@@ -22,7 +22,7 @@ struct WipeProof {
 
     // MARK: Before
 
-    /// Adds a secret that the command was given.
+    /// Adds a secret that was passed to the command.
     mutating func add(_ what: String, _ secret: borrowing SecretBytes) {
         secret.exposing { bytes in
             search.add(what, bytes, isWhole: true)

@@ -9,7 +9,7 @@ public enum CMAC {
     /// The tag's size in bytes.
     public static let tagSize = CMACContext.tagSize
 
-    /// The tag of `message`.
+    /// Returns the tag of `message`.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func authenticate(
@@ -23,7 +23,7 @@ public enum CMAC {
         return tag
     }
 
-    /// Whether `tag` is the whole tag of `message`, compared in constant time.
+    /// Returns whether `tag` is the full tag of `message`, comparing in constant time.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func isValid(

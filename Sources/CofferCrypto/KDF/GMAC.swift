@@ -12,7 +12,7 @@ public enum GMAC {
     /// The nonce's size in bytes.
     public static let nonceSize = AEADCipher.nonceSize
 
-    /// The tag of `message`.
+    /// Returns the tag of `message`.
     ///
     /// - Throws: `invalidInput` for a key or a nonce of another size.
     public static func authenticate(
@@ -25,7 +25,7 @@ public enum GMAC {
         return tag
     }
 
-    /// Whether `tag` is the whole tag of `message`, compared in constant time.
+    /// Returns whether `tag` is the full tag of `message`, comparing in constant time.
     ///
     /// - Throws: `invalidInput` for a key or a nonce of another size.
     public static func isValid(

@@ -131,7 +131,8 @@ public struct KernelCachedKey: ~Copyable, Sendable {
         return try HKDF.deriveKey(from: key, info: KDFLabel.heldKey, context: context.span)
     }
 
-    /// Nanoseconds since boot after `timeout` seconds; the greatest number means never.
+    /// Returns the time `timeout` seconds after `now`, in nanoseconds since boot; `UInt64.max` stands for
+    /// never.
     private static func end(_ timeout: Int?, _ now: Duration) -> UInt64 {
         guard let timeout else { return .max }
         let (seconds, attoseconds) = (now + .seconds(timeout)).components

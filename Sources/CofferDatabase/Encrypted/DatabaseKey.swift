@@ -118,7 +118,8 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// The highest cost that a file may demand without `allowingExpensive`: 1 GiB and 16 passes.
     private static let usualCost = DerivationCost(memoryKiB: 1 << 20, passes: 16)
 
-    /// Returns the bytes that a passphrase spells in SQLCipher's notation; `nil` for any other passphrase.
+    /// Returns the key bytes of a passphrase in SQLCipher's raw-key notation (`x'...'`, in hexadecimal);
+    /// `nil` for any other passphrase.
     private static func spelledKey(_ text: Span<UInt8>) -> GuardedBytes? {
         let quote = UInt8(ascii: "'")
         guard text.count == 67 || text.count == 99, text[0] | 0x20 == UInt8(ascii: "x"), text[1] == quote,

@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// Texts by key in a soup, like the web's `localStorage`.
+/// Stores strings by key in a soup, like the web's `localStorage`.
 ///
 /// ```swift
 /// let storage = try await SecureLocalStorage.open(in: store)
@@ -11,7 +11,7 @@ public struct SecureLocalStorage: Sendable {
     /// The default soup.
     public static let defaultSoup = "localStorage"
 
-    /// Keys may be empty, external ids may not: each key gets this prefix.
+    /// Every key is stored with this prefix, because a key may be empty but an external id may not.
     private static let mark = "="
     private static let id = "id"
     private static let value = "value"
@@ -33,24 +33,24 @@ public struct SecureLocalStorage: Sendable {
         return SecureLocalStorage(store: store, soup: soup)
     }
 
-    /// Returns the text under `key`; `nil` when there is none.
+    /// Returns the string stored under `key`; `nil` if there is none.
     public func getItem(_ key: String) async throws(CofferError) -> String? {
         guard let id = try await find(key) else { return nil }
         return try await store.retrieve([id], from: soup).first?[Self.value]?.string
     }
 
-    /// Stores a text under `key`, replacing the previous one.
+    /// Stores a string under `key`, replacing the previous one.
     ///
     /// - Parameters:
-    ///   - key: Any text; may be empty.
-    ///   - value: Any text.
-    /// - Throws: The errors of every call of the store.
+    ///   - key: Any string, including the empty one.
+    ///   - value: Any string.
+    /// - Throws: Any error that the store throws.
     public func setItem(_ key: String, _ value: String) async throws(CofferError) {
         let document: JSONValue = [Self.id: .string(Self.mark + key), Self.value: .string(value)]
         try await store.upsert([document], in: soup, externalIDPath: Self.id)
     }
 
-    /// Removes the text under `key`. Returns whether there was one.
+    /// Removes the string stored under `key`. Returns whether there was one.
     @discardableResult
     public func removeItem(_ key: String) async throws(CofferError) -> Bool {
         try await store.remove(matching: .exact(.string(Self.mark + key), path: Self.id), from: soup) > 0
@@ -72,10 +72,10 @@ public struct SecureLocalStorage: Sendable {
         return keys.indices.contains(index) ? keys[index] : nil
     }
 
-    /// Returns the number of texts.
+    /// Returns the number of stored strings.
     public func length() async throws(CofferError) -> Int { try await store.count(in: soup) }
 
-    /// Removes all texts.
+    /// Removes all stored strings.
     public func clear() async throws(CofferError) { try await store.clearSoup(soup) }
 
     private func find(_ key: String) async throws(CofferError) -> Int64? {

@@ -6,7 +6,7 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
     public enum Scope: String, Sendable, CaseIterable {
         /// Belongs to the logged-in user: by default it is wiped at logout.
         case user
-        /// Shared by everyone who uses the vault: by default it outlasts a login.
+        /// Shared by everyone who uses the vault: by default, a logout only closes it.
         case global
     }
 

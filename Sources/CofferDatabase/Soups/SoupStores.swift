@@ -1,7 +1,8 @@
 public import Coffer
 public import CofferBase
 
-/// The stores of a vault by name: user stores end with the user's login, global stores outlast it.
+/// The stores of a vault, by name. User stores belong to the logged-in user; by default, a logout wipes them.
+/// Global stores are shared; by default, a logout only closes them.
 ///
 /// ```swift
 /// let stores = SoupStores(databases, policy: SoupStorePolicy(globalLogout: .keep))
@@ -10,8 +11,8 @@ public import CofferBase
 /// try await stores.apply(.logout)
 /// ```
 ///
-/// Each store is a database of its own. Every call of a store that was closed or destroyed throws `locked`:
-/// get the store again.
+/// Each store is a separate database. Every call to a store that was closed or destroyed throws `locked`; get
+/// the store again.
 public actor SoupStores {
     private let databases: any SoupDatabases
     private let time: VaultClock

@@ -24,8 +24,8 @@ final class VaultDatabaseFiles: Sendable {
         fileprivate let key: Key
     }
 
-    /// The attribute that keeps a copy of the plaintext bytes of the first page beside the key, once a first
-    /// page exists. Without it, a file that was truncated to zero bytes would be taken for a new database.
+    /// The token attribute that stores the plaintext bytes of the first page with the key, as soon as a first
+    /// page exists. Without it, a file truncated to zero bytes would be mistaken for a new database.
     private static let identityAttribute = "identity"
 
     let session: Vault

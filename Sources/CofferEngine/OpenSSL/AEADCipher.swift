@@ -100,8 +100,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw Self.refusal(clearing: &output) }
     }
 
-    /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter. Clears `buffer` if the tag is not
-    /// valid.
+    /// Replaces the ciphertext and the tag in `buffer` with the plaintext, which is 16 bytes shorter. Clears
+    /// `buffer` if the tag is invalid.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {

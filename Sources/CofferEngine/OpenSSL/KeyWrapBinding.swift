@@ -24,7 +24,7 @@ package enum KeyWrapBinding {
         return wrapped
     }
 
-    /// Unwraps a key or throws `notAuthentic`.
+    /// Unwraps a key; throws `notAuthentic` if it was not wrapped under `wrappingKey`.
     package static func unwrap(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
@@ -49,7 +49,7 @@ package enum KeyWrapBinding {
         return wrapped
     }
 
-    /// Unwraps a key that was wrapped with padding or throws `notAuthentic`.
+    /// Unwraps a padded key; throws `notAuthentic` if it was not wrapped under `wrappingKey`.
     package static func unwrapPadded(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
@@ -65,7 +65,7 @@ package enum KeyWrapBinding {
 
     private enum Form { case exact, padded }
 
-    /// The only error of unwrapping; OpenSSL's own error is discarded.
+    /// The only error that unwrapping throws; OpenSSL's own error is discarded.
     private static var refusal: CofferError {
         ERR_clear_error()
         return CofferError.notAuthentic

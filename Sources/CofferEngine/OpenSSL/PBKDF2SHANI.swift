@@ -1,10 +1,10 @@
 package import CofferBase
 import CSHA2
 
-/// PBKDF2-HMAC-SHA256 by the processor's SHA-256 instructions: the states after the HMAC key's pads are
-/// computed once, a round is two compressions, and two output blocks are computed side by side.
+/// PBKDF2-HMAC-SHA256 with the processor's SHA-256 instructions. The hash states after the HMAC key's pads
+/// are computed once, each round takes two compressions, and two output blocks are computed in parallel.
 ///
-/// The first U of each block comes from OpenSSL. All secrets are in guarded memory.
+/// OpenSSL computes the first U of each block. All secrets are in guarded memory.
 package enum PBKDF2SHANI {
     /// Whether this processor has the instructions and no mask disables them.
     package static let isAvailable = csha2_available() && ProcessorFeatures.allowsSHA256

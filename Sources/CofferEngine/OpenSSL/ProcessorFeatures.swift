@@ -1,11 +1,11 @@
 import COpenSSL
 import CofferBase
 
-/// Which of the processor's instructions are used. OpenSSL reads a mask from the environment; this package's
-/// own use of such instructions obeys the same mask, so that one setting selects the portable code of both.
+/// Selects the optional processor instructions to use. OpenSSL reads a mask from the environment; this
+/// package's own code obeys the same mask, so one setting selects the portable code in both.
 package enum ProcessorFeatures {
-    /// The variable that OpenSSL reads, and the value that leaves only the instructions that every processor
-    /// of the family has; `nil` where there is none.
+    /// The variable that OpenSSL reads, and the value that permits only the instructions that every processor
+    /// of the architecture has; `nil` on architectures without such a variable.
     package static let portableSetting: (name: String, value: String)? = {
         #if arch(x86_64)
             // Without AES-NI, PCLMULQDQ, SSSE3 and AVX, and without any later extension.

@@ -84,7 +84,7 @@ package enum ChildProcess {
 
     /// Replaces this process with the program; does not return.
     ///
-    /// - Throws: The error that prevents it.
+    /// - Throws: The underlying error if the program cannot be started.
     static func become(_ arguments: [[UInt8]]) throws(CofferError) {
         let vector = unsafe try copied(arguments)
         defer { unsafe vector.forEach { unsafe free($0) } }

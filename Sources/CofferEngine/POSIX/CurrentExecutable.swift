@@ -7,7 +7,7 @@ package enum CurrentExecutable {
     /// Restarts it in this process with the same arguments and one variable of its environment changed. Call
     /// it only before any secret exists.
     ///
-    /// - Throws: The error that prevents it; otherwise it does not return.
+    /// - Throws: The underlying error if the restart fails; on success, the call does not return.
     package static func reexec(setting name: String, to value: String) throws(CofferError) {
         guard unsafe setenv(name, value, 1) == 0 else { throw Errno.failure("set a variable", nil) }
         _ = unsafe execv("/proc/self/exe", carguments_vector())

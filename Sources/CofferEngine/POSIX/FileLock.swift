@@ -4,12 +4,12 @@ import CLinux
 package import SystemPackage
 
 extension Descriptor {
-    /// Locks a file that no other process can have locked, while it is open.
+    /// Locks this file until it is closed. Call it only for a file that no other process can have locked.
     package func lock() throws(CofferError) {
         guard flock(raw, LOCK_EX | LOCK_NB) == 0 else { throw Errno.failure("lock", path) }
     }
 
-    /// Locks this file while it is open, unless another owner has locked it. Returns whether it did.
+    /// Locks this file until it is closed. Returns `false` if another owner has locked it.
     package func tryLock() throws(CofferError) -> Bool {
         while flock(raw, LOCK_EX | LOCK_NB) != 0 {
             switch Errno.current {

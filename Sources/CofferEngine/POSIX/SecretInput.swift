@@ -9,7 +9,7 @@ package enum SecretInput {
     ///
     /// - Parameters:
     ///   - descriptor: The source.
-    ///   - prompt: The prompt for a person. It is shown after the echo is off, so that input typed at once is
+    ///   - prompt: The prompt for the user. It is shown after the echo is off, so that input typed at once is
     ///     not shown.
     /// - Returns: The line.
     /// - Throws: `invalidInput` for a line that is too long; the errors of reading.

@@ -1,7 +1,8 @@
 import Glibc
 import CLinux
 
-/// Switches off the echo of a terminal until it is restored, also when a signal ends the process meanwhile.
+/// Switches off a terminal's echo until ``restore()`` is called. If a signal ends the process before that,
+/// the signal handler restores the echo.
 struct TerminalEcho {
     private typealias Silenced = (terminal: CInt, settings: UnsafeMutablePointer<termios>)
 
@@ -15,8 +16,8 @@ struct TerminalEcho {
 
     private let handlers: SignalHandlers
 
-    /// Switches the echo of `descriptor` off; `nil` when it is not a terminal. Newlines are shown. Suspending
-    /// is switched off, too: a user who resumed the process would type with echo.
+    /// Switches off the echo of `descriptor`; returns `nil` if it is not a terminal. Newlines remain visible.
+    /// Also disables suspending, because a user who resumed the process would type with echo.
     static func off(_ descriptor: borrowing Descriptor) -> TerminalEcho? {
         var settings = termios()
         guard descriptor.isTerminal, unsafe tcgetattr(descriptor.raw, &settings) == 0 else { return nil }

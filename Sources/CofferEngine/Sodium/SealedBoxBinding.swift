@@ -20,7 +20,7 @@ package enum SealedBoxBinding {
         return publicKey
     }
 
-    /// Seals `message` so that only the holder of the secret key opens it.
+    /// Seals `message` so that only the holder of the secret key can open it.
     package static func seal(_ message: Span<UInt8>, to publicKey: Span<UInt8>) throws(CofferError) -> [UInt8]
     {
         try SodiumLibrary.start()
@@ -37,7 +37,7 @@ package enum SealedBoxBinding {
         return box
     }
 
-    /// Opens a sealed box or throws `notAuthentic`.
+    /// Opens a sealed box; throws `notAuthentic` if it is damaged or was sealed to another key.
     package static func open(_ box: Span<UInt8>, secretKey: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         guard box.count >= overhead else { throw CofferError.notAuthentic }
         let publicKey = try publicKey(secretKey: secretKey)

@@ -3,12 +3,13 @@ package import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// The file `device` of a vault: the vault's id, the place of its device key, and one key of 32 bytes.
+/// The file `device` of a vault. It contains the vault's id, the backend that holds its device key, and a
+/// 32-byte key.
 ///
 /// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), key (32), 32 zero, HMAC-SHA256 under a
 /// key derived from that key over everything before it (32). In version 1 the key is the device key. In
-/// version 2 the Secret Service has the device key, sealed under the key in the file. The tag detects damage;
-/// it cannot protect a secret that lies beside it.
+/// version 2 the Secret Service holds the device key, sealed under the key in the file. The tag detects
+/// damage; it cannot protect the key, which is stored in the same file.
 ///
 /// The file is changed in place, because a rename would leave the old key readable on the disk.
 package struct DeviceKeyFile: ~Copyable {
@@ -59,7 +60,7 @@ package struct DeviceKeyFile: ~Copyable {
         try write(to: vault.open(Self.name, [.readWrite, .exclusive]))
     }
 
-    /// Overwrites the file in place, with one call.
+    /// Overwrites the file in place with a single write.
     package func overwrite(in vault: borrowing Descriptor) throws(CofferError) {
         try write(to: vault.open(Self.name, .readWrite))
     }

@@ -19,7 +19,7 @@ extension VaultLocation {
     /// - Parameter user: 1 to 1024 bytes of UTF-8, compared byte for byte.
     /// - Returns: The namespace's location; there may be no vault yet.
     /// - Throws: `invalidInput` if `user` is empty or too long; `notInitialised` or `wiped` if this vault is;
-    ///   `refused` inside of a namespace.
+    ///   `refused` inside a namespace.
     public func namespace(of user: String) throws(CofferError) -> VaultLocation {
         guard parentVault == nil else {
             throw CofferError(.refused, "A user's namespace cannot contain namespaces.")

@@ -146,8 +146,8 @@ extension VaultDirectory {
         guard !hasVault else { throw CofferError(.alreadyExists, "There is already a vault at \(path).") }
     }
 
-    /// Throws if this vault was wiped: the next vault created here would remove a namespace made inside of
-    /// it.
+    /// Throws if this vault was wiped, because the next vault created here would remove any namespace
+    /// created inside it.
     private func throwIfWiped() throws(CofferError) {
         guard let state = try state(), state.isAlive else { throw CofferError.wiped }
     }

@@ -31,7 +31,7 @@ package final class VaultDirectory: Sendable {
 
     package let path: FilePath
     package let directory: Descriptor
-    /// The id of the vault that is meant; a vault created in its place later is a different one. `nil` before
+    /// The id of the expected vault, which a vault created later in the same place does not have. `nil` until
     /// the id is known.
     private let vaultID: VaultID?
     /// The Secret Service of this directory's user, for vaults that use it.

@@ -2,7 +2,7 @@ package import CofferBase
 import CofferEngine
 import Synchronization
 
-/// The deadline of an operation on the token storage. Time spent waiting for a person to answer does not
+/// The deadline of an operation on the token storage. Time spent waiting for the user to answer does not
 /// count.
 package final class Deadline: Sendable {
     private let end: Mutex<Duration>

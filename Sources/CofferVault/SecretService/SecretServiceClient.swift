@@ -11,7 +11,7 @@ import Synchronization
 package final class SecretServiceClient: Sendable {
     /// The time limit for one storage operation.
     package static let deadline = Duration.seconds(10)
-    /// The time limit for a person to answer a prompt.
+    /// The time limit for the user to answer a prompt.
     package static let promptDeadline = Duration.seconds(120)
 
     private static let servicePath = "/org/freedesktop/secrets"
@@ -40,7 +40,7 @@ package final class SecretServiceClient: Sendable {
     private let promptLimit: Duration
 
     /// Creates a client of the service on the bus at `address`, or on the session bus if `address` is `nil`.
-    /// One operation takes at most `limit`; a prompt waits for a person for at most `promptLimit`.
+    /// One operation takes at most `limit`; a prompt waits for the user for at most `promptLimit`.
     package init(
         address: String?, interaction: PromptPolicy = .never,
         limit: Duration = SecretServiceClient.deadline,

@@ -17,7 +17,7 @@ package final class KeyringFaults: Sendable {
 
     package init() {}
 
-    /// Makes each later step fail with the error that `choose` returns for it.
+    /// Makes each later step throw the error that `choose` returns for it, if any.
     package func set(_ choose: @escaping @Sendable (Step) -> CofferError?) {
         chooser.withLock { $0 = choose }
         hasChooser.store(true, ordering: .releasing)

@@ -114,7 +114,7 @@ struct AttachRuleTests {
     }
 }
 
-/// Names of databases with everything in them that means something to SQLite, to Unicode or to nobody.
+/// Generates database names with characters that are special to SQLite or Unicode, and ordinary ones.
 struct NameGenerator {
     private var source: SplitMix
 

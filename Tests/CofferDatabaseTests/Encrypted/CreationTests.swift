@@ -50,7 +50,7 @@ struct CreationTests {
         }
         let cost = try Argon2id.Cost(memoryKiB: 8192, passes: 3)
         let queue = try EncryptedDatabase.queue(at: scene.path, key: key(cost))
-        // The least cost, and a salt of somebody's choice.
+        // The lowest cost, and a salt that an attacker chose.
         let cheap =
             Array("COFFERG1".utf8) + [2, 48, 2, 1, 0, 0, 0x20, 0] + [UInt8](repeating: 0x41, count: 16)
         try overwrite(scene, cheap + [UInt8](repeating: 0, count: 4064))

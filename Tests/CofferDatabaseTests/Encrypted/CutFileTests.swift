@@ -141,7 +141,7 @@ struct CutFileTests {
         }
     }
 
-    /// A header as SQLite writes it, without a seal: anybody can.
+    /// A header as SQLite writes it, without a seal; it can be written without the key.
     private var journalOfNewDatabase: [UInt8] {
         let fields: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 16, 0]
         let head = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7] + fields

@@ -221,7 +221,7 @@ struct HeaderTests {
         // Granted, it is derived, and is not the database's.
         try setCost(scene, passes: 17, memoryKiB: 8192)
         #expect(message(expensive: true)?.code == .notAuthentic)
-        // What no release writes is refused to anybody.
+        // Costs that no release writes are refused even when expensive ones are allowed.
         for (passes, lanes, memory) in [
             (65, 1, 8192), (3, 1, 4 << 20 + 1), (2, 2, 8192), (2, 0, 8192),
             (1, 1, 8192), (2, 1, 8191), (2, 1, 0), (255, 255, 0xffff_ffff),

@@ -10,7 +10,7 @@ import Testing
 
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 
-/// A journal may end in the name of a super-journal, which SQLite opens and at last deletes. Anybody who
+/// A journal may end in the name of a super-journal, which SQLite opens and finally deletes. Any user who
 /// may write beside the database can put any name there.
 @Suite("Super-journals")
 struct SuperJournalTests {
@@ -199,7 +199,7 @@ struct SuperJournalTests {
         try target.close()
         #expect(try Data(contentsOf: URL(filePath: name)) == list)
         #expect(try scene.bytes() == main && scene.bytes("-journal") == log)
-        // Without it the transaction is committed: the copy is as the database is, which nobody changes.
+        // Without it the transaction is committed: the copy equals the database, which is not changed.
         for file in [Self.form, "new.db"] {
             try FileManager.default.removeItem(atPath: scene.scratch.path.string + "/" + file)
         }

@@ -32,7 +32,7 @@ struct SoupConcurrencyTests {
 
     private struct Entry: Codable { var _soupEntryId: Int64 }
 
-    /// `busy` is an answer between two connections: whoever gets it asks again.
+    /// Repeats a call until it does not throw `busy`, which another connection can cause at any time.
     private static func persistently<Value>(_ body: () async throws -> Value) async throws {
         for _ in 0..<10_000 {
             guard await code(of: body) == .busy else { return }

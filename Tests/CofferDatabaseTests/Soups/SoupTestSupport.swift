@@ -14,7 +14,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
 
     static let inFiles = allCases.filter { $0 != .memory }
 
-    /// Opens a store; one in a file is that of everybody who opens the same file.
+    /// Opens a store. Stores opened on the same file share its contents.
     func open(in scratch: borrowing ScratchDirectory, clock: TestClock = TestClock()) async throws
         -> SoupStore
     {

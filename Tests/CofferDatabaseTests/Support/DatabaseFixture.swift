@@ -39,7 +39,8 @@ struct DatabaseFixture: ~Copyable {
 
     func pool() throws -> DatabasePool { try EncryptedDatabase.pool(at: path, key: key()) }
 
-    /// The bytes of a file of this database; read while nobody has it open, or the locks go.
+    /// The bytes of a file of this database. Call it only while no connection is open: closing the file
+    /// releases this process's locks on it.
     func bytes(_ suffix: String = "") throws -> [UInt8] {
         let file = URL(filePath: pathText + suffix)
         guard FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) else { return [] }

@@ -87,7 +87,7 @@ struct KernelKeyringTests {
         try former.update(late, timeout: 3600)
         #expect(try read() == [2])
         #expect(try #require(KernelKeys.secondsLeft(name)) <= 60)
-        // The same where nobody came between.
+        // The same without a change in between.
         try key.update(late, timeout: 3600)
         #expect(try read() == [3])
         try key.invalidate()

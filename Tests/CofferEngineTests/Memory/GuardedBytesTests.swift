@@ -49,9 +49,9 @@ struct GuardedBytesTests {
         #expect(code == .notAuthentic)
     }
 
-    /// The pages are cleared when the owner goes: a scan of the process's memory finds the secret before and
-    /// no eight bytes of it after. In a process of its own, whose memory is small and which nobody else
-    /// fills.
+    /// The pages are cleared when the owner is destroyed: a scan of the process's memory finds the secret
+    /// before and no eight bytes of it after. Runs in a separate process, whose memory is small and which no
+    /// other test fills.
     @Test(
         "A released buffer leaves no eight bytes of the secret in the process's memory",
         .enabled(if: OwnMemory.isReadable, "/proc/self/mem cannot be read here"))

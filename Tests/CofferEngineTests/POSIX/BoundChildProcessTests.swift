@@ -28,7 +28,7 @@ struct BoundChildProcessTests {
         #expect(try output(of: process) == "[a line]\n")
         #expect(process.ended() == 7)
         #expect(!process.isRunning)
-        // Asked again, the same; and there is nobody left to send a signal to.
+        // Asking again returns the same code, and no process is left to send a signal to.
         process.end()
         #expect(process.ended() == 7)
     }

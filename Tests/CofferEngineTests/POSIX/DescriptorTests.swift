@@ -128,7 +128,8 @@ struct DescriptorTests {
         #expect(!isTerminal)
     }
 
-    /// Root passes every permission, so this runs as nobody where it can, in a process of its own.
+    /// Root passes every permission check, so this runs as the user `nobody` if possible, in a separate
+    /// process.
     @Test("Every change in a read-only directory fails with permissionDenied")
     func aReadOnlyDirectoryIsPermissionDenied() async {
         await #expect(processExitsWith: .success) {

@@ -17,7 +17,7 @@ struct LockRaceTests {
     /// No watch of an inactivity time asks the clock, too.
     private static let options = TestHome.options { $0.inactivity = nil }
 
-    /// Clocks that do something the next time that anybody asks them.
+    /// Clocks that run an action the next time they are read.
     private final class Ambush: Sendable {
         private let action = Mutex<(@Sendable () -> Void)?>(nil)
         private let times = Counter()

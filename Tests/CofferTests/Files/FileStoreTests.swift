@@ -290,7 +290,7 @@ struct FileStoreTests {
         #expect(try await !session.files.remove(id))
         #expect(await refusal { _ = try await read(session, id) }?.code == .absent)
         #expect(try left(home).isEmpty)
-        // Whoever has it open still reads the chunks: only names and keys are gone.
+        // A reader that has it open can still read the chunks: only names and keys are gone.
         #expect(reader.layout.length == 3)
     }
 

@@ -137,7 +137,7 @@ struct SourceFileTests {
         }
         #expect(try home.everything() == before)
         #expect(try await session.files.count() == 1)
-        // Its neighbours and those of its parents are nobody's.
+        // Files beside the vault, and beside its parent directories, do not belong to it.
         _ = try await session.files.add(contentsOf: scratch.appending("original"), removingOriginal: true)
         #expect(try !home.scratch.names().contains("original"))
     }

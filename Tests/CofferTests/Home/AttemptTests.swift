@@ -196,7 +196,7 @@ struct AttemptTests {
         let here = try #require(Helper([Agent.path, "clock", "-"])?.line().flatMap { Double($0) })
         let options = ["--user", "--map-root-user", "--time", "--boottime", "100000"]
         guard let shifted = Helper(["unshare"] + options + [Agent.path, "clock", "-"]) else {
-            // This machine lets nobody make one, or has none.
+            // This machine does not allow or does not support time namespaces.
             return
         }
         let there = try #require(shifted.line().flatMap { Double($0) })

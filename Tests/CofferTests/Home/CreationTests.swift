@@ -107,7 +107,7 @@ struct CreationTests {
         let session = try await Vault.create(at: inside, options: TestHome.options(), passcode: nil)
         let id = try TokenID(service: "s", account: "a")
         try await session.tokens.put(Token(copying: "value"), for: id)
-        // As if somebody had put the namespace back after the wipe.
+        // As if a user had restored the namespace after the wipe.
         let aside = home.scratch.path(of: "aside")
         try FileManager.default.copyItem(atPath: inside.path.string, toPath: aside)
         _ = try await Vault.wipe(at: home.location)

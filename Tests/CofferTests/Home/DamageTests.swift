@@ -84,7 +84,7 @@ struct DamageTests {
         #expect(code == .corrupt || code == .refused)
     }
 
-    /// A pipe must not hang whoever opens the home.
+    /// A pipe must not block a program that opens the vault.
     @Test(
         "A pipe in a file's place is refused and does not block the caller",
         .timeLimit(.minutes(10)), arguments: files)

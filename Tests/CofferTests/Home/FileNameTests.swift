@@ -10,7 +10,7 @@ import Testing
 @Suite("Names of files, byte for byte")
 struct FileNameTests {
     /// 4000 names here; as many as COFFER_NAMES says by hand. A million take a release build: in others the
-    /// library that keeps paths looks at each byte of them in code that nobody optimised.
+    /// path library examines each byte in unoptimised code.
     private static let count =
         ProcessInfo.processInfo.environment["COFFER_NAMES"].flatMap { Int($0) } ?? 4000
     /// So many are in the directory at once: a file of a file system may have no more names.

@@ -127,7 +127,8 @@ struct ProtectionClassTests {
         }
     }
 
-    /// The key is destroyed first: whatever a crash leaves behind is noise, and the next unlock removes it.
+    /// The key is destroyed first, so items that a crash leaves behind are unreadable, and the next unlock
+    /// removes them.
     @Test("The next unlock removes items whose key was destroyed before a crash")
     func whatACrashLeavesIsRemovedAtTheNextUnlock() async throws {
         let home = try TestHome()

@@ -238,7 +238,7 @@ struct RefreshTests {
         #expect(try await value(session, id) == "1")
     }
 
-    /// Whoever signs in again or out meanwhile means it.
+    /// A sign-in or sign-out during a refresh is deliberate.
     @Test("A token stored or removed during a refresh is a conflict and stands")
     func whatWasPutOrRemovedMeanwhileStands() async throws {
         let (home, session, id) = try await make()

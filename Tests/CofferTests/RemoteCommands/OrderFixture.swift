@@ -39,7 +39,7 @@ struct OrderFixture: Sendable {
         return try (signer ?? administrator).sign(order)
     }
 
-    /// Reads, verifies and carries out, as whoever receives the bytes does.
+    /// Reads, verifies and executes an order, as a program that receives the bytes does.
     @discardableResult
     func take(_ bytes: [UInt8], by session: Vault? = nil) async throws -> OrderOutcome {
         let session = session ?? self.session
@@ -89,7 +89,7 @@ extension OrderFixture {
     }
 }
 
-/// Somebody with a private key.
+/// An administrator with a private key.
 struct Administrator: Sendable {
     private let seed: [UInt8]
     let key: AdministratorKey

@@ -44,7 +44,7 @@ struct OrderOnceTests {
         )
         .wipe(.user("ada"), reason: "as ordered", by: nil)
         _ = try await makeNamespace(namespace, scene)
-        // Whoever has the order again, the next opening, and one more.
+        // Neither receiving the order again nor the next two openings erase anything.
         #expect(await scene.refusal(of: bytes) == .orderReplayed)
         for _ in 0..<2 {
             _ = try await scene.home.open(time: scene.clock.source)

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// A mailbox with more names than anybody expects: 20 000 here, as many as COFFER_ORDERS says by hand
+/// A mailbox with unexpectedly many names: 20 000 here, or the number in COFFER_ORDERS when run by hand
 /// (`Tests/Faults/many_orders.sh`).
 @Suite("Many orders in a mailbox")
 struct ManyOrdersTests {

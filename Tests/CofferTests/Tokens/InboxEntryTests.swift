@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// Everybody who can write the home can put something into the inbox, or in its place.
+/// Any program that can write the vault can put something into the inbox, or in its place.
 @Suite("Entries of the inbox that are not waiting tokens")
 struct InboxEntryTests {
     enum Oddity: String, CaseIterable { case directory, fullDirectory, link, pipe, closed, foreign }

@@ -27,7 +27,7 @@
             let location = VaultLocation(path: scratch.location.path, sessionBus: service.address)
             let session = try await Vault.create(
                 at: location, options: TestHome.options { $0.keyring = .secretService }, passcode: nil)
-            // A collection without a password is open once somebody has used it.
+            // A collection without a password is unlocked after its first use.
             let other = try service.add(["application": "mail"], [1])
             let long = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) }
             let sizes = [0, 64 << 10, 1 << 20]

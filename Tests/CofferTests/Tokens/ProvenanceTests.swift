@@ -112,7 +112,7 @@ struct ProvenanceTests {
         #expect(await refusal { _ = try await value(program) }?.code == .locked)
         for round in 1...3 {
             #expect(try await put("rotated \(round)", in: program) == .queued)
-            // Its own program gets the new one, locked or not, and nobody else.
+            // Only the program that stored the new value can read it, locked or not.
             #expect(try await value(program) == "rotated \(round)")
         }
         #expect(try await value(owner) == "rotated 3")

@@ -71,7 +71,7 @@ import CofferDBus
             // What is not there may be hidden.
             #expect(failure { _ = try keyring.envelope(ItemStorageContract.name(2)) } == .keyringLocked)
             #expect(try keyring.count() == 1)
-            // Nobody can be asked on this bus.
+            // No prompter is available on this bus.
             let asking = try open(service.address, vaultID, interaction: .allowed)
             #expect(failure { _ = try asking.envelope(name) } == .noPrompter)
             try service.restart()

@@ -166,7 +166,7 @@
                     let id = try TokenID(service: "s", account: "a")
                     try await vault.session.tokens.put(Token(copying: "x"), for: id)
                     try await service.duplicateItems()
-                    // Who has read it goes on reading where it was; who changes it, or comes anew, is told.
+                    // A session that has read the item keeps reading it; a change or a new session fails.
                     #expect(try await vault.session.tokens.info(for: id)?.version == 1)
                     let error = await refusal {
                         try await vault.session.tokens.put(Token(copying: "y"), for: id)

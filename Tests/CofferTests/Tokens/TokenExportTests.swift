@@ -111,7 +111,7 @@ struct TokenExportTests {
             #expect(error?.code == .refused)
         }
         #expect(!FileManager.default.fileExists(atPath: another.string))
-        // And not when somebody makes a file that has it.
+        // Nor from a file made to contain it.
         let record = try TokenExport.Record.encode(
             try #require(try await session.tokens.info(for: id(1))), Token(copying: "x"))
         #expect(failure { _ = try TokenExport.Record.decode(record.span) } == .corrupt)

@@ -128,7 +128,8 @@ struct TokenFileTests {
         #expect(code == .noSpace)
     }
 
-    /// An erasure on a full disk goes over what is there; nobody has an erased token from memory afterwards.
+    /// An erasure on a full disk overwrites the existing file. Afterwards, no session returns an erased token
+    /// from memory.
     @Test("An erasure on a full disk overwrites the file in place", arguments: [false, true])
     func anErasureNeedsNoSpace(_ isSparing: Bool) async throws {
         guard let disk = try TinyFileSystem.make(kibibytes: 1024) else { return }
@@ -178,8 +179,8 @@ struct TokenFileTests {
         extendLifetime(disk)
     }
 
-    /// Cut while the old file was overwritten in place: what was spared is in the file beside it, and what
-    /// somebody laid there is erased like the rest.
+    /// Interrupted while the old file was overwritten in place: the file beside it has the spared keys, and
+    /// anything that another program put there is erased like the rest.
     @Test("An interrupted erasure keeps the database keys that it spared", arguments: [false, true])
     func anErasureThatWasCutKeepsWhatItSpared(_ isPlanted: Bool) async throws {
         let (home, session, keyring) = try await filled()

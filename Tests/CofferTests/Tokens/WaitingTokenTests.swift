@@ -52,7 +52,8 @@ struct WaitingTokenTests {
         #expect(try await session.tokens.count() == 0)
         #expect(try home.occurrences(of: Array(secret.utf8)) == 0)
         #expect(try home.occurrences(of: Array("api.example.org".utf8)) == 0)
-        // Who stored it reads it. For anybody else it is there, and locked; what nobody stored is not.
+        // The session that stored it can read it. To any other it is present but locked; a token that was
+        // never stored is absent.
         #expect(try await value(session) == secret)
         let own = try #require(try await session.tokens.info(for: id()))
         #expect(own.version == nil)
@@ -173,7 +174,7 @@ struct WaitingTokenTests {
         #expect(inbox(home).isEmpty)
     }
 
-    /// Whoever can write the home cannot put a value of theirs in without the device key, nor one sealed to
+    /// An attacker who can write the vault cannot insert a value without the device key, nor one sealed to
     /// another class.
     @Test("A box sealed to another class is damaged")
     func aBoxForAnotherClassOrNameIsDamaged() async throws {

@@ -107,7 +107,7 @@ struct VaultTests {
     }
 }
 
-/// Keys lent to the kernel. Every test takes back what it lent.
+/// Keys cached in the kernel keyring. Every test removes those that it cached.
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
 @Suite(

@@ -79,7 +79,7 @@ struct WipeDisturbedTests {
         #expect(try isWhole(home))
         #expect(!manager.fileExists(atPath: home.homePath("vault").string))
         guard damage != .fullDirectory else {
-            // An entry that somebody else put there is not the vault's.
+            // An entry that another program put there does not belong to the vault.
             #expect(manager.fileExists(atPath: state + "/in it"))
             #expect(receipt.unverified.contains { $0.contains("mark") })
             return

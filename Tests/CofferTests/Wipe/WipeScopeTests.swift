@@ -74,7 +74,7 @@ struct WipeScopeTests {
         #expect(try await created.tokens.pendingTokens().waiting == 0)
     }
 
-    /// Marked, and then the power went: nobody gets a token, and the next open finishes.
+    /// Power failed after the mark was written: no token can be read, and the next open finishes the wipe.
     @Test("The next opening finishes an interrupted wipe of tokens")
     func anInterruptedWipeOfTokensIsFinished() async throws {
         let home = try TestHome()

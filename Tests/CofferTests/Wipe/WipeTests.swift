@@ -106,8 +106,8 @@ struct WipeTests {
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
     }
 
-    /// What somebody copied aside opens with nothing that is left, nor in a vault created again in the same
-    /// place.
+    /// A copy made before the wipe cannot be opened with anything that remains, nor in a new vault created in
+    /// the same place.
     @Test("A copy of the files made before the wipe cannot be opened again")
     func aCopyOfTheFilesOpensWithNothing() async throws {
         let (home, session, id) = try await filled()
@@ -215,7 +215,8 @@ struct WipeTests {
         #expect(try home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
     }
 
-    /// A creation after a wipe that was cut before it said so is no vault: nobody was told of it.
+    /// A creation after a wipe that was interrupted before it returned leaves no vault, because its caller
+    /// does not know of it.
     @Test("An opening undoes a creation that was interrupted after a wipe")
     func anActivationCutShortIsUndone() async throws {
         let (home, session, _) = try await filled()

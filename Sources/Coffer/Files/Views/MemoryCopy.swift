@@ -17,7 +17,7 @@ public struct MemoryCopy: Sendable {
     /// The length in bytes.
     public let length: Int64
 
-    /// Whether memory may be written to a swap device that keeps it readable.
+    /// Whether the kernel may write memory to a swap device that is neither in memory nor encrypted.
     public let isSwappable: Bool
 }
 

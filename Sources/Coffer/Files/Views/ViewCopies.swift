@@ -42,8 +42,7 @@ extension FileStore {
         try await withCopy(of: id, context, options, permissions: 0o400) { copy, _ in try await body(copy) }
     }
 
-    /// Whether view copies may be written to a swap device that keeps them readable, which is one that is
-    /// neither memory nor encrypted.
+    /// Whether the kernel may write view copies to a swap device that is neither in memory nor encrypted.
     public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
 
     /// Calls `body` with a copy and the reader that it was made with, which holds the file's header at that

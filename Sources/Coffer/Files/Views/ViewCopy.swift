@@ -7,22 +7,22 @@ public struct ViewCopy: Sendable {
     /// The path of the copy, under the file's original name, in its own directory.
     public let path: FilePath
 
-    /// Whether memory may be written to a swap device that keeps it readable.
+    /// Whether the kernel may write memory to a swap device that is neither in memory nor encrypted.
     public let isSwappable: Bool
 
     let hold: ViewCopyHandle
 
-    /// The number of the open file whose lock keeps the copy. While a child that inherited this descriptor
-    /// lives, the copy is not removed when this process dies. Afterwards the next
-    /// ``Vault/removeStaleViewCopies(at:)`` removes it.
+    /// The descriptor of the open file whose lock keeps the copy. If this process dies while a child process
+    /// that inherited the descriptor is running, the copy is not removed. After that child has exited, the
+    /// next ``Vault/removeStaleViewCopies(at:)`` removes it.
     public var lease: Int32 { hold.leaseNumber }
 
     /// Whether the copy was changed, replaced or removed.
     public var isChanged: Bool { hold.isChanged }
 
     /// Releases this process's lease and reports whether another process still holds one, such as a viewer
-    /// that moved to the background. Call this when the viewer that was started has ended.
+    /// that moved to the background. Call this after the viewer that you started has exited.
     ///
-    /// - Throws: The error that examining the lease fails with.
+    /// - Throws: The underlying error if the lease cannot be examined.
     public func isKeptByOthers() throws(CofferError) -> Bool { try hold.isKeptByOthers() }
 }

@@ -18,7 +18,7 @@ public struct PendingTokenCount: Sendable, Equatable {
 extension TokenStore {
     /// Counts the tokens that were stored while locked and are pending. Works while locked.
     ///
-    /// - Throws: `wiped`, or the error that reading the queue fails with.
+    /// - Throws: `wiped`, or the underlying error if the queue cannot be read.
     public func pendingTokens() async throws(CofferError) -> PendingTokenCount {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             _ = try core.home.openVault()

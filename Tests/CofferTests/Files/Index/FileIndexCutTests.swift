@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What somebody without any key can make of an index.
+/// The changes that an attacker without any key can make to an index.
 @Suite("Truncated indexes of files")
 struct FileIndexCutTests {
     private let plaintext = Array("some content".utf8)
@@ -23,7 +23,7 @@ struct FileIndexCutTests {
 
     private func container(_ id: FileID) -> String { "files/\(id).coffer" }
 
-    /// An index with commits as one of version 1, without its last frame: anybody can write that.
+    /// Rewrites an index with commits as one of version 1 without its last frame, which needs no key.
     private func cut(_ index: [UInt8], frames: Int, of all: Int) -> [UInt8] {
         var cut = Array(index[..<32])
         cut[9] = 1

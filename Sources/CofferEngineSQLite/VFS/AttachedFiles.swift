@@ -8,8 +8,6 @@ struct AttachedFiles {
 
     mutating func remove(_ file: DatabaseFile) { files.removeAll { $0 === file } }
 
-    var isEmpty: Bool { files.isEmpty }
-
     /// Whether the key of one of them was revoked.
     var isAnyRevoked: Bool { files.contains { $0.entry.isRevoked } }
 

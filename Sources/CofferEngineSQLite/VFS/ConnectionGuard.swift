@@ -1,6 +1,5 @@
 import CofferBase
 import CSQLite
-import Synchronization
 
 /// Denies a connection everything that would leave the encryption: attaching a database through another VFS,
 /// and extensions. Once its key was revoked, also denies the data that the connection has in memory.
@@ -15,8 +14,6 @@ import Synchronization
     /// The key of the connection's own database.
     private let entry: KeyEntry
     private var attached = AttachedFiles()
-    /// Whether there are attached files: the progress handler runs too often to look at them each time.
-    private let hasAttached = Atomic(false)
 
     init(entry: KeyEntry) { self.entry = entry }
 
@@ -50,15 +47,9 @@ import Synchronization
     }
 
     /// Has the connection's statements end when the key of an attached database is revoked.
-    func attach(_ file: DatabaseFile) {
-        attached.append(file)
-        hasAttached.store(true, ordering: .relaxed)
-    }
+    func attach(_ file: DatabaseFile) { attached.append(file) }
 
-    func detach(_ file: DatabaseFile) {
-        attached.remove(file)
-        hasAttached.store(!attached.isEmpty, ordering: .relaxed)
-    }
+    func detach(_ file: DatabaseFile) { attached.remove(file) }
 
     /// The connection's file is closed: the connection is being closed, or its database was replaced
     /// (`sqlite3_deserialize`).
@@ -102,7 +93,7 @@ import Synchronization
     private static let progress: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
         guard let context = unsafe context else { return 1 }
         return unsafe Unmanaged<ConnectionGuard>.fromOpaque(context)._withUnsafeGuaranteedRef {
-            ($0.entry.isRevoked || $0.hasAttached.load(ordering: .relaxed)) && $0.interrupts ? 1 : 0
+            ($0.entry.isRevoked || $0.attached.isAnyRevoked) && $0.interrupts ? 1 : 0
         }
     }
 
@@ -110,9 +101,7 @@ import Synchronization
     /// transaction has finished doing so by then. While a statement is compiled, for which SQLite 3.41 and
     /// later calls this too, the authorizer decides.
     private var interrupts: Bool {
-        guard entry.isRevoked || attached.isAnyRevoked, let connection = unsafe handle?.pointee else {
-            return false
-        }
+        guard let connection = unsafe handle?.pointee else { return false }
         let isReading =
             unsafe entry.isRevoked
             ? sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE : attached.isAnyRead(by: connection)

@@ -51,10 +51,6 @@ import CSQLite
 
     func detach(_ file: DatabaseFile) { attached.remove(file) }
 
-    /// The connection's file is closed: the connection is being closed, or its database was replaced
-    /// (`sqlite3_deserialize`).
-    func forgetConnection() { unsafe handle = nil }
-
     private static let authorizer: Function = { context, action, first, second, third, fourth in
         guard let context = unsafe context else { return SQLITE_DENY }
         let own = unsafe Unmanaged<ConnectionGuard>.fromOpaque(context).takeUnretainedValue()
@@ -73,21 +69,9 @@ import CSQLite
         previous = unsafe Previous(
             function: present.function == 0 ? nil : unsafeBitCast(present.function, to: Function.self),
             argument: present.argument)
-        guard unsafe isKept(by: connection) else { return false }
         let own = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe sqlite3_progress_handler(connection, Self.operationsPerCheck, Self.progress, own)
         return unsafe sqlite3_set_authorizer(connection, Self.authorizer, own) == SQLITE_OK
-    }
-
-    /// Has the connection keep the guard until it is closed, even if its database is replaced before. SQLite
-    /// lets go of a collation at the end of the connection, and no statement uses this one.
-    private func isKept(by connection: OpaquePointer) -> Bool {
-        let own = unsafe Unmanaged.passRetained(self)
-        let result = unsafe sqlite3_create_collation_v2(
-            connection, "coffer_guard", SQLITE_UTF8, own.toOpaque(), { _, _, _, _, _ in 0 },
-            { unsafe $0.map { unsafe Unmanaged<ConnectionGuard>.fromOpaque($0).release() } })
-        if result != SQLITE_OK { unsafe own.release() }
-        return result == SQLITE_OK
     }
 
     private static let progress: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in

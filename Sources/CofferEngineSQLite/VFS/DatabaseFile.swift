@@ -363,7 +363,6 @@ final class DatabaseFile: EncryptedFile {
     override func close() -> Int32 {
         leader?.detach(self)
         leader = nil
-        guardian.forgetConnection()
         entry.remove(index)
         return lower.close()
     }

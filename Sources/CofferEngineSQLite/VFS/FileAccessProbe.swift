@@ -1,5 +1,4 @@
 import CSQLite
-package import GRDB
 
 /// A file of an open database, read and written in ways that no release of SQLite uses, to test how the VFS
 /// handles such accesses.
@@ -72,12 +71,6 @@ package import GRDB
         var page = unsafe UnsafeMutableRawPointer(bitPattern: 1)
         let code = unsafe methods.xFetch(file, offset, Int32(count), &page)
         return (code, unsafe page != nil)
-    }
-
-    /// Puts an empty database in memory in the place of a connection's own. Returns whether SQLite did.
-    package static func replaceDatabase(of db: Database) -> Bool {
-        let mode = UInt32(SQLITE_DESERIALIZE_RESIZEABLE | SQLITE_DESERIALIZE_FREEONCLOSE)
-        return unsafe sqlite3_deserialize(db.sqliteConnection, "main", nil, 0, 0, mode) == SQLITE_OK
     }
 
     /// Makes the VFS delete a file. Returns SQLite's code.

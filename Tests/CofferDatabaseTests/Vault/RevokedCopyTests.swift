@@ -247,20 +247,4 @@ struct RevokedCopyTests {
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM main.t") == Self.rows + 1)
         }
     }
-
-    @Test("A connection whose database is replaced by another keeps its rules")
-    func replaced() throws {
-        let scene = try DatabaseFixture()
-        let queue = try scene.queue()
-        try fill(queue, .wal)
-        try queue.writeWithoutTransaction { db in
-            #expect(FileAccessProbe.replaceDatabase(of: db))
-            try db.execute(sql: "CREATE TABLE u (x); INSERT INTO u VALUES (1)")
-            #expect(throws: DatabaseError.self) { try db.execute(sql: "SELECT load_extension('x')") }
-            #expect(throws: DatabaseError.self) {
-                try db.execute(literal: "ATTACH DATABASE \(scene.pathText) AS other")
-            }
-            #expect(try Int.fetchOne(db, sql: "SELECT x FROM u") == 1)
-        }
-    }
 }

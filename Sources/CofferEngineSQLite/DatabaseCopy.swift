@@ -191,7 +191,13 @@ package struct DatabaseCopy: ~Copyable {
     }
 
     /// The VFS's file object of an encrypted database.
-    var mainFile: DatabaseFile? { unsafe DatabaseFile.named("main", of: handle) }
+    var mainFile: DatabaseFile? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard let methods = unsafe EncryptedVFS.registered?.methods,
+            unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK
+        else { return nil }
+        return unsafe EncryptedMethods.object(file, methods) as? DatabaseFile
+    }
 
     /// Returns the first column of the first row.
     func firstText(_ query: String) throws(CofferError) -> String? {

@@ -136,7 +136,6 @@ public enum EncryptedDatabase {
                 throw SQLiteFailure.notEncrypted(lease)
             }
             try db.execute(sql: "PRAGMA secure_delete = ON")
-            try db.execute(sql: "PRAGMA \(DatabaseKeyHandle.askingPragma)")
             try db.execute(sql: "PRAGMA \(DatabaseKeyHandle.guardPragma)")
         }
         return configuration

@@ -22,13 +22,12 @@ public import GRDB
 ///
 /// SQLite asks Coffer through its progress handler (`sqlite3_progress_handler`) whether a statement may
 /// continue. A program that sets its own progress handler replaces Coffer's: a statement that is running then
-/// continues after the lock, to the end of the pages that it is using. A transaction in which a write was
-/// interrupted ends with SQLite's “abort”, which becomes `cancelled`.
+/// continues after the lock, with the pages that SQLite has in memory.
 ///
-/// GRDB's `backup(to:)` fails as well, also from a snapshot, in a transaction that has begun, and at the next
-/// page of a backup that is running. Release snapshots when the vault locks: what they have in memory stays
-/// there until then. A connection in `locking_mode = EXCLUSIVE` has the WAL's index to itself: the pages of
-/// its WAL can still be copied in a transaction that has begun.
+/// Two ways to the pages in memory remain until the access or the snapshot ends: GRDB's `backup(to:)` from a
+/// snapshot, or in a transaction that has begun; and a transaction of another database that this one is
+/// attached to. Release snapshots when the vault locks. A transaction in which a write was interrupted ends
+/// with SQLite's “abort”, which becomes `cancelled`.
 ///
 /// To close a database yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed
 /// queue or pool ends the process; getting the database again opens it. Wiping the vault destroys every

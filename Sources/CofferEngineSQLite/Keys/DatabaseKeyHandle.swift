@@ -83,11 +83,6 @@ package final class DatabaseKeyHandle: Sendable {
     package static let guardPragma = EncryptedVFS.guardPragma
     package static let forgetPragma = EncryptedVFS.forgetPragma
 
-    /// Makes SQLite ask the VFS before it uses a page that it has in memory. SQLite asks because it could map
-    /// the page instead, which the VFS never does; any other size changes nothing.
-    package static let askingPragma = "mmap_size = \(askingSize)"
-    static let askingSize = "1"
-
     /// The plaintext bytes of the first page, once a part of the database opened or was written; `nil`
     /// before.
     package var identity: [UInt8]? { entry.provenIdentity }

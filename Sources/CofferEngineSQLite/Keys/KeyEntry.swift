@@ -16,7 +16,6 @@ final class KeyEntry: Sendable {
     let plaintextHeader: Int
     private let revoked = Atomic(false)
     private let isFirstOpen = Atomic(false)
-    private let views = Mutex<[ObjectIdentifier: WALIndexView]>([:])
 
     private struct State: ~Copyable {
         var secret: GuardedBytes?
@@ -68,18 +67,6 @@ final class KeyEntry: Sendable {
             state.secret = nil
             state.keys = nil
         }
-        // Waits for no statement: a connection has a view's lock only while it records a lock or maps a part.
-        views.withLock { for view in $0.values { view.withdraw() } }
-    }
-
-    /// Has a connection lose its view of the WAL's index with the key.
-    func add(_ view: WALIndexView) {
-        views.withLock { $0[ObjectIdentifier(view)] = view }
-        if isRevoked { view.withdraw() }
-    }
-
-    func remove(_ view: WALIndexView) {
-        views.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(view)) }
     }
 
     /// Whether the queue, or the pool's writer, that was opened under the key is open.

@@ -13,7 +13,6 @@ import CSQLite
     private var watch: AttachWatch?
     /// The key of the connection's own database.
     private let entry: KeyEntry
-    private var attached = AttachedFiles()
 
     init(entry: KeyEntry) { self.entry = entry }
 
@@ -37,19 +36,6 @@ import CSQLite
     func remember(_ argument: UnsafeMutableRawPointer?) {
         unsafe handle = unsafe argument?.assumingMemoryBound(to: OpaquePointer?.self)
     }
-
-    /// The guard of the connection's own database, if this one's database is attached to it.
-    var leader: ConnectionGuard? {
-        guard let connection = unsafe handle?.pointee,
-            let file = unsafe DatabaseFile.named("main", of: connection), file.guardian !== self
-        else { return nil }
-        return file.guardian
-    }
-
-    /// Has the connection's statements end when the key of an attached database is revoked.
-    func attach(_ file: DatabaseFile) { attached.append(file) }
-
-    func detach(_ file: DatabaseFile) { attached.remove(file) }
 
     private static let authorizer: Function = { context, action, first, second, third, fourth in
         guard let context = unsafe context else { return SQLITE_DENY }
@@ -77,7 +63,7 @@ import CSQLite
     private static let progress: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
         guard let context = unsafe context else { return 1 }
         return unsafe Unmanaged<ConnectionGuard>.fromOpaque(context)._withUnsafeGuaranteedRef {
-            ($0.entry.isRevoked || $0.attached.isAnyRevoked) && $0.interrupts ? 1 : 0
+            $0.entry.isRevoked && $0.interrupts ? 1 : 0
         }
     }
 
@@ -85,11 +71,10 @@ import CSQLite
     /// transaction has finished doing so by then. While a statement is compiled, for which SQLite 3.41 and
     /// later calls this too, the authorizer decides.
     private var interrupts: Bool {
-        guard let connection = unsafe handle?.pointee else { return false }
-        let isReading =
-            unsafe entry.isRevoked
-            ? sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE : attached.isAnyRead(by: connection)
-        return unsafe isReading && RevokedConnection.noteRunning(on: connection)
+        guard let connection = unsafe handle?.pointee,
+            unsafe sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE
+        else { return false }
+        return unsafe RevokedConnection.noteRunning(on: connection)
     }
 
     private func authorize(
@@ -128,7 +113,8 @@ import CSQLite
             (path, token) = (uri.path, uri.values(of: DatabaseKeyHandle.tokenParameter).first)
         }
         guard !path.isEmpty, path != Array(":memory:".utf8), let connection = unsafe handle?.pointee,
-            let source = unsafe VacuumTarget.source(of: connection),
+            let methods = unsafe EncryptedVFS.registered?.methods,
+            let source = unsafe VacuumTarget.source(of: connection, methods),
             let full = EncryptedVFS.fullPath(path)
         else { return true }
         VacuumTarget.expect(

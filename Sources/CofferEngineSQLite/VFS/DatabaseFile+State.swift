@@ -26,41 +26,4 @@ extension DatabaseFile {
         }
         return result == SQLITE_OK && moved != 0
     }
-
-    /// Returns the kind of a file that begins like a plain database; `nil` for any other file.
-    ///
-    /// SQLite keeps 20 bytes of the header zero, and the byte after the header is the kind of the first page.
-    /// With SQLCipher's plaintext header, 32 bytes by default, all these bytes are encrypted.
-    var clearBeginning: OpenDiagnosis? {
-        let start = Scratch(count: 101)
-        let result = lower.read(start.region, at: 0)
-        guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE,
-            start.region.part(0, PageCodec.plainMagic.count).equals(PageCodec.plainMagic)
-        else { return nil }
-        let isPlain = start.region.part(72, 20).isZero && [0, 2, 5, 10, 13].contains(start.region[100])
-        guard !isPlain else { return .plain }
-        // If the key expects such a header, either the key is wrong or a page is damaged.
-        return entry.plaintextHeader > 0 ? nil : .plaintextHeader
-    }
-
-    /// Answers the pragma that proves the encryption: returns the format, unless the file is a plain
-    /// database. A file without pages is not a plain database.
-    func proof(_ words: PragmaNames) -> Int32 {
-        let isShort = lower.size.map { $0 < PageCodec.plainMagic.count } ?? false
-        let isTold = isShort || Self.clearBytes(lower) != nil
-        guard isTold, entry.plaintextHeader > 0 || clearBeginning == nil else {
-            entry.diagnosis = clearBeginning
-            return words.answer("plain")
-        }
-        return words.answer(entry.format.rawValue)
-    }
-
-    /// Reports whether one of the pages 2 to 4 opens under the key.
-    func isNewPage(_ codec: PageCodec) -> Bool {
-        let other = Scratch(count: codec.pageSize)
-        return (2...4).contains { number in
-            lower.read(other.region, at: Int64(number - 1) * Int64(codec.pageSize)) == SQLITE_OK
-                && codec.open(other.region, number: UInt32(number))
-        }
-    }
 }

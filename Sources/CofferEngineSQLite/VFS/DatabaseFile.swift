@@ -30,7 +30,6 @@ final class DatabaseFile: EncryptedFile {
     var hasWAL = false
     /// The header of the WAL's index, in memory shared with other connections.
     private var indexHeader: SharedMemoryRegion?
-    private let index = WALIndexView()
 
     private let scratch: Scratch
     /// The end of page 1 as it was when ``header`` was decrypted.
@@ -38,8 +37,6 @@ final class DatabaseFile: EncryptedFile {
     private let header = Scratch(count: 100)
     private var (knowsHeader, isFirst) = (false, false)
     let guardian: ConnectionGuard
-    /// The guard of the connection that this database is attached to.
-    private var leader: ConnectionGuard?
 
     init?(lower: UnderlyingFile, entry: KeyEntry, opening: FileOpening) {
         // A copy whose name has a token is under that key, with its own plaintext bytes.
@@ -58,7 +55,7 @@ final class DatabaseFile: EncryptedFile {
 
     deinit { if isFirst { entry.noteFirstClosed() } }
 
-    static func clearBytes(_ lower: UnderlyingFile) -> [UInt8]? {
+    private static func clearBytes(_ lower: UnderlyingFile) -> [UInt8]? {
         let first = Scratch(count: PageCodec.maxClearLength)
         let result = lower.read(first.region, at: 0)
         let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && lower.size ?? 0 >= 16
@@ -78,8 +75,6 @@ final class DatabaseFile: EncryptedFile {
     }
 
     // MARK: Reading
-
-    override var pageInMemory: Int32 { entry.isRevoked ? SQLITE_IOERR_AUTH_CODE : SQLITE_OK }
 
     override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
@@ -156,6 +151,15 @@ final class DatabaseFile: EncryptedFile {
         let result = body()
         if !isProven { (codec, proven) = (former.codec, former.proven) }
         return result
+    }
+
+    /// Reports whether one of the pages 2 to 4 opens under the key.
+    private func isNewPage(_ codec: PageCodec) -> Bool {
+        let other = Scratch(count: codec.pageSize)
+        return (2...4).contains { number in
+            lower.read(other.region, at: Int64(number - 1) * Int64(codec.pageSize)) == SQLITE_OK
+                && codec.open(other.region, number: UInt32(number))
+        }
     }
 
     /// Whether page 1 opens as it is on the disk; records why, if it does not.
@@ -270,10 +274,7 @@ final class DatabaseFile: EncryptedFile {
         case SQLITE_FCNTL_CKPT_DONE:
             isCheckpointing = false
             end.fill(behind: 0)
-        case SQLITE_FCNTL_PDB:
-            unsafe guardian.remember(argument)
-            leader = guardian.leader
-            leader?.attach(self)
+        case SQLITE_FCNTL_PDB: unsafe guardian.remember(argument)
         case SQLITE_FCNTL_PRAGMA: return unsafe pragma(argument)
         case SQLITE_FCNTL_MMAP_SIZE:
             // A memory mapping would show pages that are not decrypted.
@@ -295,8 +296,7 @@ final class DatabaseFile: EncryptedFile {
         case ("page_size", true):
             return entry.isUnpinned ? SQLITE_NOTFOUND : words.answer("\(codec.pageSize)")
         case ("auto_vacuum", true): return prepareAutoVacuum(words.value ?? "")
-        case ("mmap_size", _):
-            return words.value == DatabaseKeyHandle.askingSize ? SQLITE_NOTFOUND : words.answer("0")
+        case ("mmap_size", _): return words.answer("0")
         case (EncryptedVFS.proofPragma, false): return proof(words)
         case (EncryptedVFS.guardPragma, false):
             return guardian.install() ? words.answer("on") : SQLITE_ERROR
@@ -313,6 +313,34 @@ final class DatabaseFile: EncryptedFile {
         codec = PageCodec(pageSize: codec.pageSize, reserve: codec.reserve, identity: codec.identity)
         knowsHeader = false
         for kept in [scratch, header, headerTail] { kept.region.zero() }
+    }
+
+    /// Returns the kind of a file that begins like a plain database; `nil` for any other file.
+    ///
+    /// SQLite keeps 20 bytes of the header zero, and the byte after the header is the kind of the first page.
+    /// With SQLCipher's plaintext header, 32 bytes by default, all these bytes are encrypted.
+    private var clearBeginning: OpenDiagnosis? {
+        let start = Scratch(count: 101)
+        let result = lower.read(start.region, at: 0)
+        guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE,
+            start.region.part(0, PageCodec.plainMagic.count).equals(PageCodec.plainMagic)
+        else { return nil }
+        let isPlain = start.region.part(72, 20).isZero && [0, 2, 5, 10, 13].contains(start.region[100])
+        guard !isPlain else { return .plain }
+        // If the key expects such a header, either the key is wrong or a page is damaged.
+        return entry.plaintextHeader > 0 ? nil : .plaintextHeader
+    }
+
+    /// Answers the pragma that proves the encryption: returns the format, unless the file is a plain
+    /// database. A file without pages is not a plain database.
+    private func proof(_ words: PragmaNames) -> Int32 {
+        let isShort = lower.size.map { $0 < PageCodec.plainMagic.count } ?? false
+        let isTold = isShort || Self.clearBytes(lower) != nil
+        guard isTold, entry.plaintextHeader > 0 || clearBeginning == nil else {
+            entry.diagnosis = clearBeginning
+            return words.answer("plain")
+        }
+        return words.answer(entry.format.rawValue)
     }
 
     /// Without its key a connection begins nothing new, not even on pages that it has in memory.
@@ -337,15 +365,6 @@ final class DatabaseFile: EncryptedFile {
         _ result: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
     ) -> Int32 {
         let status = unsafe lower.shmMap(region, size, extend, result)
-        // For other codes, SQLite's variable need not be set.
-        if [SQLITE_OK, SQLITE_READONLY].contains(status), let shared = unsafe result?.pointee {
-            guard let own = index.map(region, at: UInt(bitPattern: shared), size: Int(size)) else {
-                unsafe result?.pointee = nil
-                return SQLITE_AUTH_USER_CODE
-            }
-            unsafe result?.pointee = UnsafeMutableRawPointer(bitPattern: own)
-            if region == 0 { entry.add(index) }
-        }
         if region == 0 {
             let start = unsafe status == SQLITE_OK ? result?.pointee : nil
             indexHeader = unsafe start.map { unsafe SharedMemoryRegion($0, count: 48) }
@@ -355,33 +374,20 @@ final class DatabaseFile: EncryptedFile {
 
     override func shmUnmap(_ delete: Int32) -> Int32 {
         indexHeader = nil
-        entry.remove(index)
-        index.unmap()
         return lower.shmUnmap(delete)
-    }
-
-    override func close() -> Int32 {
-        leader?.detach(self)
-        leader = nil
-        entry.remove(index)
-        return lower.close()
     }
 
     /// Releasing the WAL's write lock ends what this connection may rewrite in the WAL.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
-        let isExclusive = flags & SQLITE_SHM_EXCLUSIVE != 0
-        let isLock = flags & SQLITE_SHM_LOCK != 0
-        if isLock, entry.isRevoked || isExclusive && !index.willLock(count) { return SQLITE_AUTH_USER_CODE }
-        if offset == 0, isExclusive {
+        if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_AUTH_USER_CODE }
+        if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
             if flags & SQLITE_SHM_UNLOCK != 0 {
                 hasOverwrittenFrames = false
                 markWALValid()
             }
             writeLockPeriod += 1
         }
-        let result = lower.shmLock(offset, count, flags)
-        if isExclusive, !isLock || result != SQLITE_OK { index.didUnlock(count) }
-        return result
+        return lower.shmLock(offset, count, flags)
     }
 
     /// Runs while the write lock is held, so that no other connection writes the header (SQLite, WAL-mode

@@ -38,9 +38,6 @@ class EncryptedFile {
     }
 
     func close() -> Int32 { lower.close() }
-
-    /// The answer when SQLite is about to use a page that it may have in memory.
-    var pageInMemory: Int32 { SQLITE_OK }
 }
 
 /// A super-journal, which contains nothing but names of journals, in plaintext.

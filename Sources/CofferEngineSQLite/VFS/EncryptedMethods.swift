@@ -56,22 +56,8 @@ import CSQLite
         )._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// Returns the methods of a database's file. Version 3: SQLite offers to map pages into memory, which
-    /// would show it the ciphertext. It is never mapped, but SQLite asks before it uses a page that it has in
-    /// memory.
-    static func makeAsking() -> sqlite3_io_methods {
-        var methods = make()
-        methods.iVersion = 3
-        unsafe methods.xFetch = { file, _, _, page in
-            unsafe page?.pointee = nil
-            return unsafe EncryptedMethods.with(file) { $0.pageInMemory }
-        }
-        unsafe methods.xUnfetch = { _, _, _ in SQLITE_OK }
-        return methods
-    }
-
-    /// Returns the methods of every other file. Version 2: with the WAL's shared memory, but without memory
-    /// mapping.
+    /// Returns the methods. Version 2: with the WAL's shared memory, but without memory mapping, which would
+    /// show SQLite the ciphertext.
     static func make() -> sqlite3_io_methods {
         var methods = sqlite3_io_methods()
         methods.iVersion = 2

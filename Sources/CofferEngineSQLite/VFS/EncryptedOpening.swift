@@ -46,8 +46,7 @@ import Glibc
             _ = unsafe UnderlyingFile(lower).close()
             return SQLITE_CANTOPEN
         }
-        unsafe EncryptedMethods.attach(
-            object, to: file, main == nil ? registered.otherMethods : registered.methods)
+        unsafe EncryptedMethods.attach(object, to: file, registered.methods)
         return SQLITE_OK
     }
 

@@ -18,9 +18,7 @@ import Glibc
     @safe struct Registered: @unchecked Sendable {
         let shim: UnsafeMutablePointer<sqlite3_vfs>
         let base: UnsafeMutablePointer<sqlite3_vfs>
-        /// The methods of a database's file.
         let methods: UnsafeMutablePointer<sqlite3_io_methods>
-        let otherMethods: UnsafeMutablePointer<sqlite3_io_methods>
     }
 
     static let registered: Registered? = make()
@@ -46,13 +44,11 @@ import Glibc
         }
         let shim = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
-        unsafe methods.initialize(to: EncryptedMethods.makeAsking())
-        let otherMethods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
-        unsafe otherMethods.initialize(to: EncryptedMethods.make())
+        unsafe methods.initialize(to: EncryptedMethods.make())
         unsafe shim.initialize(to: sqlite3_vfs())
         unsafe fill(shim, over: base)
         guard unsafe sqlite3_vfs_register(shim, 0) == SQLITE_OK else { return nil }
-        return unsafe Registered(shim: shim, base: base, methods: methods, otherMethods: otherMethods)
+        return unsafe Registered(shim: shim, base: base, methods: methods)
     }
 
     private static func fill(

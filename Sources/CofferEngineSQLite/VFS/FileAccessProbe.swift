@@ -66,13 +66,6 @@ import CSQLite
     /// The version of its methods: memory mapping is among them from 3 on.
     package var version: Int32 { methods.iVersion }
 
-    /// Asks for a page in mapped memory. Returns SQLite's code, and whether there is one.
-    package func fetch(_ count: Int, at offset: Int64) -> (code: Int32, isMapped: Bool) {
-        var page = unsafe UnsafeMutableRawPointer(bitPattern: 1)
-        let code = unsafe methods.xFetch(file, offset, Int32(count), &page)
-        return (code, unsafe page != nil)
-    }
-
     /// Makes the VFS delete a file. Returns SQLite's code.
     package static func delete(_ path: String) -> Int32 {
         guard let vfs = unsafe EncryptedVFS.registered?.shim else { return SQLITE_ERROR }

@@ -41,17 +41,28 @@ struct VacuumTarget: Sendable {
     }
 
     /// Returns the file of the database that the connection vacuums; `nil` when it vacuums none.
-    static func source(of connection: OpaquePointer) -> DatabaseFile? {
+    static func source(
+        of connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
+    ) -> DatabaseFile? {
         var statement = unsafe sqlite3_next_stmt(connection, nil)
         while let current = unsafe statement {
             if unsafe sqlite3_stmt_busy(current) != 0, let text = unsafe sqlite3_sql(current),
                 let schema = unsafe VacuumStatement.schema(in: CText.bytes(text))
             {
-                let name = (schema + [0]).map { CChar(bitPattern: $0) }
-                return unsafe DatabaseFile.named(name, of: connection)
+                return unsafe file(of: schema, connection, methods)
             }
             unsafe statement = unsafe sqlite3_next_stmt(connection, current)
         }
         return nil
+    }
+
+    private static func file(
+        of schema: [UInt8], _ connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
+    ) -> DatabaseFile? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let name = (schema + [0]).map { CChar(bitPattern: $0) }
+        let result = unsafe sqlite3_file_control(connection, name, SQLITE_FCNTL_FILE_POINTER, &file)
+        guard result == SQLITE_OK else { return nil }
+        return unsafe EncryptedMethods.object(file, methods) as? DatabaseFile
     }
 }

@@ -29,14 +29,17 @@ final class CallerErrors: Sendable {
         return CofferError(.cancelled, "The caller's closure ended the work.")
     }
 
-    /// Runs the work in which closures of the caller run, and throws their first error as it is.
+    /// Runs the work in which closures of the caller run, and throws the error that ended it: that of a closure
+    /// as it is, except for a `CancellationError`, which is `cancelled`.
     func rethrowing<Result>(
         _ work: () async throws(CofferError) -> Result
     ) async throws -> Result {
         do throws(CofferError) {
             return try await work()
         } catch {
-            throw first.withLock { $0 } ?? error
+            guard error.code == .cancelled, let own = first.withLock({ $0 }), !(own is CancellationError)
+            else { throw error }
+            throw own
         }
     }
 }

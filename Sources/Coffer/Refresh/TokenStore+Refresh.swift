@@ -128,10 +128,10 @@ extension TokenStore {
         }
         do throws(CofferError) {
             // A pending token has no version. If it was stored meanwhile, it is the one to replace.
-            if let version = try await put(info.version.map { .version($0) } ?? .none) { return version }
+            if let version = try await put(info.version.map { .version($0) } ?? .any) { return version }
         } catch {
             guard error.code == .locked else { throw error }
-            if let version = try await put(.none) { return version }
+            if let version = try await put(.any) { return version }
         }
         throw CofferError(
             .locked, "The vault was locked meanwhile: the new token is pending until the next unlock.")

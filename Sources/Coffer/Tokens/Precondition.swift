@@ -1,7 +1,7 @@
 /// A condition on the value that a name has now, checked together with the change.
 public enum Precondition: Sendable, Hashable {
-    /// No condition.
-    case none
+    /// Any value, or none.
+    case any
     /// The name has no value.
     case absent
     /// The stored value has this version.
@@ -10,7 +10,7 @@ public enum Precondition: Sendable, Hashable {
     /// Whether a value of this version meets the condition; `nil` stands for no value.
     func isMet(by version: UInt64?) -> Bool {
         switch self {
-        case .none: true
+        case .any: true
         case .absent: version == nil
         case .version(let wanted): version == wanted
         }

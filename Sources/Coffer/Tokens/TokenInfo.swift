@@ -20,10 +20,10 @@ public struct TokenInfo: Sendable, Equatable {
     /// The caller's own attributes.
     public let attributes: [String: String]
     /// Whether the token is ephemeral: it is kept only in memory, and the next lock drops it.
-    public internal(set) var isEphemeral = false
+    public internal(set) var isEphemeral: Bool
     /// Whether the value was stored while its class was locked and its name had no stored value, so its
     /// sender is unknown. Storing a value while unlocked clears this mark.
-    public internal(set) var isStoredWhileLocked = false
+    public internal(set) var isStoredWhileLocked: Bool
 
     /// Creates a description, for an app's own stand-ins in tests. A ``TokenStore`` returns those it read.
     ///
@@ -35,9 +35,12 @@ public struct TokenInfo: Sendable, Equatable {
     ///   - expires: When the token stops being valid; `nil` for never.
     ///   - scopes: The OAuth scopes.
     ///   - attributes: The caller's own attributes.
+    ///   - isEphemeral: Whether the token is kept only in memory.
+    ///   - isStoredWhileLocked: Whether the value was stored while its class was locked.
     public init(
         id: TokenID, version: UInt64?, protection: ProtectionClass, stored: Date, expires: Date? = nil,
-        scopes: [String] = [], attributes: [String: String] = [:]
+        scopes: [String] = [], attributes: [String: String] = [:], isEphemeral: Bool = false,
+        isStoredWhileLocked: Bool = false
     ) {
         self.id = id
         self.version = version
@@ -46,6 +49,8 @@ public struct TokenInfo: Sendable, Equatable {
         self.expires = expires
         self.scopes = scopes
         self.attributes = attributes
+        self.isEphemeral = isEphemeral
+        self.isStoredWhileLocked = isStoredWhileLocked
     }
 
     /// Whether both descriptions are equal, byte for byte. Strings themselves compare by canonical
@@ -98,10 +103,8 @@ public struct TokenInfo: Sendable, Equatable {
 
     /// Returns a copy as a stored version of this number.
     func numbered(_ version: UInt64?, isStoredWhileLocked: Bool) -> TokenInfo {
-        var info = TokenInfo(
+        TokenInfo(
             id: id, version: version, protection: protection, stored: stored, expires: expires,
-            scopes: scopes, attributes: attributes)
-        info.isStoredWhileLocked = isStoredWhileLocked
-        return info
+            scopes: scopes, attributes: attributes, isStoredWhileLocked: isStoredWhileLocked)
     }
 }

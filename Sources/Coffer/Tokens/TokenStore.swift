@@ -47,7 +47,7 @@ public final class TokenStore: Sendable {
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
-        isEphemeral: Bool = false, precondition: Precondition = .none
+        isEphemeral: Bool = false, precondition: Precondition = .any
     ) async throws(CofferError) -> PutResult {
         try ReservedServices.check(id)
         return try await putUnchecked(
@@ -88,7 +88,7 @@ public final class TokenStore: Sendable {
                         token, name: name, precondition, isEphemeral: isEphemeral, info)
                     return .stored(version: version)
                 } catch {
-                    guard error.code == .locked, precondition == .none, !isEphemeral else { throw error }
+                    guard error.code == .locked, precondition == .any, !isEphemeral else { throw error }
                     try core.enqueue(token, info(nil), name: name, in: vault)
                     return .queued
                 }
@@ -114,7 +114,7 @@ public final class TokenStore: Sendable {
         _ info: (UInt64?) -> TokenInfo
     ) throws(CofferError) -> UInt64 {
         let classKey = try core.keyForStoring(info(nil).protection)
-        let old = try findEnvelope(name, orLocked: precondition != .none)
+        let old = try findEnvelope(name, orLocked: precondition != .any)
         let stored = try old.flatMap { (old) throws(CofferError) in
             try open(old, name: name, withValue: false).info.version
         }

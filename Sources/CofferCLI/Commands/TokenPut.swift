@@ -51,7 +51,7 @@ struct TokenPut: AsyncParsableCommand {
             throw CofferError(
                 .invalidInput, "Standard input is empty; nothing was stored. Give the token there.")
         }
-        let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.none
+        let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
         let result = try await session.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
             isEphemeral: isEphemeral, precondition: precondition)

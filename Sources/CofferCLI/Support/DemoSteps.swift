@@ -50,7 +50,9 @@ struct Demo {
         }
         self.name = name
         home = VaultLocation(path: workshop.path.appending("home"))
-        let value = try Array(HexText.encode(SecureRandom.bytes(24)).utf8)
+        let random = try SecureRandom.bytes(24)
+        let digits = try Encoding.hex(random.span)
+        let value = digits.span.copied()
         token = value
         var search = MemoryScanner()
         search.add("the token", value.span)

@@ -77,12 +77,13 @@ enum GettingStarted {
         return header
     }
 
-    static func replaceToken(_ id: TokenID, version: UInt64, in session: Vault) async throws -> PutResult {
+    static func replaceToken(_ id: TokenID, _ stored: PutResult, in session: Vault) async throws {
         // snippet: replace
-        let next = try await session.tokens.put(
-            Token(copying: "the token after it"), for: id, precondition: .version(version))
+        if let version = stored.version {
+            _ = try await session.tokens.put(
+                Token(copying: "the token after it"), for: id, precondition: .version(version))
+        }
         // snippet end
-        return next
     }
 
     static func addFile(_ path: FilePath, to session: Vault) async throws -> FileID {

@@ -98,7 +98,7 @@ struct TokenStoreTests {
         #expect(exists?.code == .conflict)
         #expect(exists?.currentVersion == 1)
         #expect(try await put("second", if: .version(1)) == .stored(version: 2))
-        #expect(try await put("third", if: .none) == .stored(version: 3))
+        #expect(try await put("third", if: .any) == .stored(version: 3))
         for stale: UInt64 in [0, 1, 2, 4, .max] {
             #expect(await refusal { _ = try await put("x", if: .version(stale)) }?.currentVersion == 3)
             #expect(

@@ -55,6 +55,23 @@ struct PublicInterfaceTests {
             try await session.files.withDecryptedBytes(of: file) { _ in throw error }
         }
         await #expect(throws: error) { try await session.tokens.refresh(id) { _, _ in throw error } }
+        let late = await refusal {
+            _ = try await session.tokens.refresh(id, deadline: .milliseconds(100)) { _, _ in
+                try await Task.sleep(for: .seconds(1000))
+                throw error
+            }
+        }
+        #expect(late?.code == .timedOut)
+        let cancelled = Task {
+            await refusal {
+                _ = try await session.tokens.refresh(id) { _, _ in
+                    try await Task.sleep(for: .seconds(1000))
+                    throw error
+                }
+            }
+        }
+        cancelled.cancel()
+        #expect(await cancelled.value?.code == .cancelled)
         let refused = CofferError(.refused, "The server refuses.")
         #expect(
             await refusal { _ = try await session.tokens.refresh(id) { _, _ in throw refused } }?.code
@@ -90,7 +107,7 @@ struct PublicInterfaceTests {
         #expect(await refusal { _ = try await put(.absent) }?.currentVersion == 1)
         #expect(await refusal { _ = try await put(.version(0)) }?.currentVersion == 1)
         #expect(try await put(.version(1)).version == 2)
-        #expect(try await put(.none).version == 3)
+        #expect(try await put(.any).version == 3)
         try await session.tokens.remove(id)
         let gone = await refusal { _ = try await put(.version(3)) }
         #expect(gone?.code == .conflict && gone?.currentVersion == nil)

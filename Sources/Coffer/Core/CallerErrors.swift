@@ -29,8 +29,8 @@ final class CallerErrors: Sendable {
         return CofferError(.cancelled, "The caller's closure ended the work.")
     }
 
-    /// Runs the work in which closures of the caller run, and throws the error that ended it: that of a closure
-    /// as it is, except for a `CancellationError`, which is `cancelled`.
+    /// Runs the work in which closures of the caller run, and throws the error that ended it: that of a
+    /// closure as it is, except for a `CancellationError`, which is `cancelled`.
     func rethrowing<Result>(
         _ work: () async throws(CofferError) -> Result
     ) async throws -> Result {

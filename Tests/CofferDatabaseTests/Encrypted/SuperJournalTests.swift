@@ -73,7 +73,7 @@ struct SuperJournalTests {
     }
 
     @Test(
-        "Only a regular file is opened, whatever its name", .timeLimit(.minutes(1)),
+        "Only a regular file is opened, whatever its name", .timeLimit(.minutes(10)),
         arguments: writable, ["mkfifo", "mkdir", "ln -s /dev/zero"])
     func pipes(format: DatabaseFormat, command: String) throws {
         let hot = try HotFixture(format, "delete")
@@ -84,7 +84,7 @@ struct SuperJournalTests {
         try expect(.corrupt, hot, log, command)
     }
 
-    @Test("A pipe in the place of the journal or the WAL is an error", .timeLimit(.minutes(1)))
+    @Test("A pipe in the place of the journal or the WAL is an error", .timeLimit(.minutes(10)))
     func pipeBeside() throws {
         for suffix in ["-journal", "-wal"] {
             let scene = try DatabaseFixture()
@@ -117,7 +117,8 @@ struct SuperJournalTests {
     }
 
     @Test(
-        "A super-journal that lists a pipe is not waited for, and the rows are right", .timeLimit(.minutes(1))
+        "A super-journal that lists a pipe is not waited for, and the rows are right",
+        .timeLimit(.minutes(10))
     )
     func listedPipe() throws {
         let hot = try HotFixture(.gcm1, "delete")
@@ -211,7 +212,7 @@ struct SuperJournalTests {
 
     @Test(
         "Converting from a copy deletes and opens no other file that the journal names",
-        .enabled(if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here"), .timeLimit(.minutes(1)),
+        .enabled(if: SQLCipher3.isAvailable, "the command sqlcipher 3 is not here"), .timeLimit(.minutes(10)),
         arguments: [("thesis.txt", "touch"), (Self.form, "mkfifo"), ("pipe", "mkfifo")])
     func copiedStrangers(file: String, command: String) throws {
         let scene = try DatabaseFixture(.sqlcipher3)

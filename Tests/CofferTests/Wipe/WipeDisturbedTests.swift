@@ -140,7 +140,7 @@ struct WipeDisturbedTests {
 
     @Test(
         "A wipe removes keys from the kernel without waiting for the home's lock",
-        .enabled(if: KernelKeyring.isAvailable), .timeLimit(.minutes(1)))
+        .enabled(if: KernelKeyring.isAvailable), .timeLimit(.minutes(10)))
     func lockHeld() async throws {
         let (home, vaultID) = try await filled()
         let inside = try await Vault.create(

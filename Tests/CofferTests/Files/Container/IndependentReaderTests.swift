@@ -117,8 +117,7 @@ struct IndependentReaderTests {
 }
 
 enum IndependentReader {
-    private static let programs = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Independent").standardized.path()
+    private static let programs = PackageRoot.path + "Tests/Independent"
 
     static let isAvailable = (try? Helper.run(["python3", "-c", "import cryptography"]).code) == 0
 

@@ -1,5 +1,5 @@
-package import CofferEngine
 package import CofferBase
+package import CofferEngine
 import Dispatch
 import Synchronization
 

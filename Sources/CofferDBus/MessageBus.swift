@@ -1,5 +1,5 @@
-import CofferEngine
 package import CofferBase
+import CofferEngine
 import SystemPackage
 
 #if SecretService

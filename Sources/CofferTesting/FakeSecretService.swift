@@ -1,6 +1,6 @@
-import CofferDBus
 import Coffer
 public import CofferBase
+import CofferDBus
 import CofferEngine
 import Synchronization
 import SystemPackage

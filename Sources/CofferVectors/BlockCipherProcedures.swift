@@ -1,5 +1,5 @@
-import CofferCrypto
 import CofferBase
+import CofferCrypto
 import CofferEngine
 
 /// The tests of AES-CBC alone and of unauthenticated formats based on it.

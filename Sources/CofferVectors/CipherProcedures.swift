@@ -1,5 +1,5 @@
-import CofferCrypto
 import CofferBase
+import CofferCrypto
 import CofferEngine
 
 /// The tests of authenticated ciphers: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, CBC with HMAC.

@@ -1,8 +1,8 @@
-import CofferVault
 import Coffer
-import CofferCrypto
 import CofferBase
+import CofferCrypto
 import CofferEngine
+import CofferVault
 import Synchronization
 
 /// The test vectors of the file container: see FileFormat. A valid vector opens to its plaintext, name and

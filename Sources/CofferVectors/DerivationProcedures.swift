@@ -1,5 +1,5 @@
-import CofferCrypto
 import CofferBase
+import CofferCrypto
 import CofferEngine
 
 /// The tests of algorithms whose result is compared: key derivation, MACs and signatures.

@@ -1,5 +1,5 @@
-import CofferCrypto
 import CofferBase
+import CofferCrypto
 import CofferEngine
 
 /// The tests of MACs based on a block cipher, of AES-SIV and of JOSE's CBC.

@@ -1,5 +1,5 @@
-import CofferCrypto
 package import CofferBase
+import CofferCrypto
 
 /// The known vector files: the digest of each, and how many of its tests pass, are refused and are skipped.
 ///

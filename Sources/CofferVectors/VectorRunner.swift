@@ -1,5 +1,5 @@
-import CofferCrypto
 package import CofferBase
+import CofferCrypto
 
 /// Runs vector files against the library and counts results, so that a test cannot pass by not being run.
 ///

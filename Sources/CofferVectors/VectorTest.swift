@@ -1,5 +1,5 @@
-import CofferCrypto
 package import CofferBase
+import CofferCrypto
 import CofferEngine
 
 /// The result of one test.

@@ -1,5 +1,5 @@
-import CofferCrypto
 import CofferBase
+import CofferCrypto
 
 /// The tests of key wrapping, with and without padding.
 extension VectorTest {

@@ -1,9 +1,9 @@
-import CofferVectors
 import Coffer
 import CofferCrypto
+import CofferVectors
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Order vectors of an independent writer and reader")
 struct OrderVectorsTests {

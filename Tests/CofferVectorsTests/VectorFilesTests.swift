@@ -1,5 +1,5 @@
-import CofferVectors
 import CofferCrypto
+import CofferVectors
 import Foundation
 import Testing
 import TestSupport

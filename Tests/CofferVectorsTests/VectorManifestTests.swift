@@ -1,6 +1,6 @@
-import CofferVectors
 import CofferBase
 import CofferCrypto
+import CofferVectors
 import Testing
 
 @Suite("Vector manifest")

@@ -1,5 +1,5 @@
-import CofferVectors
 import CofferCrypto
+import CofferVectors
 import Testing
 
 @Suite("Vector runner: counting, words and changed bytes")

@@ -1,8 +1,8 @@
-import CofferVectors
 @testable import Coffer
-import CofferBase
 @testable import CofferCrypto
+import CofferBase
 import CofferEngine
+import CofferVectors
 import SystemPackage
 
 /// Text that comes from files and from the command line: JSON, hexadecimal digits and names.

@@ -1,5 +1,5 @@
-package import CofferDBus
 import CofferBase
+package import CofferDBus
 import CofferEngine
 import Foundation
 import Glibc

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import Synchronization
 import CofferVault
+import Synchronization
 
 /// The token storage that the vault directory currently records. Follows a move made by another process.
 final class ActiveStorage: ItemStorage {

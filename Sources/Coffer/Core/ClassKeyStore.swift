@@ -1,8 +1,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import Synchronization
 import CofferVault
+import Synchronization
 
 /// Holds the unwrapped class keys while a vault is unlocked, and is the one place that evicts them.
 ///

@@ -1,5 +1,5 @@
-import Synchronization
 import CofferVault
+import Synchronization
 
 /// Delivers a vault's events: first to the observers in the vault that must clear something, then to streams.
 final class EventBroadcaster: Sendable {

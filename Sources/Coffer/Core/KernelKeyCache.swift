@@ -1,8 +1,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import Synchronization
 import CofferVault
+import Synchronization
 
 /// Class keys cached in the kernel keyring for the next commands of the same user.
 ///

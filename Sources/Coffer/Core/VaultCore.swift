@@ -1,9 +1,9 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import Synchronization
 import SystemPackage
-import CofferVault
 
 /// The state that a vault's parts share: the directory, the device key, the class keys and the clocks.
 /// Blocking and synchronous.

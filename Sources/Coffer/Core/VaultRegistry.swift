@@ -1,5 +1,5 @@
-import Synchronization
 import CofferVault
+import Synchronization
 
 /// The vaults that this process has open, by id. A wipe uses it to remove the keys of all of them from
 /// memory.

@@ -1,5 +1,5 @@
-import CofferDBus
 public import CofferBase
+import CofferDBus
 import CofferEngine
 import CofferVault
 

@@ -1,8 +1,8 @@
 public import CofferBase
 import CofferCrypto
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 extension Vault {
     /// Checks what protects any vault on this host.

@@ -1,9 +1,9 @@
 public import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import Synchronization
 import SystemPackage
-import CofferVault
 
 /// The status of a vault, available without unlocking it.
 public struct VaultStatus: Sendable, Equatable {

@@ -1,8 +1,8 @@
 public import CofferBase
 import CofferEngine
-public import SystemPackage
-import Synchronization
 import CofferVault
+import Synchronization
+public import SystemPackage
 
 extension FileStore {
     /// Writes the decrypted content to a new file that only this user can read, completely or not at all.

@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
-import Synchronization
 import CofferVault
+import Synchronization
 
 extension FileStore {
     /// Opens every chunk of every file and compares the containers with the index. Changes no files.

@@ -1,6 +1,6 @@
+import CofferVault
 public import FoundationEssentials
 public import SystemPackage
-import CofferVault
 
 /// The description of a stored file. It is sealed in the container, like the content.
 public struct FileInfo: Sendable, Equatable {

@@ -1,10 +1,10 @@
 public import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import Synchronization
 public import SystemPackage
-import CofferVault
 
 /// The files of one vault, each doubly encrypted in its own container: see <doc:FileFormat>.
 ///

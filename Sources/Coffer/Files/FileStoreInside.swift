@@ -1,9 +1,9 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import SystemPackage
-import CofferVault
 
 extension FileStore {
     /// Opens a container by id.

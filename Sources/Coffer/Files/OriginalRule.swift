@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// Prevents files that a vault directory consists of from being sealed in their own vault and then removed.
 enum OriginalRule {

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import Synchronization
 import CofferVault
+import Synchronization
 
 /// The lock triggers outside of this process: buses, and the timeout of keys in the kernel keyring.
 final class LockMonitor: Sendable {

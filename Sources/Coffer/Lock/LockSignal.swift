@@ -1,5 +1,5 @@
-import CofferDBus
 import CofferBase
+import CofferDBus
 import CofferEngine
 
 /// The meaning of a bus signal for a vault.

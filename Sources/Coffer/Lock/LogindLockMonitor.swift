@@ -1,5 +1,5 @@
-import CofferDBus
 import CofferBase
+import CofferDBus
 import CofferEngine
 import Synchronization
 

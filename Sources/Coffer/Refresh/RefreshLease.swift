@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// The right to refresh one token: a lock on an empty file that belongs to this token and is named by its
 /// keyed hash. The kernel drops the lock when its owner dies.

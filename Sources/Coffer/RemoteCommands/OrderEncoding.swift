@@ -1,7 +1,7 @@
 import CofferBase
 import CofferCrypto
-import FoundationEssentials
 import CofferVault
+import FoundationEssentials
 
 /// The encoding of an order without its signature; numbers are big-endian. Every order has exactly one
 /// encoding.

@@ -1,9 +1,9 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import SystemPackage
-import CofferVault
 
 /// Carries out accepted orders, and does the work that every opening of a vault begins with.
 extension VaultCore {

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferCrypto
-import FoundationEssentials
 import CofferVault
+import FoundationEssentials
 
 /// An order to erase that was accepted but not carried out yet, with the vault it was accepted for. It
 /// erases that vault, and nothing that was created since.

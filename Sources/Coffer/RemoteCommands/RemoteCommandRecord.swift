@@ -1,9 +1,9 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import SystemPackage
-import CofferVault
 
 /// A vault's record of orders: pinned keys, counters seen, pending orders, and the dead-man's switch. Two
 /// slots updated in place, authenticated under the device key.

@@ -1,8 +1,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// Verifies and records orders as they arrive.
 ///

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// Erases the data of one account.
 extension VaultCore {

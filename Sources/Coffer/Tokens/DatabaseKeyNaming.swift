@@ -1,8 +1,8 @@
 package import CofferBase
 import CofferCrypto
 package import CofferEngine
-package import SystemPackage
 import CofferVault
+package import SystemPackage
 
 /// Names the keys of a vault's databases. The keys are stored among the vault's tokens, so the same lock and
 /// the same classes apply to both; they survive a wipe of the tokens alone.

@@ -1,6 +1,6 @@
 import CofferBase
-import Synchronization
 import CofferVault
+import Synchronization
 
 /// The storage of ephemeral tokens, which are sealed like stored ones: in the memory of this process, or in
 /// the kernel keyring, where later commands find them. Every lock drops them.

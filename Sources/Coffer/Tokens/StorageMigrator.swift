@@ -1,8 +1,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// Moves the device key and the tokens of a vault: copies and verifies them, commits by one write of the
 /// device record, then deletes the originals. After a crash before the commit the old place is valid, after

@@ -64,7 +64,11 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     public func exposingString<Result, Failure: Error>(
         _ body: (String) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
-        guard let text = String(validating: copyBytes(), as: UTF8.self) else { return nil }
+        let text: String? = secret.exposing { bytes in
+            guard let text = try? UTF8Span(validating: bytes) else { return nil }
+            return String(copying: text)
+        }
+        guard let text else { return nil }
         return try body(text)
     }
 

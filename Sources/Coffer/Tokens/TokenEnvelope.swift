@@ -1,7 +1,7 @@
 import CofferBase
 import CofferCrypto
-import FoundationEssentials
 import CofferVault
+import FoundationEssentials
 
 /// One token in its stored form. Only its version and its class are readable without the class key.
 ///

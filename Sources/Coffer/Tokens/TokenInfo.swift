@@ -1,6 +1,6 @@
 import CofferBase
-public import FoundationEssentials
 import CofferVault
+public import FoundationEssentials
 
 /// The description of a stored token, without its value. It is private rather than secret, and sealed on disk
 /// like the value.

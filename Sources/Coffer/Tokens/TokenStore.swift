@@ -1,8 +1,8 @@
 public import CofferBase
 import CofferCrypto
 import CofferEngine
-public import FoundationEssentials
 import CofferVault
+public import FoundationEssentials
 
 /// The tokens of one vault.
 ///

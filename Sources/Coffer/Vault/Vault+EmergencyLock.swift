@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// Removes a vault's keys from the kernel keyring by their names alone; needs no readable file.
 struct EmergencyLock {

@@ -1,8 +1,8 @@
 public import CofferBase
 import CofferCrypto
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 extension Vault {
     /// Counts the items that removing the passcode would destroy; works also while locked.

@@ -1,6 +1,6 @@
 public import CofferBase
-import Synchronization
 import CofferVault
+import Synchronization
 
 extension Vault {
     /// Erases the vault at `location` without opening it. Neither the vault nor its state has to be readable.

@@ -1,8 +1,8 @@
 public import CofferBase
 @_exported public import struct CofferBase.CofferError
 @_exported public import struct CofferCrypto.SecretBytes
-@_exported public import CofferVault
 import CofferEngine
+@_exported public import CofferVault
 package import SystemPackage
 
 /// The entry point: one vault, opened by one process.

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// Erases a vault in five steps: tombstone, memory, keys, data, proof. Each step may be repeated; an item
 /// that is already gone is success. After a crash anywhere after the tombstone, the next process that opens

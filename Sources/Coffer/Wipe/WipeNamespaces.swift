@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// The namespaces, which are vaults of their own and are wiped with the vault around them. A failure in one
 /// does not stop the others.

@@ -1,8 +1,8 @@
 import CofferBase
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import SystemPackage
-import CofferVault
 
 /// The steps after the tombstone. None of them throws: a failure is recorded, and the next step follows.
 extension VaultEraser {

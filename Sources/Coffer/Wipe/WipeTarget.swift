@@ -1,8 +1,8 @@
 import CofferBase
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import SystemPackage
-import CofferVault
 
 /// The traces of a vault in its directory, for a wipe that needs nothing readable.
 ///

@@ -1,8 +1,8 @@
 import CofferBase
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import SystemPackage
-import CofferVault
 
 /// Wiping only the tokens.
 extension VaultEraser {

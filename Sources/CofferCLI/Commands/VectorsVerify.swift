@@ -1,9 +1,9 @@
-import CofferVectors
 import ArgumentParser
 import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVectors
 import SystemPackage
 
 /// `coffer vectors verify`

@@ -1,7 +1,7 @@
-import CofferVectors
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVectors
 import SystemPackage
 
 /// Vector reports in JUnit form, for build servers: one suite per file, one case per test.

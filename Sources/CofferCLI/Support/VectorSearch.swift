@@ -1,7 +1,7 @@
-import CofferVectors
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVectors
 import SystemPackage
 
 /// Finds the vector files under the given paths, and the manifests beside them.

@@ -1,6 +1,6 @@
-import CofferVectors
 import CofferCrypto
 import CofferEngine
+import CofferVectors
 
 /// The summary that `vectors verify` prints for all files.
 struct VectorSummary {

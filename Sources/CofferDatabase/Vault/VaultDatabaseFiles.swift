@@ -103,11 +103,12 @@ final class VaultDatabaseFiles: Sendable {
                 try Int.fetchOne($0, sql: "PRAGMA schema_version")
             }) != nil
         }
-        guard isRead == true, let identity = access.lease.identity else { return }
-        let hex = identity.map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
+        guard isRead == true, let identity = access.lease.identity, let version = access.key.version else {
+            return
+        }
         try? await session.tokens.putReserved(
             access.key.token, for: access.id, class: access.protection,
-            attributes: [Self.identityAttribute: hex], precondition: .version(access.key.version))
+            attributes: [Self.identityAttribute: HexText.encode(identity)], precondition: .version(version))
     }
 
     /// Reports whether the file exists and is not empty. Does not open it, because closing it would drop
@@ -166,17 +167,16 @@ final class VaultDatabaseFiles: Sendable {
     fileprivate struct Key: Sendable {
         let token: Token
         let protection: ProtectionClass
-        let version: UInt64
+        let version: UInt64?
         /// The salt of an existing database.
         let salt: [UInt8]?
 
         init(_ token: Token, _ info: TokenInfo) {
             self.token = token
             protection = info.protection
-            version = info.version ?? 0
-            let digits = info.attributes[identityAttribute].map { $0.utf8.compactMap(\.hexDigit) } ?? []
-            let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-            salt = DatabaseKeyHandle.salt(ofIdentity: bytes)
+            version = info.version
+            let identity = info.attributes[identityAttribute].flatMap { HexText.decode($0) }
+            salt = DatabaseKeyHandle.salt(ofIdentity: identity ?? [])
         }
     }
 

@@ -1,5 +1,5 @@
-import COpenSSL
 import CofferBase
+import COpenSSL
 
 /// Selects the optional processor instructions to use. OpenSSL reads a mask from the environment; this
 /// package's own code obeys the same mask, so one setting selects the portable code in both.

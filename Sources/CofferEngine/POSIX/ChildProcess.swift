@@ -1,6 +1,6 @@
+import CLinux
 package import CofferBase
 import Glibc
-import CLinux
 
 /// Another program that this process runs and waits for. It inherits standard input, output and error, and
 /// nothing else unless requested.

@@ -1,6 +1,6 @@
+import CLinux
 package import CofferBase
 import Glibc
-import CLinux
 package import SystemPackage
 
 extension Descriptor {

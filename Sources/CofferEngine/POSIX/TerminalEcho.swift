@@ -1,5 +1,5 @@
-import Glibc
 import CLinux
+import Glibc
 
 /// Switches off a terminal's echo until ``restore()`` is called. If a signal ends the process before that,
 /// the signal handler restores the echo.

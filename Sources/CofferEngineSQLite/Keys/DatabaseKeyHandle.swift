@@ -53,8 +53,7 @@ package final class DatabaseKeyHandle: Sendable {
             throw CofferError(.invalidInput, "A salt has \(CodecFormat.saltSize) bytes.")
         }
         try EncryptedVFS.register()
-        let token = try SecureRandom.bytes(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-            .joined()
+        let token = try HexText.encode(SecureRandom.bytes(16))
         let entry = KeyEntry(
             format: format, secret: secret, costs: costs, salt: salt,
             reserve: reserve ?? format.reserve, pageSize: pageSize ?? format.pageSize,

@@ -1,8 +1,8 @@
 package import CofferBase
 package import CofferCrypto
 package import CofferEngine
-import SystemPackage
 import Synchronization
+import SystemPackage
 
 /// The vault's identity and its device key D, read from the place that the vault's ``DeviceKeyFile`` names.
 package final class DeviceKey: Sendable {

@@ -57,15 +57,7 @@ extension VaultDirectory {
                 let keys = try fill(built, device: device, options: options, passcode: passcode)
                 try addingStores(built, device)
                 try built.sync()
-                // A live directory without a vault counts as one that was never made. A wiped one stays wiped
-                // until the vault is there. Its tombstone already names the new vault by then, so a crash
-                // leaves a creation that is undone, not a tombstone that does not name the vault beside it.
-                let live = VaultStateFile(phase: .active, vaultID: vaultID)
-                let first = state?.phase == .wiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live
-                try first.write(in: home.directory)
-                try home.directory.renameWithoutReplacing(name, to: vaultName)
-                try home.directory.sync()
-                if state?.phase == .wiped { try live.write(in: home.directory) }
+                try home.publish(name, vaultID, overWiped: state?.phase == .wiped)
                 return (home, device, keys)
             } catch {
                 try? home.directory.removeTree(name)
@@ -73,6 +65,20 @@ extension VaultDirectory {
                 throw error
             }
         }
+    }
+
+    /// Puts a vault that is built in its place.
+    ///
+    /// A live directory without a vault counts as one that was never made. A wiped one stays wiped until the
+    /// vault is there. Its tombstone already names the new vault by then, so a crash leaves a creation that is
+    /// undone, not a tombstone that does not name the vault beside it.
+    private func publish(_ name: FilePath, _ vaultID: VaultID, overWiped: Bool) throws(CofferError) {
+        let live = VaultStateFile(phase: .active, vaultID: vaultID)
+        let first = overWiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live
+        try first.write(in: directory)
+        try directory.renameWithoutReplacing(name, to: Self.vaultName)
+        try directory.sync()
+        if overWiped { try live.write(in: directory) }
     }
 
     /// Writes the files of a vault except its device record and those of its stores.

@@ -1,5 +1,5 @@
-import CofferDBus
 package import CofferBase
+import CofferDBus
 import CofferEngine
 import Synchronization
 

@@ -3,8 +3,8 @@ import CofferDatabase
 import CofferTesting
 import GRDB
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Runs the code of the article on the first database, and compares it with the article.
 @Suite("Documents: the article on the first database")

@@ -1,8 +1,8 @@
 import CofferDatabase
 import Foundation
 import GRDB
-import TestSupport
 import Testing
+import TestSupport
 
 /// Runs the code of the article on soups, and compares it with the article.
 @Suite("Documents: the article on soups")

@@ -3,8 +3,8 @@ import CofferEngineSQLite
 import Foundation
 import GRDB
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Tests which databases a connection may attach, and that our reading of a name is SQLite's own.
 @Suite("Attached databases")

@@ -3,8 +3,8 @@ import CofferCrypto
 import CofferDatabase
 import Foundation
 import GRDB
-import TestSupport
 import Testing
+import TestSupport
 
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 

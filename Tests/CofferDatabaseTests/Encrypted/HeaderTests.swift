@@ -1,13 +1,13 @@
+@testable import CofferEngineSQLite
 import CofferBase
 import CofferCrypto
 import CofferDatabase
 import CofferEngine
-@testable import CofferEngineSQLite
 import Foundation
 import GRDB
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Whether Python has what the independent reader needs.
 private let hasReader =

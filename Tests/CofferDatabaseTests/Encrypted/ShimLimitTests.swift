@@ -5,8 +5,8 @@ import CofferEngineSQLite
 import Foundation
 import GRDB
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 private let pageSize = 4096
 /// SQLite's own words for what these tests look at.

@@ -5,8 +5,8 @@ import CofferEngineSQLite
 import Foundation
 import GRDB
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 

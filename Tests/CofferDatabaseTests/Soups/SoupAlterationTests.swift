@@ -2,8 +2,8 @@ import CofferBase
 import CofferTesting
 import GRDB
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import CofferDatabase
 

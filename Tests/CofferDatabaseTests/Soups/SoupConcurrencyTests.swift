@@ -1,7 +1,7 @@
 import CofferBase
 import CofferDatabase
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Soups: many at once")
 struct SoupConcurrencyTests {

@@ -3,8 +3,8 @@ import CofferDatabase
 import CofferTesting
 import GRDB
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The kinds of database that a store lies in; what holds for one holds for all.
 enum StoreKind: String, CaseIterable, CustomTestStringConvertible {

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Child processes that end with their parent")
 struct BoundChildProcessTests {

@@ -2,8 +2,8 @@
 import CofferBase
 import CofferCrypto
 import CofferTesting
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The class keys of a session")
 struct ClassKeyStoreTests {

@@ -2,8 +2,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import TestSupport
 import Testing
+import TestSupport
 
 /// Other programs of the user can put bytes into the kernel keyring; none becomes a key of the vault.
 ///

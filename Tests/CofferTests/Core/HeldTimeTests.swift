@@ -5,8 +5,8 @@ import CofferEngine
 import CofferTesting
 import Synchronization
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// How long keys stay: an exact time is a property of the key, and no class keeps another.
 ///

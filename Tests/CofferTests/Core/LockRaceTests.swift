@@ -5,8 +5,8 @@ import CofferEngine
 import Foundation
 import Synchronization
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A lock that comes while keys are on their way holds.
 ///

@@ -2,8 +2,8 @@
 import CofferBase
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Guarantees of classes and items")
 struct ClassAssuranceTests {

@@ -2,8 +2,8 @@ import Coffer
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// What the documents show is run, and is what they show.
 @Suite("Documents: the code in them")

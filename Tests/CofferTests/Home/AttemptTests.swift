@@ -4,8 +4,8 @@ import CofferEngine
 import CofferTesting
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Attempts and their counter")
 struct AttemptTests {

@@ -2,8 +2,8 @@ import Coffer
 import CofferBase
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Creation of a home")
 struct CreationTests {

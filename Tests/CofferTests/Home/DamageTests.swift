@@ -2,8 +2,8 @@ import Coffer
 import CofferBase
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Damaged homes throw a typed error and stay as they are")
 struct DamageTests {

@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Names of files as the kernel keeps them, and what our checks of names make of them.
 @Suite("Names of files, byte for byte")

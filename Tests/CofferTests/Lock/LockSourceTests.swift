@@ -1,13 +1,13 @@
-import CofferDBus
 @testable import Coffer
 import CofferBase
+import CofferDBus
 import CofferEngine
 import Dispatch
 import Foundation
 import Synchronization
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Real signals on private buses.
 @Suite("Lock sources", .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))

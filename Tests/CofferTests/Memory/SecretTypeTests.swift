@@ -1,5 +1,5 @@
-import TestSupport
 import Testing
+import TestSupport
 
 /// What the types of secrets make impossible: the compiler must refuse it, with the reason named here.
 @Suite("Operations that secret types do not allow")

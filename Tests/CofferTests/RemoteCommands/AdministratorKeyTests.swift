@@ -2,8 +2,8 @@
 import CofferBase
 import CofferTesting
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Pinned keys")
 struct AdministratorKeyTests {

@@ -3,8 +3,8 @@ import CofferBase
 import CofferTesting
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The dead-man's switch")
 struct ContactTests {

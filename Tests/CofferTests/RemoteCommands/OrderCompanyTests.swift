@@ -3,8 +3,8 @@ import CofferBase
 import CofferTesting
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// An order that cannot be finished, and a home that cannot be changed, stop nothing else.
 @Suite("Orders that cannot be finished")

@@ -2,8 +2,8 @@
 import CofferBase
 import CofferCrypto
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The bytes of orders")
 struct OrderFormatTests {

@@ -3,8 +3,8 @@ import CofferBase
 import CofferTesting
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// What an order was taken for is erased, and nothing that is made afterwards.
 @Suite("Orders are carried out once")

@@ -3,8 +3,8 @@ import CofferBase
 import CofferTesting
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Scopes of orders")
 struct OrderScopeTests {

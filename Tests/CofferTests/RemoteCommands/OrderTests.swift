@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferTesting
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Signed orders")
 struct OrderTests {

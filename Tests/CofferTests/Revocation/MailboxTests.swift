@@ -5,8 +5,8 @@ import CofferTesting
 import Foundation
 import Synchronization
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A valid order is carried out, once, however often and in whatever company it is delivered.
 @Suite("Orders in a mailbox")

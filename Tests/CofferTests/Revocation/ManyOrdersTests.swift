@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A mailbox with unexpectedly many names: 20 000 here, or the number in COFFER_ORDERS when run by hand
 /// (`Tests/Faults/many_orders.sh`).

@@ -3,8 +3,8 @@ import CofferBase
 import Foundation
 import Synchronization
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Revocations")
 struct RevocationTests {

@@ -2,8 +2,8 @@
 import CofferBase
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A grant that was taken back takes what it stood for, and nothing of others.
 @Suite("Revoked accounts")

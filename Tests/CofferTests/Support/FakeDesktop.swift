@@ -1,5 +1,5 @@
-import CofferDBus
 @testable import Coffer
+import CofferDBus
 import CofferEngine
 import Foundation
 import Synchronization

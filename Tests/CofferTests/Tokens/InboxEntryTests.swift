@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Any program that can write the vault can put something into the inbox, or in its place.
 @Suite("Entries of the inbox that are not waiting tokens")

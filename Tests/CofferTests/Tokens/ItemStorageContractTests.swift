@@ -1,8 +1,8 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
-import TestSupport
 import Testing
+import TestSupport
 
 /// The contract suite on the keyrings that need nothing running.
 @Suite("The keyring contract")

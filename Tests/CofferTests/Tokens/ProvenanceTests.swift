@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Nothing says who handed a value to a locked vault: which values may replace a stored one, and which not.
 @Suite("The origin of values that are stored while locked")

@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Each byte of what a small vault keeps of its tokens, changed: no value is wrong, and every error has a
 /// next step.

@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Tokens on their way from one vault to another, and what may happen to them on it.
 @Suite("Export and import of tokens")

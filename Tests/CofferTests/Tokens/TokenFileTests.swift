@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// What is done to the token file behind the vault's back.
 @Suite("The token file under outside changes")

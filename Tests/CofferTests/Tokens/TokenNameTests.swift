@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// Names are bytes: what Unicode holds for equal are two names everywhere.
 @Suite("Names of tokens")

@@ -4,8 +4,8 @@ import CofferEngine
 import CofferTesting
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The token store")
 struct TokenStoreTests {

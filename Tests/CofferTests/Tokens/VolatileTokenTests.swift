@@ -2,8 +2,8 @@
 import CofferBase
 import CofferEngine
 import CofferTesting
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Volatile tokens")
 struct VolatileTokenTests {

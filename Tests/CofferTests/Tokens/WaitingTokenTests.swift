@@ -4,8 +4,8 @@ import CofferCrypto
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("Tokens stored while locked")
 struct WaitingTokenTests {

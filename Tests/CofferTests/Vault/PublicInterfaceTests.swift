@@ -3,10 +3,10 @@ import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
-/// What an app meets that imports the library.
+/// The library from the point of view of an app that imports it.
 @Suite("The library as an app imports it")
 struct PublicInterfaceTests {
     /// An error of an app.

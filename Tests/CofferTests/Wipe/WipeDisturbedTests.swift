@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// A wipe needs nothing readable; and what cannot be told to be a vault is left alone.
 ///

@@ -1,8 +1,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import FoundationEssentials
 import CofferVault
+import FoundationEssentials
 
 /// One slot of a container's header. Byte layout: FileFormat, "Slot".
 struct ContainerHeaderSlot {

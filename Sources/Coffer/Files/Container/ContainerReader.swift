@@ -1,9 +1,9 @@
 package import CofferBase
 import CofferCrypto
 package import CofferEngine
+package import CofferVault
 import FoundationEssentials
 import Synchronization
-package import CofferVault
 
 /// An open container. Its header and its length are authenticated; chunks are opened on demand.
 package final class ContainerReader: Sendable {

@@ -1,9 +1,9 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import Synchronization
-import CofferVault
 
 /// Seals one file into a container. See FileFormat.
 struct ContainerWriter {

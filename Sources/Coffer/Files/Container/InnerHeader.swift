@@ -1,8 +1,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import FoundationEssentials
 import CofferVault
+import FoundationEssentials
 
 /// A container's description of its file, readable once the outer layer is open. Byte layout: FileFormat,
 /// "Inner header".

@@ -1,9 +1,9 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import SystemPackage
-import Synchronization
 import CofferVault
+import Synchronization
+import SystemPackage
 
 /// The list of a vault's files, in one file that grows by a frame with each change and is rewritten when it
 /// has many frames. See Formats.

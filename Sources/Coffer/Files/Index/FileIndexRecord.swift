@@ -1,9 +1,9 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import SystemPackage
-import CofferVault
 
 /// The index's record of one file. Its cleartext part distinguishes the file's container from an older one;
 /// the part sealed under the file's class describes the file.

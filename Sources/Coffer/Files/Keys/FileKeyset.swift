@@ -1,8 +1,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// The keys that wrap file keys, in a separate record. Destroying a key there makes every container that was
 /// wrapped under it unreadable, wherever its copies are.

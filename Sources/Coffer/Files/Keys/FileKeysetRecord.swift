@@ -1,5 +1,5 @@
-import CofferCrypto
 import CofferBase
+import CofferCrypto
 import CofferEngine
 import CofferVault
 

@@ -1,5 +1,5 @@
-import Synchronization
 import CofferVault
+import Synchronization
 
 /// The view copies that a vault has handed out and that still exist. A lock removes them.
 final class ActiveViewCopies: Sendable {

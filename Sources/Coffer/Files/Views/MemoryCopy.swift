@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-public import SystemPackage
 import CofferVault
+public import SystemPackage
 
 /// A decrypted copy in a nameless, unchangeable file in memory, which
 /// ``FileStore/withMemoryCopy(of:context:options:_:)`` passes to its closure.

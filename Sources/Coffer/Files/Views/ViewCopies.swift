@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-public import SystemPackage
 import CofferVault
+public import SystemPackage
 
 extension FileStore {
     /// Calls `body` with the path of a decrypted copy under the original name, which only this user can read.

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// The directories that hold view copies: in memory, and only for this user.
 ///

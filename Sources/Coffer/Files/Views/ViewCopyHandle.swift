@@ -1,8 +1,8 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
-import Synchronization
 import CofferVault
+import Synchronization
+import SystemPackage
 
 /// One view copy. Its directory is removed by ``remove()``, and when this object is released.
 final class ViewCopyHandle: Sendable {

@@ -1,8 +1,8 @@
 public import CofferBase
 public import CofferCrypto
 import CofferEngine
-public import SystemPackage
 import CofferVault
+public import SystemPackage
 
 extension TokenStore {
     /// Writes tokens to a new file that another vault can import: the tokens of exportable classes, with

@@ -1,9 +1,9 @@
 public import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferVault
 import FoundationEssentials
 import SystemPackage
-import CofferVault
 
 /// The number of tokens that were stored while locked and are pending.
 public struct PendingTokenCount: Sendable, Equatable {

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
-import SystemPackage
 import CofferVault
+import SystemPackage
 
 /// The queue of tokens that are pending until an unlock: the vault's directory `inbox`, which exists only
 /// while it has entries.

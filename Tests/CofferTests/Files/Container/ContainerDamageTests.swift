@@ -1,8 +1,8 @@
 @testable import Coffer
 import CofferBase
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Damage of every kind, drawn at random; a sample of what `Tests/Faults/container_damage.sh` tries with
 /// COFFER_DAMAGE set to the number of trials.

@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The blocks of a container are looked at through another link to it, as a search of the raw disk would.
 @Suite("Freed blocks hold no wrapped keys")

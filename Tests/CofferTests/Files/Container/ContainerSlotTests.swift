@@ -2,8 +2,8 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite("The two header slots of a container")
 struct ContainerSlotTests {

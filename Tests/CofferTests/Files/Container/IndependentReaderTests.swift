@@ -1,11 +1,11 @@
 @testable import Coffer
-import CofferBase
 @testable import CofferCrypto
+import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite(
     "Containers shared with an independent implementation in Python",

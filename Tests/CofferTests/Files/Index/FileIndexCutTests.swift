@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The changes that an attacker without any key can make to an index.
 @Suite("Truncated indexes of files")

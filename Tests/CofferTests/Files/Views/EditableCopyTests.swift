@@ -3,8 +3,8 @@ import CofferBase
 import CofferEngine
 import Foundation
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 @Suite(
     "Editable copies",

@@ -1,8 +1,8 @@
 @testable import Coffer
 import CofferEngine
 import SystemPackage
-import TestSupport
 import Testing
+import TestSupport
 
 /// The vault's note of its directory under /dev/shm, which becomes part of a path.
 @Suite("The record of the view directory")

@@ -70,8 +70,8 @@ extension VaultDirectory {
     /// Puts a vault that is built in its place.
     ///
     /// A live directory without a vault counts as one that was never made. A wiped one stays wiped until the
-    /// vault is there. Its tombstone already names the new vault by then, so a crash leaves a creation that is
-    /// undone, not a tombstone that does not name the vault beside it.
+    /// vault is there. Its tombstone already names the new vault by then, so a crash leaves a creation that
+    /// is undone, not a tombstone that does not name the vault beside it.
     private func publish(_ name: FilePath, _ vaultID: VaultID, overWiped: Bool) throws(CofferError) {
         let live = VaultStateFile(phase: .active, vaultID: vaultID)
         let first = overWiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live

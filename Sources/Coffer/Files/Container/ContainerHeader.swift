@@ -7,7 +7,7 @@ import CofferVault
 /// A slot is valid if its key-encryption key is known, its file key unwraps, and its commitment and its tag
 /// verify. Of two valid slots, the one with the higher generation is current. Two slots of one generation
 /// must be identical byte for byte, and two of different generations must agree in every immutable field.
-struct ContainerHeader {
+struct ContainerHeader: ~Copyable {
     /// The current slot.
     let newest: ContainerHeaderSlot
     /// The bytes of the current slot.
@@ -16,6 +16,8 @@ struct ContainerHeader {
     let index: Int
     /// The bytes of the other slot.
     let otherBytes: [UInt8]
+    /// The keys of the outer layer, which the current slot was authenticated with.
+    let outer: LayerKeySchedule
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
@@ -31,33 +33,41 @@ struct ContainerHeader {
         var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
         var span = header.mutableSpan
         guard try file.read(at: 0, into: &span) == header.count else { throw corruptError }
-        var valid: [(slot: ContainerHeaderSlot, index: Int)] = []
+        let slots = [Array(header[..<ContainerHeaderSlot.size]), Array(header[ContainerHeaderSlot.size...])]
         var failure = corruptError
-        let places = [Array(header[..<ContainerHeaderSlot.size]), Array(header[ContainerHeaderSlot.size...])]
-        for index in places.indices {
-            do throws(CofferError) {
-                guard let slot = try ContainerHeaderSlot.decode(places[index]) else { continue }
-                if let kek = try keys.outer(slot.kekID, device: device) {
-                    if try slot.keys(places[index], kek: kek) != nil { valid.append((slot, index)) }
-                } else {
-                    // This unauthenticated field only chooses between two errors.
-                    failure = ContainerLayout.corruptError(
-                        "The container is of another vault, its key was destroyed, or it is damaged", .foreign
-                    )
-                }
-            } catch {
-                if error.code != .corrupt { failure = error }
+        let front = valid(0, of: slots, keys: keys, device: device, failure: &failure)
+        let back = valid(1, of: slots, keys: keys, device: device, failure: &failure)
+        guard let first = consume front else {
+            guard let only = consume back else { throw failure }
+            return only
+        }
+        guard let second = consume back else { return first }
+        let (one, other) = (first.newest, second.newest)
+        guard one.isSameFile(as: other), one.generation != other.generation || slots[0] == slots[1]
+        else { throw corruptError }
+        if other.generation > one.generation { return second }
+        return first
+    }
+
+    /// Returns the header as the slot at `index` has it; `nil`, with a `failure` that says more than damage,
+    /// if that slot is not valid.
+    private static func valid(
+        _ index: Int, of slots: [[UInt8]], keys: FileKeyset, device: DeviceKey, failure: inout CofferError
+    ) -> ContainerHeader? {
+        do throws(CofferError) {
+            guard let slot = try ContainerHeaderSlot.decode(slots[index]) else { return nil }
+            guard let kek = try keys.outer(slot.kekID, device: device) else {
+                // This unauthenticated field only chooses between two errors.
+                throw ContainerLayout.corruptError(
+                    "The container is of another vault, its key was destroyed, or it is damaged", .foreign)
             }
+            guard let outer = try slot.keys(slots[index], kek: kek) else { return nil }
+            return ContainerHeader(
+                newest: slot, newestBytes: slots[index], index: index, otherBytes: slots[1 - index],
+                outer: outer)
+        } catch {
+            if error.code != .corrupt { failure = error }
+            return nil
         }
-        guard let best = valid.max(by: { $0.slot.generation < $1.slot.generation }) else { throw failure }
-        for other in valid {
-            guard other.slot.isSameFile(as: best.slot),
-                other.slot.generation != best.slot.generation || places[0] == places[1]
-                    || other.index == best.index
-            else { throw corruptError }
-        }
-        return ContainerHeader(
-            newest: best.slot, newestBytes: places[best.index], index: best.index,
-            otherBytes: places[1 - best.index])
     }
 }

@@ -51,15 +51,12 @@ package final class ContainerReader: Sendable {
         let status = try file.status()
         guard status.kind == .regular else { throw corruptError }
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
-        let (slot, bytes) = (slots.newest, slots.newestBytes)
-        guard let kek = try keys.outer(slot.kekID, device: device),
-            let outer = try slot.keys(bytes, kek: kek)
-        else { throw corruptError }
+        let slot = slots.newest
         guard id == nil || id == slot.id else { throw corruptError }
         let layout = try ContainerLayout(log: slot.log, containerSize: status.size)
         let classKey = try classKey(slot.protection)
         do throws(CofferError) {
-            let headerBytes = try ContainerHeaderSlot.openInnerHeader(bytes, keys: outer)
+            let headerBytes = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: slots.outer)
             let header = try InnerHeader.decode(headerBytes)
             guard header.id == slot.id, header.log == slot.log, header.length == layout.length
             else { throw corruptError }
@@ -76,7 +73,7 @@ package final class ContainerReader: Sendable {
                 try InnerHeader.isAuthentic(headerBytes, key: inner.authenticationKey)
             else { throw header.isContextBound ? wrongContext(header) : corruptError }
             let reader = ContainerReader(
-                file: file, layout: layout, header: header, slot: slot, outer: outer, inner: inner)
+                file: file, layout: layout, header: header, slot: slot, outer: slots.outer, inner: inner)
             // Open the last chunk first, so that truncation is detected before any plaintext is returned.
             let last = layout.chunkCount - 1
             try reader.forEachRun(in: last..<layout.chunkCount, threads: 1) { (_, _) throws(CofferError) in }
@@ -99,12 +96,10 @@ package final class ContainerReader: Sendable {
         of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
-        guard slots.newest.id == id, let kek = try keys.outer(slots.newest.kekID, device: device),
-            let layer = try slots.newest.keys(slots.newestBytes, kek: kek)
-        else { throw corruptError }
+        guard slots.newest.id == id else { throw corruptError }
         do throws(CofferError) {
             let header = try InnerHeader.decode(
-                ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer))
+                ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: slots.outer))
             guard header.id == id else { throw corruptError }
             return (header, slots.newest.protection)
         } catch {

@@ -33,12 +33,11 @@ struct ContainerRewrap {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var slot = slots.newest
         guard slot.id == id, let oldKEK = try keys.outer(slot.kekID, device: device),
-            let newKEK = try keys.currentOuter(device),
-            let layer = try slot.keys(slots.newestBytes, kek: oldKEK)
+            let newKEK = try keys.currentOuter(device)
         else { throw Self.corruptError }
         do throws(CofferError) {
             let fileKey = try oldKEK.unwrap(slot.wrappedKey)
-            let header = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: layer)
+            let header = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: slots.outer)
             let classKey = try classKey(slot.protection)
             let inner = try rewrapInner(header, of: slot, classKey: classKey)
             if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header { return .unchanged }
@@ -48,7 +47,7 @@ struct ContainerRewrap {
             slot.generation += 1
             slot.kekID = newKEK.id
             slot.wrappedKey = try newKEK.wrap(fileKey)
-            let bytes = try slot.encode(innerHeader: inner.bytes, keys: layer)
+            let bytes = try slot.encode(innerHeader: inner.bytes, keys: slots.outer)
             for place in [1 - slots.index, slots.index] {
                 try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
                 try file.syncData()

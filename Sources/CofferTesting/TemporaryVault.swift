@@ -24,11 +24,11 @@ public struct TemporaryVault: Sendable {
     /// The faults between the vault and its keyring, which the test controls.
     public let faults: TestFaults
 
-    private init(session: Vault, clock: TestClock, location: VaultLocation) {
+    private init(session: Vault, clock: TestClock, location: VaultLocation, faults: TestFaults) {
         self.session = session
         self.clock = clock
         self.location = location
-        faults = TestFaults(session.keyringFaults)
+        self.faults = faults
     }
 
     /// Creates a vault, passes it to `body` and removes it, whatever `body` does.
@@ -55,11 +55,14 @@ public struct TemporaryVault: Sendable {
         var options = options
         options.cost = .floor
         if service != nil { options.keyring = .secretService }
+        let faults = TestFaults()
         let session = try await Vault.create(
             at: location, options: options, passcode: passcode.map { text in try Passcode(copying: text) },
-            time: clock.source)
+            time: clock.source, interaction: .never,
+            decoratingStorage: { FaultInjectingStorage(base: $0, faults: faults) })
         defer { session.close() }
-        return try await body(TemporaryVault(session: session, clock: clock, location: location))
+        return try await body(
+            TemporaryVault(session: session, clock: clock, location: location, faults: faults))
     }
 
     /// Opens the same vault again, locked, with the same clock: the view of another process.

@@ -1,4 +1,3 @@
-import Coffer
 public import CofferBase
 import Synchronization
 
@@ -25,9 +24,7 @@ public final class TestFaults: Sendable {
 
     private let faults = Mutex<[FaultPoint: Fault]>([:])
 
-    init(_ hook: KeyringFaults) {
-        hook.set { [weak self] step in self?.next(step) }
-    }
+    init() {}
 
     /// Makes the next steps of a kind fail.
     ///
@@ -42,17 +39,16 @@ public final class TestFaults: Sendable {
     /// Cancels all remaining faults.
     public func clear() { faults.withLock { $0 = [:] } }
 
-    private func next(_ step: KeyringFaults.Step) -> CofferError? {
-        let step: FaultPoint =
-            switch step {
-            case .reading: .reading
-            case .changing: .changing
-            case .changed: .afterCommit
-            }
-        return faults.withLock { faults in
+    /// Whether the next step of a kind fails.
+    func isPending(_ step: FaultPoint) -> Bool { faults.withLock { ($0[step]?.left ?? 0) > 0 } }
+
+    /// Throws the error of a step that is to fail, and counts it.
+    func check(_ step: FaultPoint) throws(CofferError) {
+        let error: CofferError? = faults.withLock { faults in
             guard let fault = faults[step], fault.left > 0 else { return nil }
             faults[step]?.left -= 1
             return fault.error
         }
+        if let error { throw error }
     }
 }

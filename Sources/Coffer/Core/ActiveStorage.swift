@@ -15,7 +15,6 @@ final class ActiveStorage: ItemStorage {
     private let home: VaultDirectory
     private let device: DeviceKey
     private let current = Mutex<Current?>(nil)
-    let faults = KeyringFaults()
 
     init(home: VaultDirectory, device: DeviceKey) {
         self.home = home
@@ -41,27 +40,20 @@ final class ActiveStorage: ItemStorage {
         try reading { (keyring) throws(CofferError) in try keyring.count() }
     }
 
-    /// Returns the cached envelope of a name if the cache is still current, which takes a look at only a few
-    /// files. Also returns `nil` when the name has no envelope, or when finding out would take more work.
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
-        guard !faults.isSet, let known = try? recorded(), let file = known.keyring as? FileStorage else {
-            return nil
-        }
-        return file.cachedEnvelope(name)
+        guard let known = try? recorded() else { return nil }
+        return known.keyring.cachedEnvelope(name)
     }
 
     /// The vault directory's lock keeps other processes from moving the storage meanwhile.
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
-        try faults.check(.changing)
         try recorded().keyring.apply(changes)
-        try faults.check(.changed)
     }
 
     /// Runs `body`, and runs it a second time if the tokens were moved to another backend meanwhile.
     private func reading<Result>(
         _ body: (any ItemStorage) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
-        try faults.check(.reading)
         let before = try recorded()
         do throws(CofferError) {
             let result = try body(before.keyring)

@@ -13,8 +13,10 @@ final class VaultCore: Sendable {
     let time: VaultClock
     let keys: ClassKeyStore
     let cachedKeys: KernelKeyCache
-    /// The storage of the sealed tokens.
-    let keyring: ActiveStorage
+    /// The storage of the sealed tokens that the vault directory records.
+    let activeStorage: ActiveStorage
+    /// The same storage, decorated if a test asked for that. Envelopes are read and changed through it.
+    let keyring: any ItemStorage
     /// The tokens that are never written to the storage.
     let ephemeralTokens: EphemeralTokens
     /// Proofs, kept past a lock, that a value continues the stored one.
@@ -37,17 +39,19 @@ final class VaultCore: Sendable {
     var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 
     /// Creates the core of a vault. With `forOrders` an unreadable keybag is ignored, because an order needs
-    /// no class key.
+    /// no class key. `decorate` puts a storage of a test in front of the vault's own.
     init(
         home: VaultDirectory, device: DeviceKey, time: VaultClock, actions: VaultActions,
-        forOrders: Bool = false
+        forOrders: Bool = false, decoratingStorage decorate: (any ItemStorage) -> any ItemStorage = { $0 }
     ) throws(CofferError) {
         let home = try home.pinned(to: device.vaultID)
         self.home = home
         self.device = device
         self.time = time
         self.actions = actions
-        keyring = ActiveStorage(home: home, device: device)
+        let activeStorage = ActiveStorage(home: home, device: device)
+        self.activeStorage = activeStorage
+        keyring = decorate(activeStorage)
         let vault = try home.openVault()
         let inactivity = try home.mappingMissingFiles { () throws(CofferError) in
             do throws(CofferError) {

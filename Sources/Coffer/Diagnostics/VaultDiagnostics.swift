@@ -24,7 +24,7 @@ extension Vault {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
             let keybag = try core.readKeybag()
-            let backend = try core.keyring.backend()
+            let backend = try core.activeStorage.backend()
             let bus = core.home.service.address
             return [Self.passcode(keybag), Self.deviceKey(backend, on: bus)]
                 + Self.checked("attempts") { () throws(CofferError) in

@@ -89,7 +89,7 @@ extension Vault {
                 keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.isEvictedOnLock }
             var status = VaultStatus(isOpen ? .unlocked : .locked)
             status.vaultID = core.device.vaultID
-            status.keyring = try core.keyring.backend()
+            status.keyring = try core.activeStorage.backend()
             status.hasPasscode = keybag.passcode != nil
             status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().left
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }

@@ -58,9 +58,6 @@ public final class Vault: Sendable {
     /// them.
     package func shareEphemeralTokens() { core.ephemeralTokens.share() }
 
-    /// The faults that tests inject into the storage.
-    package var keyringFaults: KeyringFaults { core.keyring.faults }
-
     /// The vault's directory; a wipe removes everything in it.
     package var vaultDirectory: FilePath { core.home.path.pushing(VaultDirectory.vaultName) }
 
@@ -80,6 +77,18 @@ public final class Vault: Sendable {
         at location: VaultLocation, options: VaultOptions = VaultOptions(), passcode: Passcode?,
         time: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
+        try await create(
+            at: location, options: options, passcode: passcode, time: time, interaction: interaction,
+            decoratingStorage: { $0 })
+    }
+
+    /// Like the public function; the open vault reads and changes its token storage through the storage that
+    /// `decorate` returns for it.
+    package static func create(
+        at location: VaultLocation, options: VaultOptions, passcode: Passcode?, time: VaultClock,
+        interaction: PromptPolicy,
+        decoratingStorage decorate: @escaping @Sendable (any ItemStorage) -> any ItemStorage
+    ) async throws(CofferError) -> Vault {
         try await BlockingExecutor.run { _ throws(CofferError) in
             try VaultEraser.finishInterrupted(at: location, time: time)
             try attendToEnclosing(location, time, interaction)
@@ -87,7 +96,8 @@ public final class Vault: Sendable {
                 at: location, options: options, passcode: passcode, interaction: interaction,
                 addingStores: FileStore.create(in:device:))
             let core = try VaultCore(
-                home: made.home, device: made.device, time: time, actions: .ofStores)
+                home: made.home, device: made.device, time: time, actions: .ofStores,
+                decoratingStorage: decorate)
             core.keys.insert(made.keys)
             return Vault(core: core)
         }

@@ -28,7 +28,7 @@ package final class FileStorage: ItemStorage {
         try file.write(contents, in: home.openVault())
     }
 
-    /// Returns the cached envelope of a name if the file has not changed since it was read.
+    /// The cache is current if the file has not changed since it was read.
     package func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         guard let cached = cache.withLock({ $0 }), let vault = try? home.tokenVault(),
             (try? file.isCurrent(cached, in: vault.directory)) == true

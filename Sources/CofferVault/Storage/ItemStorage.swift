@@ -9,6 +9,10 @@ package protocol ItemStorage: Sendable {
     /// Returns the envelope of a name; `nil` if there is none.
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]?
 
+    /// Returns the cached envelope of a name if the cache is still current, which takes a look at only a few
+    /// files. Also returns `nil` when the name has no envelope, or when finding out would take more work.
+    func cachedEnvelope(_ name: [UInt8]) -> [UInt8]?
+
     /// Returns every envelope by its name.
     func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]]
 
@@ -30,6 +34,9 @@ package enum StorageChange: Sendable, Equatable {
 }
 
 extension ItemStorage {
+    /// The default for a storage without a cache.
+    package func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? { nil }
+
     /// The default for a storage in which damage to one item is damage to all: there is nothing to leave out.
     package func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String])
     {

@@ -23,6 +23,19 @@ struct TestFaultsTests {
         }
     }
 
+    @Test("Reading a cached token fails as well")
+    func readingACachedTokenFails() async throws {
+        try await TemporaryVault.with { vault in
+            let tokens = vault.session.tokens
+            try await tokens.put(Token(copying: "x"), for: id())
+            #expect(try await tokens.withToken(for: id()) { _, _ in true } == true)
+            vault.faults.fail(.reading, with: CofferError(.timedOut, "Late."))
+            let failed = await refusal { _ = try await tokens.withToken(for: id()) { _, _ in true } }
+            #expect(failed?.code == .timedOut)
+            #expect(try await tokens.withToken(for: id()) { _, _ in true } == true)
+        }
+    }
+
     @Test("Changes fail before or after they are made")
     func changesFailBeforeOrAfterTheyAreMade() async throws {
         try await TemporaryVault.with { vault in

@@ -107,7 +107,7 @@ extension VaultCore {
         _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
         // A token queued during a token wipe would be erased with the others, so fail here instead.
-        _ = try keyring.backend()
+        _ = try activeStorage.backend()
         let keybag = try Self.readKeybag(device: device, in: vault)
         guard let publicKey = keybag.publicKeys[info.protection] else {
             guard info.protection.requiresPasscode, keybag.isComplete else { throw CofferError.locked }

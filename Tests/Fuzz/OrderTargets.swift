@@ -8,9 +8,10 @@ extension FuzzTarget {
     static let orders = [
         FuzzTarget("order") { bytes, world in try judge(bytes, world) },
         FuzzTarget("orderbook") { bytes, _ in
-            let book = try RemoteCommandRecord(decoding: bytes)
+            let book = try RemoteCommandRecord.record.decode(bytes)
             try FuzzFinding.require(
-                RemoteCommandRecord(decoding: book.encoded) == book, "a record of orders does not read back")
+                RemoteCommandRecord.record.decode(book.encoded) == book,
+                "a record of orders does not read back")
         },
     ]
 

@@ -9,15 +9,16 @@ import TestSupport
 extension FuzzTarget {
     static let records = [
         FuzzTarget("keybag") { bytes, _ in
-            let encoded = try Keybag.decode(bytes).encoded
+            let encoded = try Keybag.record.decode(bytes).encoded
             try FuzzFinding.require(
-                try Keybag.decode(encoded).encoded == encoded, "a keybag changes when it is written again")
+                try Keybag.record.decode(encoded).encoded == encoded,
+                "a keybag changes when it is written again")
         },
         FuzzTarget("attempts") { bytes, _ in
-            let attempts = try AttemptRecord.decode(bytes)
+            let attempts = try AttemptRecord.record.decode(bytes)
             try FuzzFinding.require(
-                try AttemptRecord.decode(attempts.encoded) == attempts, "a counter changes when it is written"
-            )
+                try AttemptRecord.record.decode(attempts.encoded) == attempts,
+                "a counter changes when it is written")
             _ = attempts.remainingDelay(now: .seconds(1), bootIdentifier: "boot")
             try FuzzFinding.require((0...AttemptRecord.limit).contains(attempts.left), "attempts are left")
         },
@@ -63,9 +64,23 @@ extension FuzzTarget {
         }
     }
 
+    /// A payload whose bytes are not read.
+    private struct Bytes: RecordPayload {
+        let bytes: [UInt8]
+
+        init(from reader: inout BinaryReader) throws(CofferError) {
+            bytes = try reader.take(reader.remaining)
+        }
+
+        func encode(to writer: inout BinaryWriter) { writer.append(bytes) }
+    }
+
     /// Two slots of the attempt counter; bit 0 and 1 of the first byte say which get a right tag.
     private static func readSlots(_ bytes: [UInt8], _ world: FuzzWorld) throws {
-        let record = AttemptRecord.record
+        let counter = AttemptRecord.record
+        let record = AuthenticatedRecord<Bytes>(
+            name: counter.name, magic: counter.magic, slotSize: counter.slotSize,
+            displayName: counter.displayName, remedy: counter.remedy)
         let size = record.slotSize
         let key = try world.device.key("fuzz")
         let choice = bytes.first ?? 0
@@ -84,7 +99,8 @@ extension FuzzTarget {
         let contents = try record.read(
             vaultID: world.device.vaultID, key: key, in: world.scratch.descriptor, repairing: choice & 4 == 4)
         try FuzzFinding.require(choice & 3 != 0, "a slot without a right tag is taken")
-        try FuzzFinding.require(contents.payload.count <= size - 76, "a payload is longer than its slot")
+        try FuzzFinding.require(
+            contents.payload.bytes.count <= size - 76, "a payload is longer than its slot")
     }
 
     /// A device record; bit 0 of the first byte says whether it gets a right tag.

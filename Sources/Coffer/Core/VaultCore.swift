@@ -137,30 +137,37 @@ final class VaultCore: Sendable {
     }
 
     static func readKeybag(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) -> Keybag {
-        let contents = try Keybag.record.read(
-            vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
-        return try Keybag.decode(contents.payload)
+        try keybagRecord(device: device, in: vault).payload
     }
 
-    func readKeybag() throws(CofferError) -> Keybag {
+    private static func keybagRecord(
+        device: DeviceKey, in vault: borrowing Descriptor
+    ) throws(CofferError) -> AuthenticatedRecord<Keybag>.Contents {
+        try Keybag.record.read(vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
+    }
+
+    func readKeybag() throws(CofferError) -> Keybag { try keybagRecord().payload }
+
+    private func keybagRecord() throws(CofferError) -> AuthenticatedRecord<Keybag>.Contents {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in
-            try Self.readKeybag(device: device, in: vault)
+            try Self.keybagRecord(device: device, in: vault)
         }
     }
 
     func readAttempts() throws(CofferError) -> AttemptRecord {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in
-            let contents = try AttemptRecord.record.read(
-                vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault)
-            return try AttemptRecord.decode(contents.payload)
+            try AttemptRecord.record.read(
+                vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault
+            ).payload
         }
     }
 
     func unlock(with passcode: Passcode?) throws(CofferError) {
         let locks = keys.locks
-        let unwrapped = try evaluating(passcode) { (keys, keybag, vault) throws(CofferError) in
+        let unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
+            let keybag = stored.payload
             if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
             guard !keybag.isComplete else { return keys }
             return try complete(keybag, keys, with: passcode, in: vault)
@@ -197,13 +204,14 @@ final class VaultCore: Sendable {
     func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) -> PasscodeDependentItems {
         var destroyed = PasscodeDependentItems(tokens: 0, files: 0, databases: 0)
         let locks = keys.locks
-        let unwrapped = try evaluating(current) { (keys, old, vault) throws(CofferError) in
+        let unwrapped = try evaluating(current) { (keys, stored, vault) throws(CofferError) in
+            let old = stored.payload
             if let new { try old.policy.check(new) }
             let wanted = ProtectionClass.all(hasPasscode: new != nil)
             let missing = wanted.filter { keys[$0] == nil }
             var all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
             all = all.filter { wanted.contains($0.key) }
-            try updateKeybag(in: vault) { (changed) throws(CofferError) in
+            try updateKeybag(stored, in: vault) { (changed) throws(CofferError) in
                 // A passcode that was set keeps its cost; a first one gets the standard cost.
                 let cost = old.passcode?.cost ?? .standard
                 try changed.protect(all, with: new, cost: cost, device: device)
@@ -226,12 +234,18 @@ final class VaultCore: Sendable {
     func updateKeybag(
         in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
     ) throws(CofferError) {
-        let key = try device.key(KDFLabel.keybagMAC)
-        let contents = try Keybag.record.read(vaultID: device.vaultID, key: key, in: vault)
-        var keybag = try Keybag.decode(contents.payload)
+        try updateKeybag(Self.keybagRecord(device: device, in: vault), in: vault, change)
+    }
+
+    /// Changes the keybag that was read under the same hold of the vault directory's lock.
+    private func updateKeybag(
+        _ stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor,
+        _ change: (inout Keybag) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        var keybag = stored.payload
         try change(&keybag)
         try Keybag.record.update(
-            contents, to: keybag.encoded, vaultID: device.vaultID, key: key, in: vault)
+            stored, to: keybag, vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
     }
 
     /// The key to store a new item under. For the class that needs a passcode it must be the keybag's current
@@ -244,13 +258,16 @@ final class VaultCore: Sendable {
     }
 
     /// Derives from the passcode outside of the vault directory's lock, because the derivation is slow, can
-    /// fail, and does not reveal whether the passcode is right. `nil` if no passcode is set.
-    private func derive(_ passcode: Passcode) throws(CofferError) -> DerivedPasscode? {
-        let keybag = try readKeybag()
-        guard let parameters = keybag.passcode else { return nil }
+    /// fail, and does not reveal whether the passcode is right. `derived` is `nil` if no passcode is set.
+    private func derive(
+        _ passcode: Passcode
+    ) throws(CofferError) -> (keybag: AuthenticatedRecord<Keybag>.Contents, derived: DerivedPasscode?) {
+        let stored = try keybagRecord()
+        let keybag = stored.payload
+        guard let parameters = keybag.passcode else { return (stored, nil) }
         try AttemptLimiter(device: device, time: time, delays: keybag.delaysAttempts)
             .throwIfTooSoon(readAttempts())
-        return try DerivedPasscode(passcode, parameters, device: device)
+        return (stored, try DerivedPasscode(passcode, parameters, device: device))
     }
 
     /// Unwraps the class keys with `passcode`, under the vault directory's lock and the rules of
@@ -258,29 +275,31 @@ final class VaultCore: Sendable {
     private func evaluating(
         _ passcode: Passcode?,
         _ body: (
-            _ keys: [ProtectionClass: ClassKey], _ keybag: Keybag, _ vault: borrowing Descriptor
+            _ keys: [ProtectionClass: ClassKey], _ keybag: AuthenticatedRecord<Keybag>.Contents,
+            _ vault: borrowing Descriptor
         ) throws(CofferError) -> [ProtectionClass: ClassKey]
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
-        let early = try passcode.flatMap { (given) throws(CofferError) in try derive(given) }
+        let early = try passcode.map { (given) throws(CofferError) in try derive(given) }
         let outcome: AttemptOutcome = try home.withExclusiveVault {
             (vault) throws(CofferError) in
-            let contents = try Keybag.record.read(
-                vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault, repairing: true)
-            let keybag = try Keybag.decode(contents.payload)
+            let stored = try Keybag.record.read(
+                vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault, repairing: true,
+                reusing: early?.keybag)
+            let keybag = stored.payload
             guard let parameters = keybag.passcode else {
                 let kek = try Keybag.wrappingKey(device: device)
                 let keys = try asCorrupt { () throws(CofferError) in
                     try keybag.unwrap(under: kek, vaultID: device.vaultID)
                 }
-                return .unlocked(try body(keys, keybag, vault))
+                return .unlocked(try body(keys, stored, vault))
             }
             guard let passcode else {
                 throw CofferError(.locked, "This vault is locked: unlock it with its passcode.")
             }
             // The passcode may have been changed since.
-            let isCurrent = early?.parameters == parameters
+            let isCurrent = early?.derived?.parameters == parameters
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
-            guard let derived = again ?? early else { throw CofferError.locked }
+            guard let derived = again ?? early?.derived else { throw CofferError.locked }
             let counter = AttemptLimiter(
                 device: device, time: time, delays: keybag.delaysAttempts, witness: try witness(in: vault))
             guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else {
@@ -289,7 +308,7 @@ final class VaultCore: Sendable {
             let keys = try asCorrupt { () throws(CofferError) in
                 try keybag.unwrap(under: derived.wrappingKey, vaultID: device.vaultID)
             }
-            return .unlocked(try body(keys, keybag, vault))
+            return .unlocked(try body(keys, stored, vault))
         }
         switch outcome {
         case .unlocked(let keys): return keys

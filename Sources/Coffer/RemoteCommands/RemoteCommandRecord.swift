@@ -19,8 +19,8 @@ import SystemPackage
 /// wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
 /// running time since the last contact (8) and time since boot (8) at its last check, length (4) and boot
 /// identifier; number of pending orders (1), and each: see ``PendingOrder``.
-struct RemoteCommandRecord: Equatable {
-    static let record = DualSlotRecord(
+struct RemoteCommandRecord: Equatable, RecordPayload {
+    static let record = AuthenticatedRecord<RemoteCommandRecord>(
         name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
     static let maxKeyCount = 16
     static let maxLabelLength = 64
@@ -137,20 +137,19 @@ struct RemoteCommandRecord: Equatable {
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard try vault.status(of: record.name) != nil else { return }
-        let stored: DualSlotRecord.Contents
-        var book: RemoteCommandRecord
+        let stored: AuthenticatedRecord<RemoteCommandRecord>.Contents
         do throws(CofferError) {
             stored = try record.read(
                 vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault, repairing: true)
-            book = try RemoteCommandRecord(decoding: stored.payload)
         } catch {
             guard lastingDamage.contains(error.code) else { throw error }
             return
         }
+        var book = stored.payload
         guard book.pending.contains(where: { $0.scope == .tokens }) else { return }
         book.pending.removeAll { $0.scope == .tokens }
         try record.update(
-            stored, to: book.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault)
+            stored, to: book, vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault)
     }
 
     /// Whether the time without contact is over.
@@ -161,8 +160,7 @@ struct RemoteCommandRecord: Equatable {
 
     // MARK: In the record
 
-    var encoded: [UInt8] {
-        var writer = BinaryWriter()
+    func encode(to writer: inout BinaryWriter) {
         writer.append(lastOrder)
         writer.append(lastContact)
         writer.append(newestIssue)
@@ -185,11 +183,9 @@ struct RemoteCommandRecord: Equatable {
         clock.encodeRest(to: &writer)
         writer.append([UInt8(clamping: pending.count)])
         for order in pending { order.encode(to: &writer) }
-        return writer.bytes
     }
 
-    init(decoding payload: [UInt8]) throws(CofferError) {
-        var reader = BinaryReader(payload, name: Self.record.displayName)
+    init(from reader: inout BinaryReader) throws(CofferError) {
         lastOrder = try reader.number()
         lastContact = try reader.number()
         newestIssue = try reader.number()

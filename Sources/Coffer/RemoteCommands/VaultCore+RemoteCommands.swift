@@ -13,7 +13,7 @@ extension VaultCore {
     /// one slot is always intact.
     func readOrderBook() throws(CofferError) -> RemoteCommandRecord? {
         let vault = try home.openVault()
-        return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.book }
+        return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.payload }
     }
 
     /// Returns the error if the record of orders is permanently unreadable; otherwise `nil`.
@@ -29,11 +29,10 @@ extension VaultCore {
 
     private func orderBook(
         in vault: borrowing Descriptor, repairing: Bool = false
-    ) throws(CofferError) -> (book: RemoteCommandRecord, contents: DualSlotRecord.Contents)? {
+    ) throws(CofferError) -> AuthenticatedRecord<RemoteCommandRecord>.Contents? {
         guard try vault.status(of: RemoteCommandRecord.record.name) != nil else { return nil }
-        let contents = try RemoteCommandRecord.record.read(
+        return try RemoteCommandRecord.record.read(
             vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault, repairing: repairing)
-        return (try RemoteCommandRecord(decoding: contents.payload), contents)
     }
 
     /// Changes the record under the vault directory's lock; if `change` throws, nothing is changed.
@@ -44,7 +43,7 @@ extension VaultCore {
         var refusal: CofferError?
         let result: Outcome? = try home.withExclusiveVault { (vault) throws(CofferError) in
             let stored = try orderBook(in: vault, repairing: true)
-            var book = stored?.book ?? RemoteCommandRecord(time)
+            var book = stored?.payload ?? RemoteCommandRecord(time)
             let result: Outcome
             do throws(CofferError) {
                 result = try change(&book)
@@ -52,7 +51,7 @@ extension VaultCore {
                 refusal = error
                 return nil
             }
-            if book != stored?.book { try write(book, over: stored?.contents, in: vault) }
+            if book != stored?.payload { try write(book, over: stored, in: vault) }
             return result
         }
         guard let result else { throw refusal ?? CofferError.wiped }
@@ -60,15 +59,16 @@ extension VaultCore {
     }
 
     private func write(
-        _ book: RemoteCommandRecord, over old: DualSlotRecord.Contents?, in vault: borrowing Descriptor
+        _ book: RemoteCommandRecord, over old: AuthenticatedRecord<RemoteCommandRecord>.Contents?,
+        in vault: borrowing Descriptor
     ) throws(CofferError) {
         let key = try device.key(KDFLabel.ordersMAC)
         guard let old else {
             return try RemoteCommandRecord.record.createAtomically(
-                book.encoded, vaultID: device.vaultID, key: key, in: vault)
+                book, vaultID: device.vaultID, key: key, in: vault)
         }
         try RemoteCommandRecord.record.update(
-            old, to: book.encoded, vaultID: device.vaultID, key: key, in: vault)
+            old, to: book, vaultID: device.vaultID, key: key, in: vault)
     }
 
     /// Seconds since 1970 by the machine's clock; 0 for a time before that.

@@ -22,16 +22,13 @@ struct WipeTarget {
     private(set) var isVault: Bool
 
     private static let statePlace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
-    private static let places: [Trace] =
-        [Trace(name: DeviceKeyFile.name, magic: FileMagic.device, idOffset: 16)]
-        + [Keybag.record, AttemptRecord.record, FileKeyset.record, RemoteCommandRecord.record].map { record in
-            Trace(
-                name: record.name, magic: record.magic, idOffset: DualSlotRecord.idOffset,
-                starts: [0, Int64(record.slotSize)])
-        } + [
-            Trace(name: TokenFile.fileName, magic: FileMagic.tokens, idOffset: 16),
-            Trace(name: FileIndex.fileName, magic: FileMagic.fileIndex, idOffset: 16),
-        ]
+    private static let places = [
+        Trace(name: DeviceKeyFile.name, magic: FileMagic.device, idOffset: 16),
+        trace(of: Keybag.record), trace(of: AttemptRecord.record), trace(of: FileKeyset.record),
+        trace(of: RemoteCommandRecord.record),
+        Trace(name: TokenFile.fileName, magic: FileMagic.tokens, idOffset: 16),
+        Trace(name: FileIndex.fileName, magic: FileMagic.fileIndex, idOffset: 16),
+    ]
     /// The maximum number of containers to inspect.
     private static let maxContainerCount = 64
 
@@ -41,6 +38,12 @@ struct WipeTarget {
         let magic: String
         let idOffset: Int64
         var starts: [Int64] = [0]
+    }
+
+    private static func trace<Payload>(of record: AuthenticatedRecord<Payload>) -> Trace {
+        Trace(
+            name: record.name, magic: record.magic, idOffset: record.idOffset,
+            starts: [0, Int64(record.slotSize)])
     }
 
     /// Inspects a vault directory.

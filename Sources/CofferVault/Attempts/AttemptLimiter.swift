@@ -22,10 +22,12 @@ package struct AttemptLimiter {
         self.witness = witness
     }
 
-    /// The counter as stored on the disk, and its decoded payload.
+    private typealias Record = AuthenticatedRecord<AttemptRecord>.Contents
+
+    /// The counter as stored on the disk, and as it is when the passcode is to be counted.
     private struct State {
-        var record: DualSlotRecord.Contents
-        var attempts: AttemptRecord
+        let record: Record
+        let attempts: AttemptRecord
     }
 
     /// Returns `true` if everything must be erased because ten passcodes were wrong. If it returns `false`,
@@ -88,7 +90,7 @@ package struct AttemptLimiter {
         var record = try AttemptRecord.record.read(
             vaultID: device.vaultID, key: key, in: vault, repairing: true)
         try witness?.verify(record.generation)
-        var attempts = try AttemptRecord.decode(record.payload)
+        var attempts = record.payload
         let now = time.bootTime()
         let boot = time.bootIdentifier()
         if attempts.isClockRolledBack(now: now, bootIdentifier: boot) {
@@ -116,10 +118,9 @@ package struct AttemptLimiter {
     }
 
     private func write(
-        _ attempts: AttemptRecord, over record: DualSlotRecord.Contents, key: borrowing SymmetricKey,
+        _ attempts: AttemptRecord, over record: Record, key: borrowing SymmetricKey,
         in vault: borrowing Descriptor
-    ) throws(CofferError) -> DualSlotRecord.Contents {
-        try AttemptRecord.record.update(
-            record, to: attempts.encoded, vaultID: device.vaultID, key: key, in: vault)
+    ) throws(CofferError) -> Record {
+        try AttemptRecord.record.update(record, to: attempts, vaultID: device.vaultID, key: key, in: vault)
     }
 }

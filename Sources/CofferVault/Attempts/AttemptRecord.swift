@@ -13,8 +13,8 @@ import SystemPackage
 /// Payload: failures (4), kind of the tag (1: 0 none, 1 of a wrong passcode, 2 of one that was counted and
 /// whose comparison is not recorded), 3 zero, tag (32), time of the last failure since boot in nanoseconds
 /// (8), boot identifier (36 bytes).
-package struct AttemptRecord: Equatable {
-    package static let record = DualSlotRecord(
+package struct AttemptRecord: Equatable, RecordPayload {
+    package static let record = AuthenticatedRecord<AttemptRecord>(
         name: "attempts", magic: FileMagic.attempts, slotSize: 512, displayName: "attempt counter",
         remedy: .home)
     /// The number of failures that erases everything.
@@ -93,28 +93,23 @@ package struct AttemptRecord: Equatable {
         return settled
     }
 
-    package var encoded: [UInt8] {
-        var writer = BinaryWriter()
+    package func encode(to writer: inout BinaryWriter) {
         writer.append(UInt32(failures))
         writer.append([lastTag == nil ? 0 : isPending ? 2 : 1, 0, 0, 0])
         writer.append(lastTag ?? [UInt8](repeating: 0, count: 32))
         writer.append(UInt64(clamping: lastFailure.nanoseconds))
         writer.appendText(bootIdentifier)
-        return writer.bytes
     }
 
-    package static func decode(_ payload: [UInt8]) throws(CofferError) -> AttemptRecord {
-        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
-        var attempts = AttemptRecord()
-        attempts.failures = Int(try reader.number(UInt32.self))
+    package init(from reader: inout BinaryReader) throws(CofferError) {
+        failures = Int(try reader.number(UInt32.self))
         let kind = try reader.take(4)[0]
         guard kind <= 2 else { throw reader.corruptError }
         let tag = try reader.take(32)
-        attempts.lastTag = kind > 0 ? tag : nil
-        attempts.isPending = kind == 2
-        attempts.lastFailure = .nanoseconds(Int64(clamping: try reader.number(UInt64.self)))
-        attempts.bootIdentifier = try reader.text()
-        return attempts
+        lastTag = kind > 0 ? tag : nil
+        isPending = kind == 2
+        lastFailure = .nanoseconds(Int64(clamping: try reader.number(UInt64.self)))
+        bootIdentifier = try reader.text()
     }
 }
 

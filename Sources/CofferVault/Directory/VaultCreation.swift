@@ -93,10 +93,9 @@ extension VaultDirectory {
             hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
         try Keybag.record.create(
-            keybag.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
+            keybag, vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
         try AttemptRecord.record.create(
-            AttemptRecord().encoded, vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault
-        )
+            AttemptRecord(), vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault)
         if options.keyring == .file { try TokenFile.create(device: device, in: vault) }
         if options.allowsExternalMedia { try MediaPolicy.allow(in: vault) }
         return keys

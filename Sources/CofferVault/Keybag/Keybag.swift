@@ -5,17 +5,17 @@ import SystemPackage
 
 /// The wrapped class keys of a vault, the cost of deriving their wrapping key, and the settings of the lock.
 ///
-/// Payload of a ``DualSlotRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode policy
-/// (1), attempt delays (1, 0 or 1), whether items of a destroyed class are still to be removed (1, 0 or 1),
-/// inactivity in seconds (4, 0: after reboot only), machine fingerprint (32), key derivation (1: 0 none, 1
-/// Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each: class (2)
-/// and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2), for each
-/// class (2) and X25519 key (32); number of recovery slots (2), for each class (2) and a ``WrappedKey``.
-/// Then, unless an earlier release wrote it, the rest of the passcode policy: minimum length (1), whether
-/// common passcodes are rejected (1, 0 or 1), number of denylist tags (2), each tag (8), in order. Then,
-/// unless an earlier release wrote it and if a passcode is set: the tag of the passcode (32).
+/// Payload of an ``AuthenticatedRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode
+/// policy (1), attempt delays (1, 0 or 1), whether items of a destroyed class are still to be removed (1, 0
+/// or 1), inactivity in seconds (4, 0: after reboot only), machine fingerprint (32), key derivation (1: 0
+/// none, 1 Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each:
+/// class (2) and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2),
+/// for each class (2) and X25519 key (32); number of recovery slots (2), for each class (2) and a
+/// ``WrappedKey``. Then, unless an earlier release wrote it, the rest of the passcode policy: minimum length
+/// (1), whether common passcodes are rejected (1, 0 or 1), number of denylist tags (2), each tag (8), in
+/// order. Then, unless an earlier release wrote it and if a passcode is set: the tag of the passcode (32).
 package struct Keybag {
-    package static let record = DualSlotRecord(
+    package static let record = AuthenticatedRecord<Keybag>(
         name: "keybag", magic: FileMagic.keybag, slotSize: 4096, displayName: "keybag", remedy: .home)
 
     package struct PasscodeParameters: Equatable {
@@ -130,9 +130,10 @@ package struct Keybag {
         }
         return unwrapped
     }
+}
 
-    package var encoded: [UInt8] {
-        var writer = BinaryWriter()
+extension Keybag: RecordPayload {
+    package func encode(to writer: inout BinaryWriter) {
         writer.append([
             passcode == nil ? 0 : 1, policy.characters.rawValue, delaysAttempts ? 1 : 0, hasOrphans ? 1 : 0,
         ])
@@ -149,7 +150,6 @@ package struct Keybag {
         writer.append(UInt16(policy.denylist.count))
         for tag in policy.denylist.sorted() { writer.append(tag) }
         if let passcodeTag { writer.append(passcodeTag) }
-        return writer.bytes
     }
 
     private static func append(_ keys: [ProtectionClass: [UInt8]], to writer: inout BinaryWriter) {
@@ -189,8 +189,7 @@ package struct Keybag {
         return wrapped
     }
 
-    package static func decode(_ payload: [UInt8]) throws(CofferError) -> Keybag {
-        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
+    package init(from reader: inout BinaryReader) throws(CofferError) {
         let head = try reader.take(4)
         guard head[0] <= 1, head[2] <= 1, head[3] <= 1,
             let characters = PasscodePolicy.Characters(rawValue: head[1])
@@ -212,24 +211,23 @@ package struct Keybag {
             passcode = PasscodeParameters(
                 cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
         }
-        var keybag = Keybag(
+        self.init(
             passcode: passcode, policy: .preset(characters), delaysAttempts: head[2] == 1,
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
-            keys: try wrappedKeys(from: &reader))
-        keybag.hasOrphans = head[3] == 1
+            keys: try Self.wrappedKeys(from: &reader))
+        hasOrphans = head[3] == 1
         // The first release wrote nothing after this.
-        guard reader.remaining > 0 else { return keybag }
-        keybag.publicKeys = try keys(of: SealedBox.keySize, from: &reader)
-        keybag.recovery = try wrappedKeys(from: &reader)
-        guard reader.remaining > 0 else { return keybag }
-        keybag.policy = try .decode(characters, from: &reader)
+        guard reader.remaining > 0 else { return }
+        publicKeys = try Self.keys(of: SealedBox.keySize, from: &reader)
+        recovery = try Self.wrappedKeys(from: &reader)
+        guard reader.remaining > 0 else { return }
+        policy = try .decode(characters, from: &reader)
         guard passcode != nil, reader.remaining > 0 else {
             guard reader.remaining == 0 else { throw reader.corruptError }
-            return keybag
+            return
         }
-        keybag.passcodeTag = try reader.take(passcodeTagSize)
+        passcodeTag = try reader.take(Self.passcodeTagSize)
         guard reader.remaining == 0 else { throw reader.corruptError }
-        return keybag
     }
 }
 

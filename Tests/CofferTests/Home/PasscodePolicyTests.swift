@@ -154,11 +154,11 @@ struct PasscodePolicyTests {
         let session = try await home.create("1234", options: TestHome.options { $0.policy = .digits })
         // The tag of the passcode comes after it.
         let encoded = Array(try session.core.readKeybag().encoded.dropLast(32))
-        #expect(try Keybag.decode(encoded).passcodeTag == nil)
-        #expect(try Keybag.decode(Array(encoded.dropLast(4))).policy == .digits)
+        #expect(try Keybag.record.decode(encoded).passcodeTag == nil)
+        #expect(try Keybag.record.decode(Array(encoded.dropLast(4))).policy == .digits)
         for damage in [[0, 0, 0, 0], [200, 0, 0, 0], [4, 2, 0, 0], [4, 0, 2, 0], [4, 0, 0, 1]] {
             let bytes = Array(encoded.dropLast(4)) + damage.map { UInt8($0) }
-            #expect(failure { _ = try Keybag.decode(bytes) } == .corrupt, "\(damage)")
+            #expect(failure { _ = try Keybag.record.decode(bytes) } == .corrupt, "\(damage)")
         }
     }
 

@@ -16,7 +16,7 @@ struct PendingAttemptTests {
         let vault = try core.home.openVault()
         let contents = try AttemptRecord.record.read(vaultID: core.device.vaultID, key: key, in: vault)
         try AttemptRecord.record.update(
-            contents, to: attempts.encoded, vaultID: core.device.vaultID, key: key, in: vault)
+            contents, to: attempts, vaultID: core.device.vaultID, key: key, in: vault)
     }
 
     private func derived(_ passcode: String, _ session: Vault) throws -> DerivedPasscode {

@@ -62,13 +62,28 @@ extension VaultCore {
     /// Writes the record of orders with other bytes, as another release does.
     func rewriteOrderBook(_ change: ([UInt8]) throws -> [UInt8]) throws {
         let vault = try home.openVault()
-        let old = try RemoteCommandRecord.record.read(
+        let book = RemoteCommandRecord.record
+        let record = AuthenticatedRecord<OtherPayload>(
+            name: book.name, magic: book.magic, slotSize: book.slotSize, displayName: book.displayName)
+        let old = try record.read(
             vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault)
-        try RemoteCommandRecord.record.update(
-            old, to: change(old.payload), vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC),
-            in: vault
-        )
+        try record.update(
+            old, to: OtherPayload(bytes: change(old.payload.bytes)), vaultID: device.vaultID,
+            key: device.key(KDFLabel.ordersMAC), in: vault)
     }
+}
+
+/// The payload of another release: bytes.
+private struct OtherPayload: RecordPayload {
+    let bytes: [UInt8]
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    init(from reader: inout BinaryReader) throws(CofferError) {
+        bytes = try reader.take(reader.remaining)
+    }
+
+    func encode(to writer: inout BinaryWriter) { writer.append(bytes) }
 }
 
 extension OrderFixture {

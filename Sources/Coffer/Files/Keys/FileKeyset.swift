@@ -1,7 +1,7 @@
-import CofferBase
+package import CofferBase
 import CofferCrypto
 import CofferEngine
-import CofferVault
+package import CofferVault
 import SystemPackage
 
 /// The keys that wrap file keys, in a separate record. Destroying a key there makes every container that was
@@ -11,8 +11,8 @@ import SystemPackage
 /// bound commits), number of keys (2), and for each: purpose (2; 0 the outer layer, else the protection
 /// class), id of the key that protects it (16; the vault id, or the id of the class key), wrapped key (96).
 /// See Formats.
-package struct FileKeyset: Sendable {
-    static let record = DualSlotRecord(
+package struct FileKeyset: Sendable, RecordPayload {
+    static let record = AuthenticatedRecord<FileKeyset>(
         name: "filekeys", magic: FileMagic.fileKeys, slotSize: 8192, displayName: "record of file keys",
         remedy: .home)
     private static let limit = 64
@@ -153,8 +153,7 @@ package struct FileKeyset: Sendable {
         }
     }
 
-    var encoded: [UInt8] {
-        var writer = BinaryWriter()
+    package func encode(to writer: inout BinaryWriter) {
         writer.append(UInt32((hasIndex ? 1 : 0) | (isRotating ? 2 : 0) | (hasIndexCommits ? 4 : 0)))
         writer.append(UInt16(entries.count))
         for entry in entries {
@@ -162,28 +161,24 @@ package struct FileKeyset: Sendable {
             writer.append(entry.protector)
             writer.append(entry.key.encoded)
         }
-        return writer.bytes
     }
 
-    static func decode(_ payload: [UInt8]) throws(CofferError) -> FileKeyset {
-        var reader = BinaryReader(payload, name: record.displayName, remedy: record.remedy)
-        var keys = FileKeyset()
+    package init(from reader: inout BinaryReader) throws(CofferError) {
         let flags = try reader.number(UInt32.self)
         guard flags <= 7 else {
             throw CofferError(
-                .unsupportedVersion, "The \(record.displayName) was written by a newer release.")
+                .unsupportedVersion, "The \(Self.record.displayName) was written by a newer release.")
         }
-        keys.hasIndex = flags & 1 != 0
-        keys.isRotating = flags & 2 != 0
-        keys.hasIndexCommits = flags & 4 != 0
+        hasIndex = flags & 1 != 0
+        isRotating = flags & 2 != 0
+        hasIndexCommits = flags & 4 != 0
         for _ in 0..<(try reader.number(UInt16.self)) {
             let purpose = try reader.number(UInt16.self)
             let protector = try reader.take(16)
             let wrapped = try reader.take(WrappedKey.encodedSize)
-            keys.entries.append(
+            entries.append(
                 Entry(purpose: purpose, protector: protector, key: try WrappedKey.decode(wrapped.span)))
         }
-        return keys
     }
 }
 

@@ -11,7 +11,7 @@ struct FileKeysetRecord {
     /// The recorded keys and their location; empty for a vault that has no record yet.
     struct Contents {
         var keys: FileKeyset
-        fileprivate let stored: DualSlotRecord.Contents?
+        fileprivate let stored: AuthenticatedRecord<FileKeyset>.Contents?
     }
 
     func read(
@@ -22,19 +22,19 @@ struct FileKeysetRecord {
         }
         let contents = try FileKeyset.record.read(
             vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault, repairing: repairing)
-        return Contents(keys: try FileKeyset.decode(contents.payload), stored: contents)
+        return Contents(keys: contents.payload, stored: contents)
     }
 
     /// Writes `contents`, which must have been read under the same hold of the vault directory's lock.
     func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
         let key = try device.key(KDFLabel.fileKeysMAC)
-        let payload = contents.keys.encoded
         if let stored = contents.stored {
             try FileKeyset.record.update(
-                stored, to: payload, vaultID: device.vaultID, key: key, in: vault)
+                stored, to: contents.keys, vaultID: device.vaultID, key: key, in: vault)
         } else {
             try vault.removeTemporaries()
-            try FileKeyset.record.createAtomically(payload, vaultID: device.vaultID, key: key, in: vault)
+            try FileKeyset.record.createAtomically(
+                contents.keys, vaultID: device.vaultID, key: key, in: vault)
         }
     }
 
@@ -45,7 +45,7 @@ struct FileKeysetRecord {
         keys.hasIndexCommits = true
         try keys.addOuter(device)
         try FileKeyset.record.create(
-            keys.encoded, vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault)
+            keys, vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault)
     }
 
     /// Records that the index has bound commits, once it has them. Call under the vault directory's lock.

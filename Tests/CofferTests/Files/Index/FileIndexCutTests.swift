@@ -160,11 +160,11 @@ struct FileIndexCutTests {
     @Test("File key records of earlier releases are read, those of newer ones refused")
     func flags() throws {
         for flags in UInt8(0)...7 {
-            let keys = try FileKeyset.decode([0, 0, 0, flags, 0, 0])
+            let keys = try FileKeyset.record.decode([0, 0, 0, flags, 0, 0])
             #expect(keys.hasIndex == (flags & 1 != 0) && keys.isRotating == (flags & 2 != 0))
             #expect(keys.hasIndexCommits == (flags & 4 != 0) && keys.encoded == [0, 0, 0, flags, 0, 0])
         }
-        #expect(failure { _ = try FileKeyset.decode([0, 0, 0, 8, 0, 0]) } == .unsupportedVersion)
+        #expect(failure { _ = try FileKeyset.record.decode([0, 0, 0, 8, 0, 0]) } == .unsupportedVersion)
     }
 }
 

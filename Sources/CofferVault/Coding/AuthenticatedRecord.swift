@@ -9,7 +9,10 @@ package import SystemPackage
 /// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. An update
 /// writes one slot, flushes, writes the other, and flushes again. One slot is therefore intact at any moment,
 /// and no older payload stays readable after an update.
-package struct DualSlotRecord {
+///
+/// A payload is decoded when the record is read, after its slot was found authentic: a payload that cannot be
+/// decoded is an error of the whole record, and an older slot never takes its place.
+package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package let name: FilePath
     package let magic: String
     package let slotSize: Int
@@ -24,41 +27,42 @@ package struct DualSlotRecord {
         self.remedy = remedy
     }
 
-    private static let headerSize = 44
+    private static var headerSize: Int { 44 }
     /// The offset of the vault's id in a slot.
-    package static let idOffset: Int64 = 24
-    private static let tagSize = 32
+    package var idOffset: Int64 { 24 }
+    private static var tagSize: Int { 32 }
 
     package struct Contents {
-        package let payload: [UInt8]
+        package let payload: Payload
         package let generation: UInt64
         /// The slot it was read from.
         fileprivate let slot: Int
-        /// Whether the other slot holds something else because an update was interrupted.
-        fileprivate let isHalfWritten: Bool
+        /// The payload in the slot.
+        fileprivate let bytes: [UInt8]
     }
 
     /// Creates the record; throws if one exists.
     package func create(
-        _ payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
+        _ payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
-        let slot = try encode(payload, generation: 1, vaultID: vaultID, key: key)
+        let slot = try encodeSlot(payload.encoded, generation: 1, vaultID: vaultID, key: key)
         try DualSlotFile.create(name, in: directory, slot: slot.span)
     }
 
     /// Creates the record in a directory that other processes may read; it appears complete.
     package func createAtomically(
-        _ payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
+        _ payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
-        let slot = try encode(payload, generation: 1, vaultID: vaultID, key: key)
+        let slot = try encodeSlot(payload.encoded, generation: 1, vaultID: vaultID, key: key)
         let both = slot + slot
         try directory.replace(name, with: both.span)
     }
 
     /// Reads the record. With `repairing`, under the vault directory's lock, completes an interrupted update.
+    /// If the payload is still that of `earlier`, it is not decoded again.
     package func read(
         vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor,
-        repairing: Bool = false
+        repairing: Bool = false, reusing earlier: Contents? = nil
     ) throws(CofferError) -> Contents {
         let file = try Remedy.saying(remedy) { () throws(CofferError) in
             try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: repairing)
@@ -66,41 +70,53 @@ package struct DualSlotRecord {
         let slots = try Remedy.saying(remedy) { () throws(CofferError) in
             [try file.slot(0), try file.slot(1)]
         }
-        var best: Contents?
+        var best: (bytes: [UInt8], generation: UInt64, slot: Int)?
         var failure = CofferError(.corrupt, "The \(displayName) is damaged.", remedy)
         for index in slots.indices {
             do throws(CofferError) {
-                let decoded = try decode(slots[index], vaultID: vaultID, key: key)
+                let decoded = try decodeSlot(slots[index], vaultID: vaultID, key: key)
                 if let best, best.generation >= decoded.generation { continue }
-                best = Contents(
-                    payload: decoded.payload, generation: decoded.generation, slot: index,
-                    isHalfWritten: slots[0] != slots[1])
+                best = (decoded.payload, decoded.generation, index)
             } catch {
                 if error.code != .corrupt { failure = error }
             }
         }
         guard let best else { throw failure }
-        if repairing, best.isHalfWritten {
+        // The slots differ if an update was interrupted.
+        if repairing, slots[0] != slots[1] {
             let whole = slots[best.slot]
             try file.repair(whole.span, slot: 1 - best.slot)
         }
-        return best
+        let payload: Payload
+        if let earlier, earlier.bytes == best.bytes {
+            payload = earlier.payload
+        } else {
+            payload = try decode(best.bytes)
+        }
+        return Contents(payload: payload, generation: best.generation, slot: best.slot, bytes: best.bytes)
+    }
+
+    /// Decodes a payload; errors name the record.
+    package func decode(_ payload: [UInt8]) throws(CofferError) -> Payload {
+        var reader = BinaryReader(payload, name: displayName, remedy: remedy)
+        return try Payload(from: &reader)
     }
 
     /// Replaces `old` with `payload`, under the vault directory's lock; returns the file's new contents.
     @discardableResult
     package func update(
-        _ old: Contents, to payload: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey,
+        _ old: Contents, to payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey,
         in directory: borrowing Descriptor
     ) throws(CofferError) -> Contents {
         let generation = old.generation + 1
-        let slot = try encode(payload, generation: generation, vaultID: vaultID, key: key)
+        let bytes = payload.encoded
+        let slot = try encodeSlot(bytes, generation: generation, vaultID: vaultID, key: key)
         let file = try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: true)
         try file.update(slot.span, current: old.slot)
-        return Contents(payload: payload, generation: generation, slot: 0, isHalfWritten: false)
+        return Contents(payload: payload, generation: generation, slot: 0, bytes: bytes)
     }
 
-    private func encode(
+    private func encodeSlot(
         _ payload: [UInt8], generation: UInt64, vaultID: VaultID, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
         var writer = BinaryWriter()
@@ -115,7 +131,7 @@ package struct DualSlotRecord {
         return writer.bytes + tag
     }
 
-    private func decode(
+    private func decodeSlot(
         _ slot: [UInt8], vaultID: VaultID, key: borrowing SymmetricKey
     ) throws(CofferError) -> (payload: [UInt8], generation: UInt64) {
         var reader = BinaryReader(slot, name: displayName, remedy: remedy)

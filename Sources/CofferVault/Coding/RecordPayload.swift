@@ -1,0 +1,19 @@
+package import CofferBase
+
+/// The payload of an ``AuthenticatedRecord``: a value that is written and read field by field.
+package protocol RecordPayload {
+    /// Reads the fields. They are authentic, but another release may have written them.
+    init(from reader: inout BinaryReader) throws(CofferError)
+
+    /// Writes the fields.
+    func encode(to writer: inout BinaryWriter)
+}
+
+extension RecordPayload {
+    /// The fields as bytes.
+    package var encoded: [UInt8] {
+        var writer = BinaryWriter()
+        encode(to: &writer)
+        return writer.bytes
+    }
+}

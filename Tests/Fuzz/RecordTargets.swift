@@ -79,10 +79,10 @@ extension FuzzTarget {
     private static func readSlots(_ bytes: [UInt8], _ world: FuzzWorld) throws {
         let counter = AttemptRecord.record
         let record = AuthenticatedRecord<Bytes>(
-            name: counter.name, magic: counter.magic, slotSize: counter.slotSize,
+            name: counter.name, magic: counter.magic, keyLabel: "fuzz", slotSize: counter.slotSize,
             displayName: counter.displayName, remedy: counter.remedy)
         let size = record.slotSize
-        let key = try world.device.key("fuzz")
+        let key = try world.device.key(record.keyLabel)
         let choice = bytes.first ?? 0
         let slots = Array(bytes.dropFirst()).resized(to: size * 2)
         var file: [UInt8] = []
@@ -97,7 +97,7 @@ extension FuzzTarget {
         }
         try world.scratch.write(record.name, file)
         let contents = try record.read(
-            vaultID: world.device.vaultID, key: key, in: world.scratch.descriptor, repairing: choice & 4 == 4)
+            device: world.device, in: world.scratch.descriptor, repairing: choice & 4 == 4)
         try FuzzFinding.require(choice & 3 != 0, "a slot without a right tag is taken")
         try FuzzFinding.require(
             contents.payload.bytes.count <= size - 76, "a payload is longer than its slot")

@@ -17,10 +17,11 @@ struct FolderRulesTests {
         "Wipe": ["Core", "Files", "RemoteCommands", "Tokens"],
     ]
     private static let cofferVault: [String: Set<String>] = [
-        "Attempts": ["Coding", "DeviceKey", "Keybag", "SecretService"],
+        "Attempts": ["Coding", "DeviceKey", "Keybag", "Records", "SecretService"],
         "DeviceKey": ["Coding", "SecretService"],
         "Directory": ["Attempts", "Coding", "DeviceKey", "Keybag", "SecretService", "Storage"],
-        "Keybag": ["Coding", "DeviceKey"],
+        "Keybag": ["Coding", "DeviceKey", "Records"],
+        "Records": ["Coding", "DeviceKey"],
         "SecretService": ["Coding", "Storage"],
     ]
     private static let cofferCrypto: [String: Set<String>] = [

@@ -137,13 +137,7 @@ final class VaultCore: Sendable {
     }
 
     static func readKeybag(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) -> Keybag {
-        try keybagRecord(device: device, in: vault).payload
-    }
-
-    private static func keybagRecord(
-        device: DeviceKey, in vault: borrowing Descriptor
-    ) throws(CofferError) -> AuthenticatedRecord<Keybag>.Contents {
-        try Keybag.record.read(vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
+        try Keybag.record.read(device: device, in: vault).payload
     }
 
     func readKeybag() throws(CofferError) -> Keybag { try keybagRecord().payload }
@@ -151,16 +145,14 @@ final class VaultCore: Sendable {
     private func keybagRecord() throws(CofferError) -> AuthenticatedRecord<Keybag>.Contents {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in
-            try Self.keybagRecord(device: device, in: vault)
+            try Keybag.record.read(device: device, in: vault)
         }
     }
 
     func readAttempts() throws(CofferError) -> AttemptRecord {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in
-            try AttemptRecord.record.read(
-                vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault
-            ).payload
+            try AttemptRecord.record.read(device: device, in: vault).payload
         }
     }
 
@@ -234,7 +226,7 @@ final class VaultCore: Sendable {
     func updateKeybag(
         in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
     ) throws(CofferError) {
-        try updateKeybag(Self.keybagRecord(device: device, in: vault), in: vault, change)
+        try updateKeybag(Keybag.record.read(device: device, in: vault), in: vault, change)
     }
 
     /// Changes the keybag that was read under the same hold of the vault directory's lock.
@@ -244,8 +236,7 @@ final class VaultCore: Sendable {
     ) throws(CofferError) {
         var keybag = stored.payload
         try change(&keybag)
-        try Keybag.record.update(
-            stored, to: keybag, vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
+        try Keybag.record.update(stored, to: keybag, device: device, in: vault)
     }
 
     /// The key to store a new item under. For the class that needs a passcode it must be the keybag's current
@@ -283,8 +274,7 @@ final class VaultCore: Sendable {
         let outcome: AttemptOutcome = try home.withExclusiveVault {
             (vault) throws(CofferError) in
             let stored = try Keybag.record.read(
-                vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault, repairing: true,
-                reusing: early?.keybag)
+                device: device, in: vault, repairing: true, reusing: early?.keybag)
             let keybag = stored.payload
             guard let parameters = keybag.passcode else {
                 let kek = try Keybag.wrappingKey(device: device)

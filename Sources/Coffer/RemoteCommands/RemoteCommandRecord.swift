@@ -21,7 +21,8 @@ import SystemPackage
 /// identifier; number of pending orders (1), and each: see ``PendingOrder``.
 struct RemoteCommandRecord: Equatable, RecordPayload {
     static let record = AuthenticatedRecord<RemoteCommandRecord>(
-        name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
+        name: "orders", magic: FileMagic.orderBook, keyLabel: KDFLabel.ordersMAC, slotSize: 4096,
+        displayName: "record of orders")
     static let maxKeyCount = 16
     static let maxLabelLength = 64
     /// The space for pending orders in a slot: two orders with the longest names and reasons, or a dozen.
@@ -139,8 +140,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         guard try vault.status(of: record.name) != nil else { return }
         let stored: AuthenticatedRecord<RemoteCommandRecord>.Contents
         do throws(CofferError) {
-            stored = try record.read(
-                vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault, repairing: true)
+            stored = try record.read(device: device, in: vault, repairing: true)
         } catch {
             guard lastingDamage.contains(error.code) else { throw error }
             return
@@ -148,8 +148,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         var book = stored.payload
         guard book.pending.contains(where: { $0.scope == .tokens }) else { return }
         book.pending.removeAll { $0.scope == .tokens }
-        try record.update(
-            stored, to: book, vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault)
+        try record.update(stored, to: book, device: device, in: vault)
     }
 
     /// Whether the time without contact is over.

@@ -1,5 +1,4 @@
 import CofferBase
-import CofferCrypto
 import CofferEngine
 import CofferVault
 import SystemPackage
@@ -31,8 +30,7 @@ extension VaultCore {
         in vault: borrowing Descriptor, repairing: Bool = false
     ) throws(CofferError) -> AuthenticatedRecord<RemoteCommandRecord>.Contents? {
         guard try vault.status(of: RemoteCommandRecord.record.name) != nil else { return nil }
-        return try RemoteCommandRecord.record.read(
-            vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault, repairing: repairing)
+        return try RemoteCommandRecord.record.read(device: device, in: vault, repairing: repairing)
     }
 
     /// Changes the record under the vault directory's lock; if `change` throws, nothing is changed.
@@ -62,13 +60,10 @@ extension VaultCore {
         _ book: RemoteCommandRecord, over old: AuthenticatedRecord<RemoteCommandRecord>.Contents?,
         in vault: borrowing Descriptor
     ) throws(CofferError) {
-        let key = try device.key(KDFLabel.ordersMAC)
         guard let old else {
-            return try RemoteCommandRecord.record.createAtomically(
-                book, vaultID: device.vaultID, key: key, in: vault)
+            return try RemoteCommandRecord.record.createAtomically(book, device: device, in: vault)
         }
-        try RemoteCommandRecord.record.update(
-            old, to: book, vaultID: device.vaultID, key: key, in: vault)
+        try RemoteCommandRecord.record.update(old, to: book, device: device, in: vault)
     }
 
     /// Seconds since 1970 by the machine's clock; 0 for a time before that.

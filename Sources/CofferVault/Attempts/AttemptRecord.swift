@@ -15,8 +15,8 @@ import SystemPackage
 /// (8), boot identifier (36 bytes).
 package struct AttemptRecord: Equatable, RecordPayload {
     package static let record = AuthenticatedRecord<AttemptRecord>(
-        name: "attempts", magic: FileMagic.attempts, slotSize: 512, displayName: "attempt counter",
-        remedy: .home)
+        name: "attempts", magic: FileMagic.attempts, keyLabel: KDFLabel.attemptsMAC, slotSize: 512,
+        displayName: "attempt counter", remedy: .home)
     /// The number of failures that erases everything.
     package static let limit = 10
 

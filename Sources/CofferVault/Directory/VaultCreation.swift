@@ -92,10 +92,8 @@ extension VaultDirectory {
             inactivity: options.inactivity.map { Int($0.components.seconds) },
             hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
-        try Keybag.record.create(
-            keybag, vaultID: device.vaultID, key: device.key(KDFLabel.keybagMAC), in: vault)
-        try AttemptRecord.record.create(
-            AttemptRecord(), vaultID: device.vaultID, key: device.key(KDFLabel.attemptsMAC), in: vault)
+        try Keybag.record.create(keybag, device: device, in: vault)
+        try AttemptRecord.record.create(AttemptRecord(), device: device, in: vault)
         if options.keyring == .file { try TokenFile.create(device: device, in: vault) }
         if options.allowsExternalMedia { try MediaPolicy.allow(in: vault) }
         return keys

@@ -16,7 +16,8 @@ import SystemPackage
 /// order. Then, unless an earlier release wrote it and if a passcode is set: the tag of the passcode (32).
 package struct Keybag {
     package static let record = AuthenticatedRecord<Keybag>(
-        name: "keybag", magic: FileMagic.keybag, slotSize: 4096, displayName: "keybag", remedy: .home)
+        name: "keybag", magic: FileMagic.keybag, keyLabel: KDFLabel.keybagMAC, slotSize: 4096,
+        displayName: "keybag", remedy: .home)
 
     package struct PasscodeParameters: Equatable {
         package let cost: Argon2id.Cost

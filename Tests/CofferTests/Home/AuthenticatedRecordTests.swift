@@ -23,7 +23,7 @@ struct AuthenticatedRecordTests {
     }
 
     private static let record = AuthenticatedRecord<Number>(
-        name: "number", magic: "COFFERN1", slotSize: 512, displayName: "number")
+        name: "number", magic: "COFFERN1", keyLabel: "number", slotSize: 512, displayName: "number")
 
     @Test("A payload that is already known is not decoded again, and any other one is")
     func knownPayload() async throws {
@@ -31,18 +31,17 @@ struct AuthenticatedRecordTests {
         let session = try await home.create()
         let (record, device) = (Self.record, session.core.device)
         let vault = try session.core.home.openVault()
-        let key = try device.key("number")
-        try record.create(Number(2), vaultID: device.vaultID, key: key, in: vault)
-        let first = try record.read(vaultID: device.vaultID, key: key, in: vault)
-        let odd = try record.update(first, to: Number(3), vaultID: device.vaultID, key: key, in: vault)
-        let known = try record.read(vaultID: device.vaultID, key: key, in: vault, reusing: odd)
+        try record.create(Number(2), device: device, in: vault)
+        let first = try record.read(device: device, in: vault)
+        let odd = try record.update(first, to: Number(3), device: device, in: vault)
+        let known = try record.read(device: device, in: vault, reusing: odd)
         #expect(known.payload.value == 3 && known.generation == 2)
         let unknown = failure {
-            _ = try record.read(vaultID: device.vaultID, key: key, in: vault, reusing: first)
+            _ = try record.read(device: device, in: vault, reusing: first)
         }
         #expect(unknown == .corrupt)
-        let four = try record.update(odd, to: Number(4), vaultID: device.vaultID, key: key, in: vault)
-        let changed = try record.read(vaultID: device.vaultID, key: key, in: vault, reusing: first)
+        let four = try record.update(odd, to: Number(4), device: device, in: vault)
+        let changed = try record.read(device: device, in: vault, reusing: first)
         #expect(changed.payload.value == 4 && changed.generation == four.generation)
         #expect(try home.read("number").count == 1024)
     }
@@ -53,14 +52,13 @@ struct AuthenticatedRecordTests {
         let session = try await home.create()
         let (record, device) = (Self.record, session.core.device)
         let vault = try session.core.home.openVault()
-        let key = try device.key("number")
-        try record.create(Number(2), vaultID: device.vaultID, key: key, in: vault)
+        try record.create(Number(2), device: device, in: vault)
         let old = try home.read("number")
-        let first = try record.read(vaultID: device.vaultID, key: key, in: vault)
-        try record.update(first, to: Number(3), vaultID: device.vaultID, key: key, in: vault)
+        let first = try record.read(device: device, in: vault)
+        try record.update(first, to: Number(3), device: device, in: vault)
         let new = try home.read("number")
         try home.write("number", Array(new.prefix(512) + old.suffix(512)))
-        let code = failure { _ = try record.read(vaultID: device.vaultID, key: key, in: vault) }
+        let code = failure { _ = try record.read(device: device, in: vault) }
         #expect(code == .corrupt)
     }
 }

@@ -12,11 +12,9 @@ struct PendingAttemptTests {
     /// Writes a counter as a process with the device key would leave it.
     private func leave(_ attempts: AttemptRecord, in session: Vault) throws {
         let core = session.core
-        let key = try core.device.key(KDFLabel.attemptsMAC)
         let vault = try core.home.openVault()
-        let contents = try AttemptRecord.record.read(vaultID: core.device.vaultID, key: key, in: vault)
-        try AttemptRecord.record.update(
-            contents, to: attempts, vaultID: core.device.vaultID, key: key, in: vault)
+        let contents = try AttemptRecord.record.read(device: core.device, in: vault)
+        try AttemptRecord.record.update(contents, to: attempts, device: core.device, in: vault)
     }
 
     private func derived(_ passcode: String, _ session: Vault) throws -> DerivedPasscode {

@@ -86,11 +86,10 @@ import CofferCrypto
             let session = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
             let core = session.core
-            let key = try core.device.key(KDFLabel.attemptsMAC)
             let vault = try core.home.openVault()
-            let contents = try AttemptRecord.record.read(vaultID: core.device.vaultID, key: key, in: vault)
+            let contents = try AttemptRecord.record.read(device: core.device, in: vault)
             try AttemptRecord.record.update(
-                contents, to: contents.payload, vaultID: core.device.vaultID, key: key, in: vault)
+                contents, to: contents.payload, device: core.device, in: vault)
             #expect(try await attempt("wrong 2")?.attemptsLeft == 8)
         }
 

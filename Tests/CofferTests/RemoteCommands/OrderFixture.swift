@@ -64,12 +64,11 @@ extension VaultCore {
         let vault = try home.openVault()
         let book = RemoteCommandRecord.record
         let record = AuthenticatedRecord<OtherPayload>(
-            name: book.name, magic: book.magic, slotSize: book.slotSize, displayName: book.displayName)
-        let old = try record.read(
-            vaultID: device.vaultID, key: device.key(KDFLabel.ordersMAC), in: vault)
+            name: book.name, magic: book.magic, keyLabel: book.keyLabel, slotSize: book.slotSize,
+            displayName: book.displayName)
+        let old = try record.read(device: device, in: vault)
         try record.update(
-            old, to: OtherPayload(bytes: change(old.payload.bytes)), vaultID: device.vaultID,
-            key: device.key(KDFLabel.ordersMAC), in: vault)
+            old, to: OtherPayload(bytes: change(old.payload.bytes)), device: device, in: vault)
     }
 }
 

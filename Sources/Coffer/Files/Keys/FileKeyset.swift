@@ -13,8 +13,8 @@ import SystemPackage
 /// See Formats.
 package struct FileKeyset: Sendable, RecordPayload {
     static let record = AuthenticatedRecord<FileKeyset>(
-        name: "filekeys", magic: FileMagic.fileKeys, slotSize: 8192, displayName: "record of file keys",
-        remedy: .home)
+        name: "filekeys", magic: FileMagic.fileKeys, keyLabel: KDFLabel.fileKeysMAC, slotSize: 8192,
+        displayName: "record of file keys", remedy: .home)
     private static let limit = 64
     private static let outerPurpose: UInt16 = 0
 

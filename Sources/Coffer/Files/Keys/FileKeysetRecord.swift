@@ -1,5 +1,4 @@
 import CofferBase
-import CofferCrypto
 import CofferEngine
 import CofferVault
 
@@ -20,21 +19,17 @@ struct FileKeysetRecord {
         guard try vault.status(of: FileKeyset.record.name) != nil else {
             return Contents(keys: FileKeyset(), stored: nil)
         }
-        let contents = try FileKeyset.record.read(
-            vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault, repairing: repairing)
+        let contents = try FileKeyset.record.read(device: device, in: vault, repairing: repairing)
         return Contents(keys: contents.payload, stored: contents)
     }
 
     /// Writes `contents`, which must have been read under the same hold of the vault directory's lock.
     func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
-        let key = try device.key(KDFLabel.fileKeysMAC)
         if let stored = contents.stored {
-            try FileKeyset.record.update(
-                stored, to: contents.keys, vaultID: device.vaultID, key: key, in: vault)
+            try FileKeyset.record.update(stored, to: contents.keys, device: device, in: vault)
         } else {
             try vault.removeTemporaries()
-            try FileKeyset.record.createAtomically(
-                contents.keys, vaultID: device.vaultID, key: key, in: vault)
+            try FileKeyset.record.createAtomically(contents.keys, device: device, in: vault)
         }
     }
 
@@ -44,8 +39,7 @@ struct FileKeysetRecord {
         keys.hasIndex = true
         keys.hasIndexCommits = true
         try keys.addOuter(device)
-        try FileKeyset.record.create(
-            keys, vaultID: device.vaultID, key: device.key(KDFLabel.fileKeysMAC), in: vault)
+        try FileKeyset.record.create(keys, device: device, in: vault)
     }
 
     /// Records that the index has bound commits, once it has them. Call under the vault directory's lock.

@@ -1,9 +1,10 @@
 package import CofferBase
-package import CofferCrypto
+import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// A small authenticated record in two slots that are updated in place.
+/// A small record in two slots that are updated in place, authenticated under a key that is derived from the
+/// device key.
 ///
 /// Slot: magic (8), version (2), 6 zero, generation (8), vault id (16), payload length (4), payload, zeros,
 /// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. An update
@@ -15,13 +16,19 @@ package import SystemPackage
 package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package let name: FilePath
     package let magic: String
+    /// The label of the key that authenticates the record.
+    package let keyLabel: String
     package let slotSize: Int
     package let displayName: String
     package var remedy: Remedy?
 
-    package init(name: FilePath, magic: String, slotSize: Int, displayName: String, remedy: Remedy? = nil) {
+    package init(
+        name: FilePath, magic: String, keyLabel: String, slotSize: Int, displayName: String,
+        remedy: Remedy? = nil
+    ) {
         self.name = name
         self.magic = magic
+        self.keyLabel = keyLabel
         self.slotSize = slotSize
         self.displayName = displayName
         self.remedy = remedy
@@ -43,17 +50,17 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
 
     /// Creates the record; throws if one exists.
     package func create(
-        _ payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
+        _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
-        let slot = try encodeSlot(payload.encoded, generation: 1, vaultID: vaultID, key: key)
+        let slot = try encodeSlot(payload.encoded, generation: 1, device: device)
         try DualSlotFile.create(name, in: directory, slot: slot.span)
     }
 
     /// Creates the record in a directory that other processes may read; it appears complete.
     package func createAtomically(
-        _ payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor
+        _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
-        let slot = try encodeSlot(payload.encoded, generation: 1, vaultID: vaultID, key: key)
+        let slot = try encodeSlot(payload.encoded, generation: 1, device: device)
         let both = slot + slot
         try directory.replace(name, with: both.span)
     }
@@ -61,9 +68,10 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     /// Reads the record. With `repairing`, under the vault directory's lock, completes an interrupted update.
     /// If the payload is still that of `earlier`, it is not decoded again.
     package func read(
-        vaultID: VaultID, key: borrowing SymmetricKey, in directory: borrowing Descriptor,
-        repairing: Bool = false, reusing earlier: Contents? = nil
+        device: DeviceKey, in directory: borrowing Descriptor, repairing: Bool = false,
+        reusing earlier: Contents? = nil
     ) throws(CofferError) -> Contents {
+        let key = try device.key(keyLabel)
         let file = try Remedy.saying(remedy) { () throws(CofferError) in
             try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: repairing)
         }
@@ -74,7 +82,7 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         var failure = CofferError(.corrupt, "The \(displayName) is damaged.", remedy)
         for index in slots.indices {
             do throws(CofferError) {
-                let decoded = try decodeSlot(slots[index], vaultID: vaultID, key: key)
+                let decoded = try decodeSlot(slots[index], vaultID: device.vaultID, key: key)
                 if let best, best.generation >= decoded.generation { continue }
                 best = (decoded.payload, decoded.generation, index)
             } catch {
@@ -105,29 +113,28 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     /// Replaces `old` with `payload`, under the vault directory's lock; returns the file's new contents.
     @discardableResult
     package func update(
-        _ old: Contents, to payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey,
-        in directory: borrowing Descriptor
+        _ old: Contents, to payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) -> Contents {
         let generation = old.generation + 1
         let bytes = payload.encoded
-        let slot = try encodeSlot(bytes, generation: generation, vaultID: vaultID, key: key)
+        let slot = try encodeSlot(bytes, generation: generation, device: device)
         let file = try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: true)
         try file.update(slot.span, current: old.slot)
         return Contents(payload: payload, generation: generation, slot: 0, bytes: bytes)
     }
 
     private func encodeSlot(
-        _ payload: [UInt8], generation: UInt64, vaultID: VaultID, key: borrowing SymmetricKey
+        _ payload: [UInt8], generation: UInt64, device: DeviceKey
     ) throws(CofferError) -> [UInt8] {
         var writer = BinaryWriter()
         writer.append(Array(magic.utf8))
         writer.append(UInt16(1))
         writer.pad(to: 16)
         writer.append(generation)
-        writer.append(vaultID.bytes)
+        writer.append(device.vaultID.bytes)
         writer.appendLengthPrefixed(payload)
         writer.pad(to: slotSize - Self.tagSize)
-        let tag = try HMAC.authenticate(writer.bytes.span, key: key)
+        let tag = try HMAC.authenticate(writer.bytes.span, key: device.key(keyLabel))
         return writer.bytes + tag
     }
 

@@ -1,14 +1,17 @@
 /// An error from any product of the package.
 ///
-/// Compare ``code`` to decide what to do; show ``message`` to the user. Neither the message nor any other
-/// field ever holds secret bytes. New codes may appear in a minor release, so a `switch` over codes needs
-/// a `default`.
+/// Compare ``code`` to decide what to do; show ``message`` to the user, and after it the application's own
+/// words for ``remedy``. No field ever holds secret bytes. New codes may appear in a minor release, so a
+/// `switch` over codes needs a `default`.
 public struct CofferError: Error, Sendable {
     /// The kind of failure, for a program to act on.
     public let code: Code
 
-    /// One sentence for the user: what failed and the remedy, if there is one. Never contains a secret.
+    /// One or more sentences for the user that say what failed. Never contains a secret.
     public let message: String
+
+    /// A step that may resolve the error, to be worded by the application; `nil` if none is known.
+    public let remedy: Remedy?
 
     /// The `errno` of the system call that failed, if there was one.
     public let systemError: Int32?
@@ -29,18 +32,21 @@ public struct CofferError: Error, Sendable {
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - message: One sentence for the user, without secrets.
+    ///   - message: One or more sentences for the user, without secrets.
+    ///   - remedy: A step that may resolve the error.
     ///   - systemError: The `errno` behind it.
     ///   - attemptsLeft: Attempts left before everything is erased.
     ///   - currentVersion: The version now stored.
     ///   - retryAfter: How long to wait before trying again.
     ///   - entries: The locations of all matching entries.
     public init(
-        _ code: Code, _ message: String, systemError: Int32? = nil, attemptsLeft: Int? = nil,
-        currentVersion: UInt64? = nil, retryAfter: Duration? = nil, entries: [String] = []
+        _ code: Code, _ message: String, remedy: Remedy? = nil, systemError: Int32? = nil,
+        attemptsLeft: Int? = nil, currentVersion: UInt64? = nil, retryAfter: Duration? = nil,
+        entries: [String] = []
     ) {
         self.code = code
         self.message = message
+        self.remedy = remedy
         self.systemError = systemError
         self.attemptsLeft = attemptsLeft
         self.currentVersion = currentVersion

@@ -30,7 +30,7 @@ import SystemPackage
             } catch {
                 throw CofferError(
                     .keyringUnavailable, "The session bus cannot be used. \(error.message)",
-                    systemError: error.systemError)
+                    remedy: error.remedy, systemError: error.systemError)
             }
             guard let watchdog = CallWatchdog(deadline: deadline) else { throw BusFailure.timedOut }
             defer { watchdog.stop() }

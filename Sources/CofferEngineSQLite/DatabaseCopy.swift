@@ -172,9 +172,7 @@ package struct DatabaseCopy: ~Copyable {
         }
         if result == SQLITE_NOTADB, lease?.diagnosis == .plain {
             return CofferError(
-                .refused,
-                "\(path) is a plain database: use --from plain on the command line, "
-                    + "EncryptedDatabase.encrypt in a program.")
+                .refused, "\(path) is a plain database.", remedy: .convertPlainDatabase)
         }
         return SQLiteFailure.error(result, message, opening: lease)
     }

@@ -84,8 +84,8 @@ package enum SQLiteFailure {
             CofferError(
                 .refused,
                 "The database demands \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes "
-                    + "before anything in it can be checked. If you know who wrote it, allow it: "
-                    + "allowingExpensive in a program, --allow-expensive on the command line.")
+                    + "before anything in it can be checked.",
+                remedy: .allowExpensiveDerivation)
         case .impossibleCost:
             CofferError(
                 .refused,

@@ -153,7 +153,7 @@ struct DatabaseCommandTests {
             let run = try query(path, "PRAGMA \(pragma)")
             #expect(
                 run.code == 64 && run.errorText.contains("does nothing here"), "\(pragma): \(run.errorText)")
-            #expect(run.errorText.contains("coffer database convert"), "\(run.errorText)")
+            #expect(run.errorText.contains("convert the database"), "\(run.errorText)")
         }
         #expect(try query(path, "PRAGMA foreign_keys").code == 0)
     }

@@ -100,6 +100,12 @@ struct DoctorTests {
                     ])
                 #expect(guarantees.first?["strength"] as? String == strength)
                 #expect(guarantees.allSatisfy { ($0["reason"] as? String)?.isEmpty == false })
+                #expect(
+                    guarantees.allSatisfy { guarantee in
+                        (guarantee["remedy"] is String) == (guarantee["advice"] is String)
+                            && (guarantee["strength"] as? String != "advisory"
+                                || guarantee["remedy"] is String)
+                    })
             }
         }
     }

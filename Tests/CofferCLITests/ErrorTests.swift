@@ -44,6 +44,18 @@ struct ErrorTests {
         #expect(closed.code == 7)
     }
 
+    @Test("An error with a remedy names it in JSON, and its sentence follows the message elsewhere")
+    func remedies() throws {
+        let home = try CommandHome(passcode: nil)
+        let run = try home("file", "remove", "1234", "--json")
+        let error = try #require(run.json["error"] as? [String: Any], "\(run.text)")
+        #expect(error["code"] as? String == "invalidInput" && error["remedy"] as? String == "listFiles")
+        let message = try #require(error["message"] as? String)
+        let advice = try #require(error["advice"] as? String)
+        #expect(!message.contains("coffer") && advice.contains("coffer file list"))
+        #expect(run.errorText == "coffer: \(message) \(advice)\n")
+    }
+
     @Test("Help on a command that there is not is a wrong argument")
     func helpOnNothing() throws {
         for words in [["nosuch"], ["token", "nosuch"]] {

@@ -125,7 +125,7 @@ struct FileCommandTests {
         for (words, code, step) in [
             (["file", "view", bound, "--", "true"], "corrupt", "--context"),
             (["file", "view", bound, "--context", "y", "--", "true"], "corrupt", "--context"),
-            (["file", "view", plain, "--context", "y", "--", "true"], "corrupt", "omit --context"),
+            (["file", "view", plain, "--context", "y", "--", "true"], "corrupt", "Omit --context"),
             (["file", "view", plain, "--", "no such command"], "invalidInput", "PATH"),
             (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
             (export + [home.path + "-none/out"], "absent", "make it first"),

@@ -129,6 +129,24 @@ enum Rules {
         return words.dropFirst().first.map(String.init)
     }
 
+    /// Rule 11: the libraries name no command, because other applications show their messages, too.
+    static func commands(_ source: SwiftSource, names: Set<String>) -> [Finding] {
+        guard source.path.hasPrefix("Sources/"), source.module != "Sources/CofferCLI" else { return [] }
+        return source.literals.filter { literal in
+            literal.text.contains(/\bcoffer[\s\\]+$/)
+                || literal.text.matches(of: /\bcoffer[\s\\]+([a-z0-9-]+)/).contains {
+                    names.contains(String($0.1))
+                }
+        }.map { Finding(path: source.path, line: $0.line, what: "names a command of coffer") }
+    }
+
+    /// The names of the commands that a file declares.
+    static func commandNames(_ source: SwiftSource) -> [String] {
+        source.lines.flatMap { line in
+            line.matches(of: /commandName: "([a-z0-9-]+)"/).map { String($0.1) }
+        }
+    }
+
     /// The rooms where pointers are, and the files in which libFuzzer, valgrind and SQLite's test program are
     /// spoken to by address.
     private static func isEngineRoom(_ source: SwiftSource) -> Bool {

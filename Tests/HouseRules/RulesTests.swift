@@ -129,6 +129,19 @@ struct RulesTests {
         #expect(Set(doubles.map { Unicode.Scalar(UInt8($0)) }) == [";", "`", "K"])
     }
 
+    @Test(
+        "11: commands in texts of a library are found, and other words are left alone",
+        arguments: [
+            (#"f("Run coffer wipe.")"#, 1), (#"f("Run coffer " + "wipe")"#, 1),
+            ("f(\"\"\"\n    Run coffer \\\n    wipe.\n    \"\"\")", 1), (#"f("coffer: wiped")"#, 0),
+            (#"f("coffer/wipe/v1")"#, 0), (#"f("coffer lids")"#, 0), ("// coffer wipe", 0),
+        ])
+    func findsCommands(_ text: String, _ count: Int) {
+        #expect(Rules.commands(source(text), names: ["wipe"]).count == count)
+        #expect(Rules.commands(source(text, path: "Sources/CofferCLI/A.swift"), names: ["wipe"]).isEmpty)
+        #expect(Rules.commandNames(source(#"commandName: "wipe", abstract: "It.""#)) == ["wipe"])
+    }
+
     @Test("The scanner tells literals, interpolations and comments from code")
     func readsLiterals() {
         let text =

@@ -1,7 +1,7 @@
 import Testing
 
-/// Rules 1 to 5 and 9 over every Swift file of the package.
-@Suite("Rules 1 to 5 and 9: the sources")
+/// Rules 1 to 5, 9 and 11 over every Swift file of the package.
+@Suite("Rules 1 to 5, 9 and 11: the sources")
 struct SourceRulesTests {
     private let sources: [SwiftSource]
 
@@ -46,6 +46,31 @@ struct SourceRulesTests {
 
     @Test("9: text is compared as bytes")
     func textComparisons() { report(sources.flatMap(Rules.textComparisons)) }
+
+    @Test("11: no text of a library names a command")
+    func commands() {
+        let names = Set(sources.filter { $0.module == "Sources/CofferCLI" }.flatMap(Rules.commandNames))
+        #expect(names.isSuperset(of: ["wipe", "token", "file", "passcode"]), "The commands were not found.")
+        report(sources.flatMap { Rules.commands($0, names: names) })
+    }
+
+    @Test("11: the command has words for every remedy of the library")
+    func remedies() throws {
+        let base = try #require(sources.first { $0.path == "Sources/CofferBase/CofferError+Remedy.swift" })
+        let words = try #require(sources.first { $0.path == "Sources/CofferCLI/Support/Remedies.swift" })
+        let kinds = base.code.filter { $0.contains(/^\s+case\s/) }
+            .flatMap { Rules.words($0).dropFirst().map(String.init) }
+        let lets = base.code.flatMap { $0.matches(of: /static let (\w+) = Remedy\(kind: \.(\w+)\)/) }
+        let remedies = lets.map { String($0.1) }
+        #expect(lets.allSatisfy { $0.1 == $0.2 })
+        let worded = words.code.flatMap { line in line.matches(of: /^ +\.(\w+):/).map { String($0.1) } }
+        #expect(!remedies.isEmpty && kinds.sorted() == remedies.sorted())
+        #expect(worded.sorted() == remedies.sorted())
+        for sentence in words.literals where sentence.text.contains(" ") && sentence.text != " " {
+            let text = sentence.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            #expect(text.hasSuffix("."), "\(text)")
+        }
+    }
 }
 
 /// Records one issue for each finding.

@@ -329,7 +329,7 @@ final class VaultCore: Sendable {
             return try body()
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(.corrupt, "The keybag is damaged.", .home)
+            throw CofferError(.corrupt, "The keybag is damaged.", remedy: .restoreOrWipeVault)
         }
     }
 }

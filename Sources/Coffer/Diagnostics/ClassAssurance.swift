@@ -1,3 +1,5 @@
+public import CofferBase
+
 /// One promise of a protection class, and how strongly this host backs it.
 public struct ClassAssurance: Sendable, Equatable {
     /// How strongly a promise is backed.
@@ -29,10 +31,12 @@ public struct ClassAssurance: Sendable, Equatable {
     public let strength: Strength
     /// The reason for the strength.
     public let reason: String
-    /// The way to a stronger assurance; `nil` if there is none.
-    public let remedy: String?
+    /// The way to a stronger assurance, to be worded by the application; `nil` if there is none.
+    public let remedy: CofferError.Remedy?
 
-    init(_ promise: Promise, _ strength: Strength, _ reason: String, remedy: String? = nil) {
+    init(
+        _ promise: Promise, _ strength: Strength, _ reason: String, remedy: CofferError.Remedy? = nil
+    ) {
         self.promise = promise
         self.strength = strength
         self.reason = reason

@@ -8,18 +8,20 @@ extension FileCondition {
             found.append(
                 SecurityCheck(
                     "missing-files", .missing,
-                    "Another program deleted the containers of \(Self.named(missing)). Restore them "
-                        + "from a copy of the home, or clear each entry with coffer file remove ID."))
+                    "Another program deleted the containers of \(Self.named(missing)).",
+                    remedy: .restoreOrRemoveFile))
         }
         if let indexDamage = keysDamage ?? indexDamage {
-            found.append(SecurityCheck("file-index", .missing, indexDamage.message))
+            found.append(
+                SecurityCheck(
+                    "file-index", .missing, indexDamage.message, remedy: indexDamage.remedy))
         } else if !unlisted.isEmpty {
             found.append(
                 SecurityCheck(
                     "file-index", .missing,
                     "The index of files does not list \(Self.named(unlisted)): it is damaged or older than "
-                        + "they are, or another program put them there. coffer file verify --all checks "
-                        + "every file, coffer file reindex adds them."))
+                        + "they are, or another program put them there.",
+                    remedy: .verifyAndReindexFiles))
         }
         return found
     }

@@ -1,4 +1,4 @@
-import CofferBase
+public import CofferBase
 
 /// The result of checking one thing that protects a vault on this host.
 public struct SecurityCheck: Sendable, Equatable {
@@ -18,13 +18,18 @@ public struct SecurityCheck: Sendable, Equatable {
     public let name: String
     /// The result on this host.
     public let status: Status
-    /// The reason, and what to do about it.
+    /// The reason for the status.
     public let message: String
+    /// A step that improves the status, to be worded by the application; `nil` if none is known.
+    public let remedy: CofferError.Remedy?
 
-    package init(_ name: String, _ status: Status, _ message: String) {
+    package init(
+        _ name: String, _ status: Status, _ message: String, remedy: CofferError.Remedy? = nil
+    ) {
         self.name = name
         self.status = status
         self.message = message
+        self.remedy = remedy
     }
 
     /// Errors that mean damage, as opposed to errors that prevent a check.
@@ -35,12 +40,12 @@ public struct SecurityCheck: Sendable, Equatable {
     /// The result of a check that failed with this error.
     static func failed(_ name: String, _ error: CofferError) -> SecurityCheck {
         guard damages.contains(error.code) else { return .notChecked(name, error) }
-        let message = error.code == .absent ? "\(error.message) \(Remedy.backup.rawValue)" : error.message
-        return SecurityCheck(name, .missing, message)
+        let remedy: CofferError.Remedy? = error.remedy ?? (error.code == .absent ? .restoreVault : nil)
+        return SecurityCheck(name, .missing, error.message, remedy: remedy)
     }
 
     /// The result of a check that this error prevented.
     package static func notChecked(_ name: String, _ error: CofferError) -> SecurityCheck {
-        SecurityCheck(name, .unknown, "This could not be checked. \(error.message)")
+        SecurityCheck(name, .unknown, "This could not be checked. \(error.message)", remedy: error.remedy)
     }
 }

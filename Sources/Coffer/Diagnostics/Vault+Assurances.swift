@@ -72,20 +72,18 @@ extension Vault {
         ]
     }
 
-    private static let setPasscode = "Set a passcode: coffer passcode set."
-
     private static func passcode(_ protection: ProtectionClass, _ keybag: Keybag) -> ClassAssurance {
         guard keybag.passcode != nil else {
             return ClassAssurance(
                 .passcode, .absent,
                 protection.requiresPasscode
                     ? "No passcode is set, so nothing can be stored in this class."
-                    : "No passcode is set: the device key alone opens the item.", remedy: setPasscode)
+                    : "No passcode is set: the device key alone opens the item.", remedy: .setPasscode)
         }
         guard keybag.policy.characters != .digits else {
             return ClassAssurance(
                 .passcode, .advisory, "All passcodes of 4 to 8 digits can be tried on a copy of the vault.",
-                remedy: "Use a longer passcode, with letters.")
+                remedy: .useLongerPasscode)
         }
         return ClassAssurance(
             .passcode, .cryptographic, "The class key is wrapped under the passcode and the device key.")
@@ -96,13 +94,13 @@ extension Vault {
             return ClassAssurance(
                 .lock, .absent,
                 "The class key stays in memory from the first unlock until reboot, by design.",
-                remedy: "Use a whenUnlocked class.")
+                remedy: .useWhenUnlockedClass)
         }
         guard keybag.passcode != nil else {
             return ClassAssurance(
                 .lock, .advisory,
                 "A lock removes the class key, but an unlock needs no passcode to restore it.",
-                remedy: setPasscode)
+                remedy: .setPasscode)
         }
         return ClassAssurance(
             .lock, .cryptographic, "A lock removes the class key; only the passcode restores it.")
@@ -113,13 +111,13 @@ extension Vault {
         guard !protection.isExportable else {
             return ClassAssurance(
                 .thisDevice, .absent, "Items of this class may be exported, by design.",
-                remedy: "Use a ThisDeviceOnly class.")
+                remedy: .useThisDeviceOnlyClass)
         }
         let isHeld = device?.status == .ok
         return ClassAssurance(
             .thisDevice, isHeld ? .cryptographic : .advisory,
             device?.message ?? "The place of the device key is not known.",
-            remedy: isHeld ? nil : "Keep the vault on an encrypted disk and out of backups.")
+            remedy: isHeld ? nil : .encryptDisk)
     }
 
     private static func heard(_ protection: ProtectionClass, _ statuses: [LockTriggerStatus])
@@ -137,11 +135,11 @@ extension Vault {
                 "Nothing on this host reports that the screen locks"
                     + (hasTimer
                         ? ": only the inactivity time locks." : ", and there is no inactivity time."),
-                remedy: "Lock manually: coffer lock.")
+                remedy: .lockManually)
         }
         return ClassAssurance(
             .lockSources, .advisory,
-            "Programs that listen lock with the screen; coffer watch does so for keys cached by unlock.",
-            remedy: "Run coffer watch in the desktop session.")
+            "Programs that follow the lock triggers lock with the screen. Without one, keys cached in the "
+                + "kernel keyring stay.", remedy: .watchSession)
     }
 }

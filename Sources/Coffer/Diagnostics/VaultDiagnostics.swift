@@ -64,8 +64,8 @@ extension Vault {
         return [
             SecurityCheck(
                 "unfinished-files", .advisory,
-                "\(left) left \(remains.bytes) sealed bytes in the vault. The next command that lists or "
-                    + "changes files removes them: coffer file list")
+                "\(left) left \(remains.bytes) sealed bytes in the vault. The next listing or "
+                    + "change of files removes them.", remedy: .removeUnfinishedFiles)
         ]
     }
 
@@ -88,9 +88,9 @@ extension Vault {
             SecurityCheck(
                 "damaged-tokens", .missing,
                 (count == 1
-                    ? "1 token that was stored while locked is damaged and can no longer be read. "
-                    : "\(count) tokens that were stored while locked are damaged and can no longer be read. ")
-                    + "Store them again, then remove the damaged copies: coffer token purge-corrupt")
+                    ? "1 token that was stored while locked is damaged and can no longer be read."
+                    : "\(count) tokens that were stored while locked are damaged and can no longer be read."),
+                remedy: .replaceDamagedTokens)
         ]
     }
 
@@ -98,8 +98,7 @@ extension Vault {
         guard let parameters = keybag.passcode else {
             return SecurityCheck(
                 "passcode", .missing,
-                "No passcode is set: anyone who can read the vault can open it. Set one: coffer passcode set"
-            )
+                "No passcode is set: anyone who can read the vault can open it.", remedy: .setPasscode)
         }
         let cost =
             "Argon2id with \(parameters.cost.memoryKiB / 1024) MiB and \(parameters.cost.passes) passes"
@@ -138,8 +137,7 @@ extension Vault {
             SecurityCheck(
                 "orders", .missing,
                 "The record of orders cannot be read: no signed order is accepted and the dead-man's switch "
-                    + "is off. \(damage.message) Restore the vault's file orders from a backup, or remove it "
-                    + "and pin the keys again.")
+                    + "is off. \(damage.message)", remedy: .restoreOrRemoveOrders)
         ]
     }
 
@@ -150,8 +148,8 @@ extension Vault {
             SecurityCheck(
                 "unfinished-orders", .missing,
                 (count == 1 ? "A signed order to erase was" : "\(count) signed orders to erase were")
-                    + " accepted and cannot be finished; every command tries again. To see what is still "
-                    + "there, erase it yourself: coffer wipe --yes --user NAME, or --tokens")
+                    + " accepted and cannot be finished; every opening of the vault tries again.",
+                remedy: .wipeAgain)
         ]
     }
 
@@ -198,9 +196,9 @@ extension Vault {
     private static var documentedSchemes: SecurityCheck {
         SecurityCheck(
             "documented-schemes", .advisory,
-            "Guessing keys of the documented schemes (coffer key, coffer crypt) costs one SHA-256 for each "
-                + "passcode: all of 4 to 8 digits take seconds. They are as secret as their UUID. Use them "
-                + "only for data that has them already.")
+            "Guessing a key of the documented schemes costs one SHA-256 computation for each passcode: "
+                + "trying all passcodes of 4 to 8 digits takes seconds. Such a key is as secret as its UUID.",
+            remedy: .limitDocumentedSchemes)
     }
 
     private static var swap: SecurityCheck {

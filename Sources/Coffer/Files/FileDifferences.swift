@@ -77,7 +77,7 @@ extension FileStore {
     /// Returns the reason there is no container of that id: no such file exists, or another program deleted
     /// it.
     func absence(of id: FileID) throws(CofferError) -> CofferError {
-        let none = CofferError(.absent, "There is no file \(id). Run coffer file list to see all files.")
+        let none = CofferError(.absent, "There is no file \(id).", remedy: .listFiles)
         guard try fileKeys().hasIndex else { return none }
         let contents = try index.salvage(in: core.home.openVault())
         guard contents.entries[id] != nil else { return none }
@@ -85,7 +85,7 @@ extension FileStore {
         guard !contents.isDamaged, try confirmed(suspected) == suspected else { return none }
         return CofferError(
             .missing,
-            "The container of \(id) is no longer in the home: another program deleted it. Restore "
-                + "it from a copy of the home, or clear the entry with coffer file remove \(id).")
+            "The container of \(id) is no longer in the vault directory: another program deleted it.",
+            remedy: .restoreOrRemoveFile)
     }
 }

@@ -16,7 +16,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `invalidInput` if `text` is not a UUID.
     public init(_ text: String) throws(CofferError) {
         guard let uuid = UUID(uuidString: text) else {
-            throw CofferError(.invalidInput, "A file id must be a UUID, as coffer file list prints it.")
+            throw CofferError(.invalidInput, "A file id must be a UUID.", remedy: .listFiles)
         }
         self.uuid = uuid
     }

@@ -147,10 +147,9 @@ extension FileStore {
             throw CofferError(
                 .corrupt,
                 contents.removed.contains(header.id)
-                    ? "\(header.id) was removed, and another program put its container back: coffer file "
-                        + "remove \(header.id) removes it again, coffer file reindex adds it."
-                    : "The container of \(header.id) is not in the index, which is damaged or older, or "
-                        + "another program put it there: coffer file reindex adds it, if it is yours.")
+                    ? "\(header.id) was removed, and another program put its container back."
+                    : "The container of \(header.id) is not in the index: the index is damaged or older, or "
+                        + "another program put the container there.", remedy: .removeOrReindexFile)
         }
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
             entry.protection == protection.rawValue
@@ -158,8 +157,8 @@ extension FileStore {
             guard !contents.isDamaged else { throw FileIndex.corruptError }
             throw CofferError(
                 .corrupt,
-                "The container of \(header.id) has other content than the index lists: another program "
-                    + "replaced it. Restore the right one, or add this one with coffer file reindex.")
+                "The container of \(header.id) does not match the index: another program replaced it.",
+                remedy: .restoreOrReindexFile)
         }
     }
 

@@ -80,7 +80,8 @@ public final class FileStore: Sendable {
                 try original?.remove(source)
             } catch {
                 throw CofferError(
-                    error.code, "\(error.message) The sealed copy is \(id).", systemError: error.systemError)
+                    error.code, "\(error.message) The sealed copy is \(id).", remedy: error.remedy,
+                    systemError: error.systemError)
             }
             return id
         }

@@ -25,8 +25,7 @@ enum OriginalRule {
         guard !own.contains(Identity(status)), try !isBelow(own, path) else {
             throw CofferError(
                 .refused,
-                "\(path) belongs to the vault's own home and is not removed: omit --remove-original, or "
-                    + "copy it elsewhere first.")
+                "\(path) is in the vault's own directory and is not removed.", remedy: .keepOriginal)
         }
     }
 

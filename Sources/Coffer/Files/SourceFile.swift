@@ -73,7 +73,7 @@ package struct SourceFile: ~Copyable {
     private func stillThere(_ error: CofferError) -> CofferError {
         CofferError(
             error.code, "\(path) is sealed and still there: it could not be removed. \(error.message)",
-            systemError: error.systemError)
+            remedy: error.remedy, systemError: error.systemError)
     }
 
     /// The part that follows the file's own name in the name of a file that was moved aside.

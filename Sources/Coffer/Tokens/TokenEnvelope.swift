@@ -70,7 +70,7 @@ struct TokenEnvelope {
             return (info, try Token(bytes))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(.corrupt, "A stored token is damaged.", .token)
+            throw CofferError(.corrupt, "A stored token is damaged.", remedy: .restoreOrReplaceToken)
         }
     }
 
@@ -94,24 +94,28 @@ struct TokenEnvelope {
     }
 
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> TokenEnvelope {
-        var reader = BinaryReader(bytes, name: "stored token", remedy: .token)
+        var reader = BinaryReader(bytes, name: "stored token", remedy: .restoreOrReplaceToken)
         let head = try reader.take(2)
         guard head[0] == version else {
             throw CofferError(
-                .unsupportedVersion, "A token was stored by a newer release, or it is damaged.", .newerRelease
+                .unsupportedVersion, "A token was stored by a newer release, or it is damaged.",
+                remedy: .useNewerRelease
             )
         }
         guard let protection = ProtectionClass(rawValue: try reader.number()) else {
             throw CofferError(
                 .unsupportedVersion,
-                "A token names a protection class of a newer release, or it is damaged.", .newerRelease)
+                "A token names a protection class of a newer release, or it is damaged.",
+                remedy: .useNewerRelease)
         }
         let encodedKey = try reader.take(WrappedKey.encodedSize)
         let wrapped: WrappedKey
         do throws(CofferError) {
             wrapped = try WrappedKey.decode(encodedKey.span)
         } catch {
-            throw CofferError(error.code, error.message, error.code == .corrupt ? .token : .newerRelease)
+            throw CofferError(
+                error.code, error.message,
+                remedy: error.code == .corrupt ? .restoreOrReplaceToken : .useNewerRelease)
         }
         return TokenEnvelope(
             protection: protection, wrappedKey: wrapped,
@@ -144,7 +148,7 @@ extension TokenInfo {
     static func decode(_ bytes: [UInt8], protection: ProtectionClass) throws(CofferError)
         -> TokenInfo
     {
-        var reader = BinaryReader(bytes, name: "stored token", remedy: .token)
+        var reader = BinaryReader(bytes, name: "stored token", remedy: .restoreOrReplaceToken)
         let version = try reader.number(UInt64.self)
         let stored = Date(nanosecondsSince1970: try reader.number())
         let hasExpiry = try reader.number(UInt8.self) == 1

@@ -210,7 +210,9 @@ public final class TokenStore: Sendable {
     public func list() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
         if let damaged = listing.damaged.first {
-            throw CofferError(damaged.code, "A stored token cannot be read: \(damaged.name).", .token)
+            throw CofferError(
+                damaged.code, "A stored token cannot be read: \(damaged.name).",
+                remedy: .restoreOrReplaceToken)
         }
         return listing.tokens
     }
@@ -313,7 +315,8 @@ public final class TokenStore: Sendable {
             return try core.keys.key(protection)
         } catch {
             guard error.code == .refused, try core.readKeybag().keys[protection] == nil else { throw error }
-            throw CofferError(.corrupt, "A stored token is damaged: its class has no key.", .token)
+            throw CofferError(
+                .corrupt, "A stored token is damaged: its class has no key.", remedy: .restoreOrReplaceToken)
         }
     }
 

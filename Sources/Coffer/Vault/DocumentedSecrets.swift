@@ -149,7 +149,10 @@ public struct DocumentedSecrets: Sendable {
             let salt = attributes[Attribute.salt].flatMap({ HexText.decode($0) }),
             let rounds = attributes[Attribute.rounds].flatMap({ Int($0) }),
             let keySize = attributes[Attribute.keySize].flatMap({ Int($0) })
-        else { throw CofferError(.corrupt, "The parameters of a kept device key are damaged.", .home) }
+        else {
+            throw CofferError(
+                .corrupt, "The parameters of a kept device key are damaged.", remedy: .restoreOrWipeVault)
+        }
         return try Documented.PBKDF2Parameters(
             digest: digest, salt: salt, rounds: rounds, keySize: keySize)
     }

@@ -32,7 +32,7 @@ struct EmergencyLock {
                             + "it is elsewhere, specify its directory."
                         : "It cannot be determined which vault is in this directory, so every vault of this "
                             + "user is locked. "
-                            + doubt.message, systemError: doubt.systemError))
+                            + doubt.message, remedy: doubt.remedy, systemError: doubt.systemError))
             return try lock.lockEverything()
         }
         lock.remove { name in hints.candidates.contains { isOf($0, name) } }
@@ -112,7 +112,7 @@ struct EmergencyLock {
             throw CofferError(
                 .permissionDenied,
                 "Still in the kernel keyring: \(names.joined(separator: ", ")).\(reason)",
-                systemError: failures.last?.systemError, entries: names)
+                remedy: failures.last?.remedy, systemError: failures.last?.systemError, entries: names)
         }
         return LockReport(vaultID: vaultID, removed: removed, failures: failures)
     }

@@ -29,7 +29,8 @@ struct WipeFindings {
         return CofferError(
             first.why.code,
             "Not everything could be erased. Still there: \(failures.joined(separator: " ")) Fix "
-                + "that and wipe again; everything else is gone.", systemError: first.why.systemError)
+                + "that and wipe again; everything else is gone.", remedy: first.why.remedy,
+            systemError: first.why.systemError)
     }
 }
 

@@ -46,7 +46,8 @@ extension VaultEraser {
                 let failures = end.receipt.failures.joined(separator: " ")
                 findings.note(
                     what,
-                    remainsBecause: CofferError(error.code, failures, systemError: error.systemError))
+                    remainsBecause: CofferError(
+                        error.code, failures, remedy: error.remedy, systemError: error.systemError))
             } catch {
                 findings.note(what, remainsBecause: error)
             }

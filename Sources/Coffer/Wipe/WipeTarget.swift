@@ -102,10 +102,9 @@ struct WipeTarget {
     func refusal(at path: FilePath) -> CofferError {
         CofferError(
             damage?.code ?? .notInitialised,
-            "No file in \(path) begins like a vault's: nothing was changed. If it was a vault, remove the "
-                + "directory yourself. coffer lock --all removes the keys from the kernel that a lock "
-                + "removes; those of the afterFirstUnlock classes stay until a reboot."
-                + (damage.map { " \($0.message)" } ?? ""), systemError: damage?.systemError)
+            "No file in \(path) begins like one of a vault, so nothing was changed."
+                + (damage.map { " \($0.message)" } ?? ""),
+            remedy: .removeDirectory, systemError: damage?.systemError)
     }
 
     /// Adds the ids in a file; returns whether the file has its magic.

@@ -109,7 +109,8 @@ struct DatabaseQuery: ParsableCommand {
     private func explained(_ error: CofferError) -> CofferError {
         guard error.code == .readOnly, codec == .sqlcipher3 else { return error }
         return CofferError(
-            .readOnly, "\(error.message) The format \(codec.rawValue) is read-only. Convert the database.")
+            .readOnly, "\(error.message) The format \(codec.rawValue) is read-only. Convert the database.",
+            remedy: error.remedy)
     }
 
     /// Throws unless the database exists or may be created.

@@ -35,7 +35,7 @@ struct DockerCredential: AsyncParsableCommand {
             default: throw CofferError(.invalidInput, "Unknown credential action `\(action)`")
             }
         } catch {
-            try Output.line(error.message.printable)
+            try Output.line(error.advice)
             throw ExitCode(1)
         }
     }

@@ -37,7 +37,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private static func show(_ report: Report) throws(CofferError) {
         for check in report.checks {
-            try line(check.status.rawValue, check.name, check.message)
+            try line(check.status.rawValue, check.name, advice(check.message, check.remedy))
         }
         if let strength = report.strength { try printStrength(strength) }
         for source in report.sources {
@@ -48,9 +48,15 @@ struct DoctorCommand: AsyncParsableCommand {
             try Output.line("class \(protection.name)")
             for guarantee in guarantees {
                 let title = "\(guarantee.promise.rawValue): \(guarantee.strength.rawValue)"
-                try Output.line(String(repeating: " ", count: 10) + "\(title). \(guarantee.reason)")
+                let text = advice(guarantee.reason, guarantee.remedy)
+                try Output.line(String(repeating: " ", count: 10) + "\(title). \(text)")
             }
         }
+    }
+
+    /// A finding and, after it, what the user can do about it.
+    private static func advice(_ finding: String, _ remedy: CofferError.Remedy?) -> String {
+        finding + (remedy.map { " " + $0.sentence } ?? "")
     }
 
     /// Errors after which the host is still checked: no vault, or a keyring that does not return its key.
@@ -108,7 +114,7 @@ struct DoctorCommand: AsyncParsableCommand {
             report.checks = try await session.securityChecks() + LinkedSQLite.protections()
             await look(at: session, &report)
         } catch {
-            Output.message("coffer: \(error.message.printable)")
+            Output.message("coffer: \(error.advice)")
             report.checks = Vault.hostSecurityChecks() + LinkedSQLite.protections()
             report.failure = Self.spared.contains(error.code) ? nil : error
         }
@@ -178,15 +184,18 @@ extension LockTriggerStatus {
 
 extension ClassAssurance {
     fileprivate var document: JSONDocument {
-        .object([
-            ("promise", .text(promise.rawValue)), ("strength", .text(strength.rawValue)),
-            ("reason", .text(reason)), ("remedy", remedy.map { .text($0) } ?? .none),
-        ])
+        .object(
+            [
+                ("promise", .text(promise.rawValue)), ("strength", .text(strength.rawValue)),
+                ("reason", .text(reason)),
+            ] + JSONDocument.members(of: remedy))
     }
 }
 
 extension SecurityCheck {
     fileprivate var document: JSONDocument {
-        .object([("name", .text(name)), ("status", .text(status.rawValue)), ("message", .text(message))])
+        .object(
+            [("name", .text(name)), ("status", .text(status.rawValue)), ("message", .text(message))]
+                + JSONDocument.members(of: remedy))
     }
 }

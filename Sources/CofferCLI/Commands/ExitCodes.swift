@@ -33,9 +33,7 @@ enum Failure {
     /// Prints the error for the user and, with `asJSON`, for a program too; returns the exit code.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let error = error as? CofferError {
-            report(
-                code: error.code.name, message: error.message, text: "coffer: \(error.message.printable)",
-                asJSON)
+            report(document(error), text: "coffer: \(error.advice)", asJSON)
             return ExitCode(error.code.exitCode)
         }
         // The command has already reported the error.
@@ -45,21 +43,27 @@ enum Failure {
         if code.isSuccess {
             try? Output.line(text)
         } else {
-            report(code: "usage", message: CofferCommand.message(for: error), text: text, asJSON)
+            report(document("usage", CofferCommand.message(for: error)), text: text, asJSON)
         }
         return code
     }
 
-    private static func report(code: String, message: String, text: String, _ asJSON: Bool) {
+    private static func report(_ document: JSONDocument, text: String, _ asJSON: Bool) {
         Output.message(text)
         guard asJSON else { return }
-        try? Output.json(.object([("error", document(code, message))]))
+        try? Output.json(.object([("error", document)]))
     }
 
     /// The error as a JSON document.
-    static func document(_ error: CofferError) -> JSONDocument { document(error.code.name, error.message) }
+    static func document(_ error: CofferError) -> JSONDocument {
+        document(error.code.name, error.message, error.remedy)
+    }
 
-    private static func document(_ code: String, _ message: String) -> JSONDocument {
-        .object([("code", .text(code)), ("message", .text(message))])
+    private static func document(
+        _ code: String, _ message: String, _ remedy: CofferError.Remedy? = nil
+    ) -> JSONDocument {
+        .object(
+            [("code", .text(code)), ("message", .text(message))]
+                + (remedy == nil ? [] : JSONDocument.members(of: remedy)))
     }
 }

@@ -146,20 +146,19 @@ struct FileList: AsyncParsableCommand {
         let missing = listing.files.filter { $0.state == .missing }
         if !missing.isEmpty {
             complaints.append(
-                "the containers of \(missing.count) files are missing: another program deleted them. Put "
-                    + "them back from a copy of the vault directory, or clear each entry with coffer file "
-                    + "remove ID.")
+                "Containers are missing (\(Plural.of(missing.count, "file"))): another program deleted them. "
+                    + CofferError.Remedy.restoreOrRemoveFile.sentence)
         }
         let unlisted = listing.unlisted.map(\.description).joined(separator: ", ")
         if listing.isIndexDamaged {
             complaints.append(
-                "the file index is damaged. Run coffer file reindex to rebuild it from the containers."
+                "The index of files is damaged. " + CofferError.Remedy.reindexFiles.sentence
                     + (unlisted.isEmpty ? "" : " Not listed: \(unlisted)."))
         } else if listing.isIndexBehind {
             complaints.append(
-                "the file index does not list every container: it is damaged or older than they are, or "
-                    + "another program put them there. Check every file with coffer file verify --all; add "
-                    + "them to the index with coffer file reindex. Not listed: \(unlisted).")
+                "The index of files does not list every container: it is damaged or older than they are, or "
+                    + "another program put them there. "
+                    + CofferError.Remedy.verifyAndReindexFiles.sentence + " Not listed: \(unlisted).")
         }
         return complaints
     }
@@ -213,7 +212,7 @@ struct FileRemove: AsyncParsableCommand {
         let id = try file.fileID()
         let session = try await VaultOpener.unlocked(global)
         guard try await session.files.remove(id) else {
-            throw CofferError(.absent, "There is no file \(id). Run coffer file list to see all files.")
+            throw CofferError(.absent, "There is no file \(id).", remedy: .listFiles)
         }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }
     }

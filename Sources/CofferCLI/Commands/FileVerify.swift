@@ -61,21 +61,18 @@ struct FileVerify: AsyncParsableCommand {
 
     /// The next steps for the problems that were found.
     private static func remedies(_ report: IntegrityReport) -> [String] {
+        let restore = CofferError.Remedy.restoreOrRemoveFile.sentence
         var remedies: [String] = []
         if !report.damaged.isEmpty {
-            remedies.append(
-                "a damaged file can only be put back from a copy of the vault directory, or removed with "
-                    + "coffer file remove ID.")
+            remedies.append("A damaged file cannot be repaired. \(restore)")
         }
         if !report.orphans.isEmpty {
             remedies.append(
-                "another program put the files there that are not in the index, or the index is older: add "
-                    + "them to it with coffer file reindex.")
+                "The index is older than the files that it does not list, or another program put them there. "
+                    + CofferError.Remedy.reindexFiles.sentence)
         }
         if !report.missing.isEmpty {
-            remedies.append(
-                "another program deleted the containers of the missing files: put them back from a copy of "
-                    + "the vault directory, or clear each entry with coffer file remove ID.")
+            remedies.append("Another program deleted the containers of the missing files. \(restore)")
         }
         return remedies
     }

@@ -70,7 +70,7 @@ struct LockCommand: AsyncParsableCommand {
 
     func run() async throws {
         let report = try await all ? Vault.lockAll() : lockHome()
-        for failure in report.failures { Output.message("coffer: \(failure.message.printable)") }
+        for failure in report.failures { Output.message("coffer: \(failure.advice)") }
         guard global.json else { return }
         do throws(CofferError) {
             try Output.json(
@@ -82,7 +82,7 @@ struct LockCommand: AsyncParsableCommand {
                 ]))
         } catch {
             // The keys are gone even if the result cannot be printed.
-            Output.message("coffer: \(error.message.printable)")
+            Output.message("coffer: \(error.advice)")
         }
     }
 
@@ -91,7 +91,7 @@ struct LockCommand: AsyncParsableCommand {
         do throws(CofferError) {
             location = try VaultOpener.location(global)
         } catch {
-            Output.message("coffer: \(error.message.printable) Every vault of this user is locked.")
+            Output.message("coffer: \(error.advice) Every vault of this user is locked.")
             return try await Vault.lockAll()
         }
         return try await Vault.lock(at: location)

@@ -59,7 +59,7 @@ struct WatchCommand: AsyncParsableCommand {
             return try await session.contactPolicy() != nil
         } catch {
             guard error.code != .wiped else { throw error }
-            Output.message("coffer: orders: \(error.code.name): \(error.message.printable)")
+            Output.message("coffer: orders: \(error.code.name): \(error.advice)")
             return false
         }
     }
@@ -73,7 +73,7 @@ struct WatchCommand: AsyncParsableCommand {
         try await session.followRevocations(from: source, every: pause) { result in
             switch result {
             case .failure(let error), .success(.refused(let error)):
-                Output.message("coffer: mailbox: \(error.code.name): \(error.message.printable)")
+                Output.message("coffer: mailbox: \(error.code.name): \(error.advice)")
             default: break
             }
         }

@@ -88,7 +88,7 @@ struct WipeCommand: AsyncParsableCommand {
             throw error
         }
         try? Output.json(.object(receipt.members + [("error", Failure.document(error))]))
-        Output.message("coffer: \(error.message.printable)")
+        Output.message("coffer: \(error.advice)")
         throw ExitCode(error.code.exitCode)
     }
 
@@ -118,7 +118,7 @@ struct WipeCommand: AsyncParsableCommand {
         do throws(CofferError) {
             try printReceipt(receipt, nil)
         } catch {
-            Output.message("coffer: \(error.message.printable)")
+            Output.message("coffer: \(error.advice)")
         }
     }
 

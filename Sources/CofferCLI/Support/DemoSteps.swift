@@ -73,7 +73,7 @@ struct Demo {
                     DemoStep(title: title, proof: proof, held: true, duration: Clock.sinceBoot - start))
             }
         } catch {
-            let what = (error as? Broken)?.what ?? (error as? CofferError)?.message ?? "\(error)"
+            let what = (error as? Broken)?.what ?? (error as? CofferError)?.advice ?? "\(error)"
             steps.append(
                 DemoStep(title: "stopped", proof: what, held: false, duration: Clock.sinceBoot - begin))
         }

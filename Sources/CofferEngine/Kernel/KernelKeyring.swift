@@ -140,13 +140,8 @@ package enum KernelKeyring {
         guard Errno.current == EDQUOT else { return Errno.failure("use the kernel keyring", nil) }
         return CofferError(
             .noSpace,
-            "The kernel keyring takes no more keys: this user's quota is used up, as /proc/key-users shows. "
-                + "Remove unneeded keys: coffer lock --all removes those that a lock removes. The keys "
-                + "of "
-                + "the afterFirstUnlock classes stay until their vault is wiped or the machine restarts; "
-                + "keyctl "
-                + "unlink KEY @u removes one of a vault that is gone.",
-            systemError: EDQUOT)
+            "The kernel keyring is full: this user's quota is used up, as /proc/key-users shows.",
+            remedy: .removeKernelKeys, systemError: EDQUOT)
     }
 
     /// Returns `nil` for a missing key, throws for a keyring that cannot be used.

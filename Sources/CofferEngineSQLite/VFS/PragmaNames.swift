@@ -24,8 +24,8 @@ import CofferBase
     /// Rejects a pragma that sets a key. The answer of a failing pragma is its error message.
     func refuseKey() -> Int32 {
         let result = answer(
-            "PRAGMA \(name) does nothing here: the key is given when the database is opened, and changed by "
-                + "EncryptedDatabase.rekey or coffer database convert")
+            "PRAGMA \(name) does nothing here: specify the key when you open the database. To change it, "
+                + "convert the database or call EncryptedDatabase.rekey")
         return result == SQLITE_OK ? SQLITE_ERROR : result
     }
 

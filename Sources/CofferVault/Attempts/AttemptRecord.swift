@@ -16,7 +16,7 @@ import SystemPackage
 package struct AttemptRecord: Equatable, RecordPayload {
     package static let record = AuthenticatedRecord<AttemptRecord>(
         name: "attempts", magic: FileMagic.attempts, keyLabel: KDFLabel.attemptsMAC, slotSize: 512,
-        displayName: "attempt counter", remedy: .home)
+        displayName: "attempt counter", remedy: .restoreOrWipeVault)
     /// The number of failures that erases everything.
     package static let limit = 10
 

@@ -44,8 +44,8 @@ package struct RollbackGuard {
         else {
             throw CofferError(
                 .corrupt,
-                "The attempt counter in the Secret Service is damaged. The passcode was not tried. Restore "
-                    + "the desktop keyring from a backup.")
+                "The attempt counter in the Secret Service is damaged. The passcode was not tried.",
+                remedy: .restoreKeyring)
         }
         return value.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     }

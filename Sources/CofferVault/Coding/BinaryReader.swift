@@ -7,11 +7,13 @@ import CofferEngine
 package struct BinaryReader {
     private let bytes: [UInt8]
     private let name: String
-    private let remedy: Remedy?
+    private let remedy: CofferError.Remedy?
     package private(set) var position: Int
 
     /// Starts at `position`. Errors contain `name`, the record's name, and `remedy`.
-    package init(_ bytes: [UInt8], from position: Int = 0, name: String, remedy: Remedy? = nil) {
+    package init(
+        _ bytes: [UInt8], from position: Int = 0, name: String, remedy: CofferError.Remedy? = nil
+    ) {
         self.bytes = bytes
         self.position = position
         self.name = name
@@ -20,7 +22,7 @@ package struct BinaryReader {
 
     package var remaining: Int { bytes.count - position }
 
-    package var corruptError: CofferError { CofferError(.corrupt, "The \(name) is damaged.", remedy) }
+    package var corruptError: CofferError { CofferError(.corrupt, "The \(name) is damaged.", remedy: remedy) }
 
     package mutating func take(_ count: Int) throws(CofferError) -> [UInt8] {
         guard count >= 0, count <= remaining else { throw corruptError }

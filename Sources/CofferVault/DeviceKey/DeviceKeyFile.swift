@@ -37,13 +37,13 @@ package struct DeviceKeyFile: ~Copyable {
         var span = record.mutableSpan
         guard try file.read(at: 0, into: &span) == size else { throw corruptError }
         var reader = BinaryReader(
-            record.span.extracting(..<32).copied(), name: "device record", remedy: .home)
+            record.span.extracting(..<32).copied(), name: "device record", remedy: .restoreOrWipeVault)
         guard try reader.take(8) == Array(FileMagic.device.utf8) else { throw corruptError }
         let version = try reader.number(UInt16.self)
         guard let backend = KeyringBackend(version: version) else {
             throw CofferError(
                 .unsupportedVersion, "The device record was written by a newer release, or it is damaged.",
-                .newerRelease)
+                remedy: .useNewerRelease)
         }
         try reader.skip(6)
         guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw corruptError }
@@ -83,7 +83,7 @@ package struct DeviceKeyFile: ~Copyable {
     }
 
     private static var corruptError: CofferError {
-        CofferError(.corrupt, "The device record is damaged.", .home)
+        CofferError(.corrupt, "The device record is damaged.", remedy: .restoreOrWipeVault)
     }
 
     private static func tag(
@@ -121,8 +121,7 @@ package struct DeviceKeyFile: ~Copyable {
         }
         throw CofferError(
             .corrupt,
-            "The vault's device key in the Secret Service is damaged. Restore the desktop keyring from a "
-                + "backup, or erase the vault with coffer wipe --yes.")
+            "The vault's device key in the Secret Service is damaged.", remedy: .restoreKeyringOrWipeVault)
     }
 
     private func wrappingKey() throws(CofferError) -> SymmetricKey {

@@ -137,7 +137,9 @@ package struct TokenFile {
         try file.sync()
     }
 
-    private var corruptError: CofferError { CofferError(.corrupt, "The token file is damaged.", .tokenFile) }
+    private var corruptError: CofferError {
+        CofferError(.corrupt, "The token file is damaged.", remedy: .restoreOrWipeTokens)
+    }
 
     private var header: [UInt8] {
         var writer = BinaryWriter()
@@ -162,17 +164,17 @@ package struct TokenFile {
     }
 
     private func open(_ bytes: [UInt8]) throws(CofferError) -> Contents {
-        var head = BinaryReader(bytes, name: "token file", remedy: .tokenFile)
+        var head = BinaryReader(bytes, name: "token file", remedy: .restoreOrWipeTokens)
         guard try head.take(8) == Array(FileMagic.tokens.utf8) else { throw corruptError }
         guard try head.number(UInt16.self) == 1 else {
             throw CofferError(
                 .unsupportedVersion, "The token file was written by a newer release, or it is damaged.",
-                .newerRelease)
+                remedy: .useNewerRelease)
         }
         try head.skip(6)
         guard try head.take(16) == device.vaultID.bytes else {
             throw CofferError(
-                .foreign, "The token file belongs to another vault, or it is damaged.", .backup)
+                .foreign, "The token file belongs to another vault, or it is damaged.", remedy: .restoreVault)
         }
         let key = try device.key(KDFLabel.tokenFile)
         let plaintext: [UInt8]
@@ -184,7 +186,7 @@ package struct TokenFile {
             guard error.code == .notAuthentic else { throw error }
             throw corruptError
         }
-        var reader = BinaryReader(plaintext, name: "token file", remedy: .tokenFile)
+        var reader = BinaryReader(plaintext, name: "token file", remedy: .restoreOrWipeTokens)
         var contents = Contents(generation: try reader.number(), envelopes: [:])
         let count = Int(try reader.number(UInt32.self))
         contents.envelopes.reserveCapacity(min(count, reader.remaining / Self.nameSize))

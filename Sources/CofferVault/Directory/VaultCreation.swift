@@ -164,8 +164,7 @@ extension VaultDirectory {
             let state = try Self.openDirectory(VaultLocation(path: path, sessionBus: service.address)).state()
             guard let state, state.phase != .wiped else { continue }
             throw CofferError(
-                .alreadyExists,
-                "A user still has a vault at \(path): erase it with coffer wipe, then try again.")
+                .alreadyExists, "A user still has a vault at \(path).", remedy: .eraseUserVault)
         }
     }
 

@@ -144,7 +144,8 @@ package final class VaultDirectory: Sendable {
         switch state?.phase {
         case nil:
             guard try directory.status(of: Self.vaultName) == nil else {
-                throw CofferError(.corrupt, "The state record of the vault is missing.", .home)
+                throw CofferError(
+                    .corrupt, "The state record of the vault is missing.", remedy: .restoreOrWipeVault)
             }
             throw Self.missing(path)
         case .wiping, .wiped: throw CofferError.wiped
@@ -254,7 +255,8 @@ extension VaultDirectory {
             }
             guard isGone else { throw error }
             throw CofferError(
-                .corrupt, "A file of the vault is missing or not a regular file: \(error.message)", .home)
+                .corrupt, "A file of the vault is missing or not a regular file: \(error.message)",
+                remedy: .restoreOrWipeVault)
         }
     }
 }

@@ -42,13 +42,15 @@ package struct VaultStateFile: Equatable {
     package static func read(in home: borrowing Descriptor) throws(CofferError) -> VaultStateFile? {
         guard try home.status(of: fileName) != nil else { return nil }
         let file = try home.open(fileName, .read)
-        let bytes = try Remedy.saying(.home) { () throws(CofferError) in try file.readAll(limit: size) }
-        var reader = BinaryReader(bytes, name: "state record of the vault", remedy: .home)
+        let bytes = try CofferError.addingRemedy(.restoreOrWipeVault) { () throws(CofferError) in
+            try file.readAll(limit: size)
+        }
+        var reader = BinaryReader(bytes, name: "state record of the vault", remedy: .restoreOrWipeVault)
         guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.corruptError }
         guard try reader.number(UInt16.self) == 1 else {
             throw CofferError(
                 .unsupportedVersion, "The vault was created by a newer release, or its state is damaged.",
-                .newerRelease)
+                remedy: .useNewerRelease)
         }
         try reader.skip(6)
         guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.corruptError }

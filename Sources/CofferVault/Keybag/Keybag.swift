@@ -17,7 +17,7 @@ import SystemPackage
 package struct Keybag {
     package static let record = AuthenticatedRecord<Keybag>(
         name: "keybag", magic: FileMagic.keybag, keyLabel: KDFLabel.keybagMAC, slotSize: 4096,
-        displayName: "keybag", remedy: .home)
+        displayName: "keybag", remedy: .restoreOrWipeVault)
 
     package struct PasscodeParameters: Equatable {
         package let cost: Argon2id.Cost
@@ -101,7 +101,7 @@ package struct Keybag {
         if let passcodeTag { return ConstantTime.equal(passcodeTag.span, tag.span) }
         // A keybag of an earlier release has no tag: one class key stands for all.
         guard let (protection, wrapped) = keys.first else {
-            throw CofferError(.corrupt, "The keybag has no class key.", .home)
+            throw CofferError(.corrupt, "The keybag has no class key.", remedy: .restoreOrWipeVault)
         }
         let context = Self.context(protection, vaultID: vaultID)
         do throws(CofferError) {
@@ -125,7 +125,8 @@ package struct Keybag {
                 key, id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
             if let publicKey = publicKeys[protection], try classKey.publicKey(vaultID: vaultID) != publicKey {
                 throw CofferError(
-                    .corrupt, "A public key in the keybag belongs to another class key.", .home)
+                    .corrupt, "A public key in the keybag belongs to another class key.",
+                    remedy: .restoreOrWipeVault)
             }
             unwrapped[protection] = classKey
         }

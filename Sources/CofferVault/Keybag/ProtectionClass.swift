@@ -45,7 +45,7 @@ extension CofferError {
     package static var requiresPasscode: CofferError {
         CofferError(
             .refused,
-            "Items of the class \(ProtectionClass.whenPasscodeSetThisDeviceOnly.name) need a passcode, "
-                + "but none is set. Set one with coffer passcode set, then unlock.")
+            "Items of the class \(ProtectionClass.whenPasscodeSetThisDeviceOnly.name) require a passcode, "
+                + "but none is set.", remedy: .setPasscodeAndUnlock)
     }
 }

@@ -20,11 +20,11 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package let keyLabel: String
     package let slotSize: Int
     package let displayName: String
-    package var remedy: Remedy?
+    package var remedy: CofferError.Remedy?
 
     package init(
         name: FilePath, magic: String, keyLabel: String, slotSize: Int, displayName: String,
-        remedy: Remedy? = nil
+        remedy: CofferError.Remedy? = nil
     ) {
         self.name = name
         self.magic = magic
@@ -72,14 +72,14 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         reusing earlier: Contents? = nil
     ) throws(CofferError) -> Contents {
         let key = try device.key(keyLabel)
-        let file = try Remedy.saying(remedy) { () throws(CofferError) in
+        let file = try CofferError.addingRemedy(remedy) { () throws(CofferError) in
             try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: repairing)
         }
-        let slots = try Remedy.saying(remedy) { () throws(CofferError) in
+        let slots = try CofferError.addingRemedy(remedy) { () throws(CofferError) in
             [try file.slot(0), try file.slot(1)]
         }
         var best: (bytes: [UInt8], generation: UInt64, slot: Int)?
-        var failure = CofferError(.corrupt, "The \(displayName) is damaged.", remedy)
+        var failure = CofferError(.corrupt, "The \(displayName) is damaged.", remedy: remedy)
         for index in slots.indices {
             do throws(CofferError) {
                 let decoded = try decodeSlot(slots[index], vaultID: device.vaultID, key: key)
@@ -154,7 +154,8 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
             // Unauthenticated fields only choose between error codes.
             if owner != vaultID.bytes, owner.contains(where: { $0 != 0 }) {
                 throw CofferError(
-                    .foreign, "The \(displayName) belongs to another vault.", remedy.map { _ in .backup })
+                    .foreign, "The \(displayName) belongs to another vault.",
+                    remedy: remedy.map { _ in .restoreVault })
             }
             if version > 1 { throw newer(", or it is damaged") }
             throw reader.corruptError
@@ -166,6 +167,6 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     private func newer(_ addition: String) -> CofferError {
         CofferError(
             .unsupportedVersion, "The \(displayName) was written by a newer release\(addition).",
-            remedy.map { _ in .newerRelease })
+            remedy: remedy.map { _ in .useNewerRelease })
     }
 }

@@ -218,7 +218,7 @@ package final class SecretServiceStorage: ItemStorage {
     private static func corruptError(_ path: String) -> CofferError {
         CofferError(
             .corrupt,
-            "An item in the keyring is damaged: \(path). Restore the keyring from a backup.",
+            "An item in the desktop keyring is damaged: \(path).", remedy: .restoreKeyring,
             entries: [path])
     }
 

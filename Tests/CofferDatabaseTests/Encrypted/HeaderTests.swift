@@ -215,8 +215,7 @@ struct HeaderTests {
             try setCost(scene, passes: UInt8(passes), memoryKiB: memory)
             let error = message()
             #expect(error?.code == .refused)
-            #expect(error?.message.contains("--allow-expensive") == true)
-            #expect(error?.message.contains("allowingExpensive") == true)
+            #expect(error?.remedy == .allowExpensiveDerivation)
         }
         // Granted, it is derived, and is not the database's.
         try setCost(scene, passes: 17, memoryKiB: 8192)

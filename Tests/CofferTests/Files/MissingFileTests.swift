@@ -65,7 +65,7 @@ struct MissingFileTests {
                 { try await session.files.export(ids[0], to: home.scratch.path.appending("out")) },
             ] as [() async throws -> Void] {
                 let error = await refusal { try await work() }
-                #expect(error?.code == .missing && error?.message.contains("file remove") == true)
+                #expect(error?.code == .missing && error?.remedy == .restoreOrRemoveFile)
             }
             #expect(await refusal { try await read(session, .random()) }?.code == .absent)
             #expect(try await session.status().missingFiles == [ids[0]])
@@ -183,7 +183,7 @@ struct MissingFileTests {
         #expect(listing.files.map(\.id) == [ids[0]] && listing.isIndexBehind && listing.unlisted == [ids[1]])
         let error = await refusal { _ = try await last.files.list() }
         #expect(error?.code == .corrupt && error?.entries == [ids[1].description])
-        #expect(await refusal { try await read(last, ids[1]) }?.message.contains("reindex") == true)
+        #expect(await refusal { try await read(last, ids[1]) }?.remedy == .removeOrReindexFile)
         #expect(try await last.status().unlistedFiles == [ids[1]])
         #expect(try await protection("file-index", last)?.message.contains(ids[1].description) == true)
         #expect(try await last.files.verifyAll().orphans == [ids[1]])
@@ -223,7 +223,7 @@ struct MissingFileTests {
         try home.write("fileindex", bytes)
         let status = try await session.status()
         #expect(status.isFileIndexDamaged && status.missingFiles.isEmpty && status.unlistedFiles.isEmpty)
-        #expect(try await protection("file-index", session)?.message.contains("reindex") == true)
+        #expect(try await protection("file-index", session)?.remedy == .reindexFiles)
         #expect(try await session.files.listing().files.map(\.id) == [kept])
         #expect(await refusal { _ = try await session.files.remove(gone) }?.code == .corrupt)
         try home.remove("fileindex")
@@ -241,7 +241,7 @@ struct MissingFileTests {
         try home.write("filekeys", [UInt8](repeating: 0, count: bytes.count))
         let status = try await session.status()
         #expect(status.isFileKeysRecordDamaged && !status.isFileIndexDamaged)
-        #expect(try await protection("file-index", session)?.message.contains("reindex") == false)
+        #expect(try await protection("file-index", session)?.remedy == .restoreOrWipeVault)
         try home.write("filekeys", bytes)
         #expect(try await !session.status().isFileKeysRecordDamaged)
     }

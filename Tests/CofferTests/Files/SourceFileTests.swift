@@ -133,7 +133,7 @@ struct SourceFileTests {
             let error = await refusal {
                 _ = try await session.files.add(contentsOf: path, removingOriginal: true)
             }
-            #expect(error?.code == .refused && error?.message.contains("own home") == true, "\(path)")
+            #expect(error?.code == .refused && error?.remedy == .keepOriginal, "\(path)")
         }
         #expect(try home.everything() == before)
         #expect(try await session.files.count() == 1)

@@ -127,7 +127,7 @@ struct InboxEntryTests {
         #expect(try await locked.status().corruptTokens == 1)
         #expect(try await locked.securityChecks().contains { $0.name == "damaged-tokens" })
         let error = await refusal { try await put("late", in: locked) }
-        #expect(error?.code == .corrupt && error?.message.contains("purge-corrupt") == true)
+        #expect(error?.code == .corrupt && error?.remedy == .purgeCorruptTokens)
         #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
         #expect(FileManager.default.fileExists(atPath: elsewhere.appending("0000000000000001-1").string))
         #expect(try await put("late", in: locked) == .queued)

@@ -47,8 +47,11 @@ struct TokenDamageTests {
 
     private func expectNextStep(_ error: CofferError, _ what: String) {
         #expect([.corrupt, .foreign, .unsupportedVersion].contains(error.code), "\(what): \(error)")
-        let step = error.message.contains("backup") || error.message.contains("coffer token remove")
-        #expect(step, "\(what): \(error.message)")
+        let steps: Set<CofferError.Remedy> = [
+            .restoreVault, .restoreOrWipeVault, .restoreOrWipeTokens, .restoreOrReplaceToken,
+            .useNewerRelease,
+        ]
+        #expect(error.remedy.map { steps.contains($0) } == true, "\(what): \(error)")
     }
 
     @Test("A damaged token file is refused as a whole, with a next step, and stays as it is")

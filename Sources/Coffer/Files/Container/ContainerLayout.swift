@@ -37,14 +37,12 @@ package struct ContainerLayout: Equatable {
         self.init(log: log, length: (full << Int64(log)) + rest - Int64(Self.overhead))
     }
 
-    /// The error for a container that cannot be read, with the remaining options.
+    /// The error for a container that cannot be read, with the remaining remedy.
     static func corruptError(
         _ reason: String = "The container is damaged or belongs to another vault",
         _ code: CofferError.Code = .corrupt
     ) -> CofferError {
-        CofferError(
-            code,
-            "\(reason): restore it from a copy of the home, or remove it with coffer file remove.")
+        CofferError(code, "\(reason).", remedy: .restoreOrRemoveFile)
     }
 
     /// Returns the number of plaintext bytes in chunk `index`.

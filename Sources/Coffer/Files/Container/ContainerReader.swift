@@ -35,9 +35,9 @@ package final class ContainerReader: Sendable {
         CofferError(
             .corrupt,
             header.isContextBound
-                ? "This file is bound to a different context, or it is damaged: pass the same "
-                    + "--context as when it was added."
-                : "This file is not bound to a context: omit --context.")
+                ? "This file is bound to a different context, or it is damaged."
+                : "This file is not bound to a context.",
+            remedy: header.isContextBound ? .specifyContext : .omitContext)
     }
 
     /// Opens both layers of the header and the last chunk. `classKey` returns the class's key, or throws

@@ -36,8 +36,7 @@ final class FileIndex: Sendable {
     init(device: DeviceKey) { self.device = device }
 
     static var corruptError: CofferError {
-        CofferError(
-            .corrupt, "The \(what) is damaged: coffer file reindex rebuilds it from the containers.")
+        CofferError(.corrupt, "The \(what) is damaged.", remedy: .reindexFiles)
     }
 
     /// The error for existing containers that an undamaged index does not list.
@@ -45,9 +44,8 @@ final class FileIndex: Sendable {
         CofferError(
             .corrupt,
             "The \(what) does not list every container: it is damaged or older than they are, or another "
-                + "program put them there. coffer file verify --all names them, coffer file reindex adds "
-                + "them.",
-            entries: ids.map(\.description))
+                + "program put them there.",
+            remedy: .verifyAndReindexFiles, entries: ids.map(\.description))
     }
 
     // MARK: Reading

@@ -81,8 +81,7 @@ struct FileIndexRecord: Equatable {
     func info(_ protection: ProtectionClass, _ state: FileState) throws(CofferError) -> FileInfo {
         guard let name = FilePath.Component(bytes: name) else {
             throw CofferError(
-                .corrupt,
-                "The \(FileIndex.what) has an invalid file name: coffer file reindex rebuilds it.")
+                .corrupt, "The \(FileIndex.what) has an invalid file name.", remedy: .reindexFiles)
         }
         return FileInfo(
             id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),

@@ -14,7 +14,7 @@ import SystemPackage
 package struct FileKeyset: Sendable, RecordPayload {
     static let record = AuthenticatedRecord<FileKeyset>(
         name: "filekeys", magic: FileMagic.fileKeys, keyLabel: KDFLabel.fileKeysMAC, slotSize: 8192,
-        displayName: "record of file keys", remedy: .home)
+        displayName: "record of file keys", remedy: .restoreOrWipeVault)
     private static let limit = 64
     private static let outerPurpose: UInt16 = 0
 
@@ -149,7 +149,7 @@ package struct FileKeyset: Sendable, RecordPayload {
             return FileKEK(id: entry.key.id, try entry.key.unwrap(under: wrapping, context: context.span))
         } catch {
             guard error.code == .notAuthentic else { throw error }
-            throw CofferError(.corrupt, "The \(record.displayName) is damaged.", record.remedy)
+            throw CofferError(.corrupt, "The \(record.displayName) is damaged.", remedy: record.remedy)
         }
     }
 

@@ -18,8 +18,8 @@ enum MemoryBudget {
         guard length <= room / 2 else {
             throw CofferError(
                 .noSpace,
-                "A copy of \(length) bytes would take more than half of the free memory: "
-                    + "use coffer file cat or coffer file export instead.")
+                "A copy of \(length) bytes would take more than half of the free memory.",
+                remedy: .readWithoutCopy)
         }
     }
 }

@@ -279,8 +279,8 @@ enum ViewCopyDirectory {
     private static var noMemory: CofferError {
         CofferError(
             .unsupported,
-            "There is no directory in memory for the copy, such as a /dev/shm on tmpfs: view the file with "
-                + "--descriptor, or use coffer file cat.")
+            "There is no directory in memory for the copy, such as a /dev/shm on tmpfs.",
+            remedy: .viewByDescriptor)
     }
 
     /// Throws unless the directory belongs to this user, only this user can access it, and it is in memory;

@@ -41,10 +41,11 @@ final class TokenExport: Sendable {
         }
 
         static func decode(_ bytes: [UInt8]) throws(CofferError) -> Header {
-            var reader = BinaryReader(bytes, name: what, remedy: .export)
+            var reader = BinaryReader(bytes, name: what, remedy: .useAnotherCopy)
             guard try reader.take(8) == Array(FileMagic.export.utf8) else {
                 throw CofferError(
-                    .corrupt, "This file is not a token export, or its first bytes are damaged.", .export)
+                    .corrupt, "This file is not a token export, or its first bytes are damaged.",
+                    remedy: .useAnotherCopy)
             }
             let version = try reader.number(UInt16.self)
             let derivation = try reader.number(UInt8.self)
@@ -120,7 +121,9 @@ final class TokenExport: Sendable {
         }
     }
 
-    private static var corruptError: CofferError { CofferError(.corrupt, "The \(what) is damaged.", .export) }
+    private static var corruptError: CofferError {
+        CofferError(.corrupt, "The \(what) is damaged.", remedy: .useAnotherCopy)
+    }
 
     private static func context(_ head: [UInt8], _ number: Int) -> [UInt8] {
         head + UInt64(number).bigEndianBytes
@@ -199,8 +202,8 @@ final class TokenExport: Sendable {
             throw CofferError(
                 .refused,
                 "This file needs \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
-                    + "passes before anything in it can be checked. If you know who wrote it, allow that: "
-                    + "allowingExpensive in a program, --allow-expensive on the command line.")
+                    + "passes before anything in it can be checked.",
+                remedy: .allowExpensiveDerivation)
         }
         let keys = try Keys(passphrase, fields)
         let tag = bytes.span.extracting(Self.fieldsSize..<Self.fieldsSize + Self.tagSize)
@@ -221,7 +224,7 @@ final class TokenExport: Sendable {
         _ body: (TokenInfo, Token) throws(CofferError) -> Void
     ) throws(CofferError) {
         var reader = BinaryReader(
-            bytes, from: Self.fieldsSize + Self.tagSize, name: Self.what, remedy: .export)
+            bytes, from: Self.fieldsSize + Self.tagSize, name: Self.what, remedy: .useAnotherCopy)
         var known: Set<TokenID> = []
         for number in 0... {
             let sealed = try reader.lengthPrefixed(limit: Self.maxRecordLength)

@@ -98,7 +98,7 @@ struct PendingToken {
         let isAuthentic = try HMAC.isValid(
             bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
             key: device.key(KDFLabel.inboxMAC))
-        var reader = BinaryReader(Array(bytes[..<end]), name: what, remedy: .waitingToken)
+        var reader = BinaryReader(Array(bytes[..<end]), name: what, remedy: .replaceDamagedTokens)
         let magic = try reader.take(8)
         let version = try reader.number(UInt16.self)
         let rawClass = try reader.number(UInt16.self)
@@ -116,7 +116,7 @@ struct PendingToken {
     }
 
     private static var corruptError: CofferError {
-        CofferError(.corrupt, "A \(what) is damaged.", .waitingToken)
+        CofferError(.corrupt, "A \(what) is damaged.", remedy: .replaceDamagedTokens)
     }
 
     private static func head(

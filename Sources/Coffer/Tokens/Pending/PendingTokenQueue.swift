@@ -112,8 +112,8 @@ struct PendingTokenQueue {
         guard try !isMisplaced() else {
             throw CofferError(
                 .corrupt,
-                "The vault's inbox is not a directory, so it cannot hold tokens: coffer token purge-corrupt "
-                    + "removes what is there.")
+                "The vault's inbox is not a directory, so it cannot hold tokens.",
+                remedy: .purgeCorruptTokens)
         }
         if try vault.status(of: Self.directoryName) == nil {
             try vault.makeDirectory(Self.directoryName)

@@ -1,0 +1,115 @@
+extension CofferError {
+    /// A step that may resolve an error. The library only says which; an application words it in terms of its
+    /// own user interface. New remedies may appear in a minor release, so a `switch` over them needs a
+    /// `default`.
+    public struct Remedy: Sendable, Hashable, CaseIterable {
+        private enum Kind: String, CaseIterable {
+            case restoreVault, restoreOrWipeVault, useNewerRelease, restoreKeyring, restoreKeyringOrWipeVault
+            case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
+            case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens
+            case useAnotherCopy, allowExpensiveDerivation, convertPlainDatabase
+            case listFiles, removeUnfinishedFiles, restoreOrRemoveFile, restoreOrReindexFile
+            case removeOrReindexFile, reindexFiles, verifyAndReindexFiles
+            case viewByDescriptor, readWithoutCopy, specifyContext, omitContext, keepOriginal
+            case setPasscode, setPasscodeAndUnlock, useLongerPasscode, useWhenUnlockedClass
+            case useThisDeviceOnlyClass, encryptDisk, lockManually, watchSession, removeKernelKeys
+            case limitDocumentedSchemes
+        }
+
+        private let kind: Kind
+
+        /// The remedy's name, stable across releases. `coffer --json` prints it.
+        public var name: String { kind.rawValue }
+
+        /// Every remedy that this release knows.
+        public static var allCases: [Remedy] { Kind.allCases.map { Remedy(kind: $0) } }
+
+        // MARK: Vaults
+
+        /// Restore the vault directory from a backup.
+        public static let restoreVault = Remedy(kind: .restoreVault)
+        /// Restore the vault directory from a backup, or wipe the vault.
+        public static let restoreOrWipeVault = Remedy(kind: .restoreOrWipeVault)
+        /// Use the newer release that wrote the data, or restore the vault directory from a backup.
+        public static let useNewerRelease = Remedy(kind: .useNewerRelease)
+        /// Restore the desktop keyring from a backup.
+        public static let restoreKeyring = Remedy(kind: .restoreKeyring)
+        /// Restore the desktop keyring from a backup, or wipe the vault.
+        public static let restoreKeyringOrWipeVault = Remedy(kind: .restoreKeyringOrWipeVault)
+        /// Wipe the vault of the user that the message names, then try again.
+        public static let eraseUserVault = Remedy(kind: .eraseUserVault)
+        /// Remove the directory, which is not recognized as a vault, and any keys left in the kernel keyring.
+        public static let removeDirectory = Remedy(kind: .removeDirectory)
+        /// Restore the record of orders from a backup, or remove it and trust the keys again.
+        public static let restoreOrRemoveOrders = Remedy(kind: .restoreOrRemoveOrders)
+        /// Start the wipe that a signed order could not finish, to see what is still there.
+        public static let wipeAgain = Remedy(kind: .wipeAgain)
+
+        // MARK: Tokens and databases
+
+        /// Restore the token file from a backup, or wipe the tokens and import an export.
+        public static let restoreOrWipeTokens = Remedy(kind: .restoreOrWipeTokens)
+        /// Restore the vault directory from a backup, or remove the token and store it again.
+        public static let restoreOrReplaceToken = Remedy(kind: .restoreOrReplaceToken)
+        /// Store damaged pending tokens again, and remove the damaged copies.
+        public static let replaceDamagedTokens = Remedy(kind: .replaceDamagedTokens)
+        /// Remove what is in the place of the pending tokens.
+        public static let purgeCorruptTokens = Remedy(kind: .purgeCorruptTokens)
+        /// Use another copy of the file.
+        public static let useAnotherCopy = Remedy(kind: .useAnotherCopy)
+        /// Allow an expensive key derivation, if you know who wrote the file: `allowingExpensive`.
+        public static let allowExpensiveDerivation = Remedy(kind: .allowExpensiveDerivation)
+        /// Convert the database as a plain one: `EncryptedDatabase.encrypt`.
+        public static let convertPlainDatabase = Remedy(kind: .convertPlainDatabase)
+
+        // MARK: Files
+
+        /// List the files to see their ids.
+        public static let listFiles = Remedy(kind: .listFiles)
+        /// List the files, which removes what interrupted additions and removals left.
+        public static let removeUnfinishedFiles = Remedy(kind: .removeUnfinishedFiles)
+        /// Restore the file's container from a backup of the vault directory, or remove the file.
+        public static let restoreOrRemoveFile = Remedy(kind: .restoreOrRemoveFile)
+        /// Restore the right container, or add the present one to the index.
+        public static let restoreOrReindexFile = Remedy(kind: .restoreOrReindexFile)
+        /// Remove the container, or add it to the index if it is yours.
+        public static let removeOrReindexFile = Remedy(kind: .removeOrReindexFile)
+        /// Rebuild the index from the containers.
+        public static let reindexFiles = Remedy(kind: .reindexFiles)
+        /// Verify all files, then rebuild the index.
+        public static let verifyAndReindexFiles = Remedy(kind: .verifyAndReindexFiles)
+        /// View the file through a descriptor, or read it.
+        public static let viewByDescriptor = Remedy(kind: .viewByDescriptor)
+        /// Read or export the file instead of viewing a copy.
+        public static let readWithoutCopy = Remedy(kind: .readWithoutCopy)
+        /// Specify the context with which the file was added.
+        public static let specifyContext = Remedy(kind: .specifyContext)
+        /// Do not specify a context.
+        public static let omitContext = Remedy(kind: .omitContext)
+        /// Add the file without removing the original, or copy it elsewhere first.
+        public static let keepOriginal = Remedy(kind: .keepOriginal)
+
+        // MARK: Protection
+
+        /// Set a passcode.
+        public static let setPasscode = Remedy(kind: .setPasscode)
+        /// Set a passcode, then unlock the vault.
+        public static let setPasscodeAndUnlock = Remedy(kind: .setPasscodeAndUnlock)
+        /// Use a longer passcode, with letters.
+        public static let useLongerPasscode = Remedy(kind: .useLongerPasscode)
+        /// Use a `whenUnlocked` class.
+        public static let useWhenUnlockedClass = Remedy(kind: .useWhenUnlockedClass)
+        /// Use a `ThisDeviceOnly` class.
+        public static let useThisDeviceOnlyClass = Remedy(kind: .useThisDeviceOnlyClass)
+        /// Keep the vault on an encrypted disk and out of backups.
+        public static let encryptDisk = Remedy(kind: .encryptDisk)
+        /// Lock the vault manually.
+        public static let lockManually = Remedy(kind: .lockManually)
+        /// Keep a program that follows the lock triggers running in the desktop session.
+        public static let watchSession = Remedy(kind: .watchSession)
+        /// Remove unneeded keys from the kernel keyring.
+        public static let removeKernelKeys = Remedy(kind: .removeKernelKeys)
+        /// Use the documented schemes only for data that has them already.
+        public static let limitDocumentedSchemes = Remedy(kind: .limitDocumentedSchemes)
+    }
+}

@@ -1,0 +1,108 @@
+import CofferBase
+
+extension CofferError.Remedy {
+    /// The remedy as one or more sentences, with the command that carries it out.
+    var sentence: String { Self.sentences[self] ?? "" }
+
+    /// The words of the command for every remedy of the library; a house rule finds one that is missing.
+    private static let sentences = vaultSentences.merging(fileSentences) { $1 }
+        .merging(protectionSentences) { $1 }
+
+    private static let vaultSentences: [CofferError.Remedy: String] = [
+        .restoreVault: "Restore the vault directory from a backup.",
+        .restoreOrWipeVault: "Restore the vault directory from a backup, or erase it with coffer wipe --yes.",
+        .useNewerRelease: "Use that release, or restore the vault directory from a backup.",
+        .restoreKeyring: "Restore the desktop keyring from a backup.",
+        .restoreKeyringOrWipeVault:
+            "Restore the desktop keyring from a backup, or erase the vault with coffer wipe --yes.",
+        .eraseUserVault: "Erase it with coffer wipe, then try again.",
+        .removeDirectory: """
+        If it was a vault, remove the directory yourself. coffer lock --all removes from the kernel \
+        keyring the keys that a lock removes; those of the afterFirstUnlock classes stay until a reboot.
+        """,
+        .restoreOrRemoveOrders: """
+        Restore the vault's file orders from a backup, or remove it and trust the keys again with coffer \
+        remote-wipe trust-key.
+        """,
+        .wipeAgain:
+            "To see what is still there, erase it yourself with coffer wipe --yes --user NAME, or --tokens.",
+        .restoreOrWipeTokens: """
+        Restore the vault's file tokens from a backup. Without one, erase only the tokens with coffer wipe \
+        --yes --tokens and import an export; the files stay, but the vault's databases are lost with their \
+        keys.
+        """,
+        .restoreOrReplaceToken: """
+        Restore the vault directory from a backup, or remove the token with coffer token remove and store \
+        it again.
+        """,
+        .replaceDamagedTokens: """
+        Store the damaged value again, then remove the damaged copy with coffer token purge-corrupt.
+        """,
+        .purgeCorruptTokens: "Remove what is there with coffer token purge-corrupt.",
+        .useAnotherCopy: "Use another copy of the file.",
+        .allowExpensiveDerivation: "If you know who wrote it, allow that with --allow-expensive.",
+        .convertPlainDatabase: "Use coffer database convert with --from plain.",
+    ]
+
+    private static let fileSentences: [CofferError.Remedy: String] = [
+        .listFiles: "Run coffer file list to see the ids of all files.",
+        .removeUnfinishedFiles: "Run coffer file list to remove them now.",
+        .restoreOrRemoveFile: """
+        Restore the container from a backup of the vault directory, or remove the file with coffer file \
+        remove ID.
+        """,
+        .restoreOrReindexFile: """
+        Restore the right container from a backup of the vault directory, or add this one to the index \
+        with coffer file reindex.
+        """,
+        .removeOrReindexFile: """
+        Remove the container with coffer file remove ID, or, if it is yours, add it to the index with \
+        coffer file reindex.
+        """,
+        .reindexFiles: "Run coffer file reindex to rebuild the index from the containers.",
+        .verifyAndReindexFiles: """
+        Check every file with coffer file verify --all, then add the files to the index with coffer file \
+        reindex.
+        """,
+        .viewByDescriptor: "View the file with --descriptor, or use coffer file cat.",
+        .readWithoutCopy: "Use coffer file cat or coffer file export instead.",
+        .specifyContext: "Specify the same --context as when the file was added.",
+        .omitContext: "Omit --context.",
+        .keepOriginal: "Omit --remove-original, or copy the file elsewhere first.",
+    ]
+
+    private static let protectionSentences: [CofferError.Remedy: String] = [
+        .setPasscode: "Set a passcode with coffer passcode set.",
+        .setPasscodeAndUnlock: "Set a passcode with coffer passcode set, then unlock the vault.",
+        .useLongerPasscode: "Use a longer passcode, with letters.",
+        .useWhenUnlockedClass: "Use a whenUnlocked class.",
+        .useThisDeviceOnlyClass: "Use a ThisDeviceOnly class.",
+        .encryptDisk: "Keep the vault on an encrypted disk and out of backups.",
+        .lockManually: "Lock the vault yourself with coffer lock.",
+        .watchSession: "Run coffer watch in the desktop session.",
+        .removeKernelKeys: """
+        Remove unneeded keys: coffer lock --all removes those that a lock removes. The keys of the \
+        afterFirstUnlock classes stay until their vault is wiped or the machine restarts; keyctl unlink \
+        KEY @u removes a key of a vault that no longer exists.
+        """,
+        .limitDocumentedSchemes: """
+        Use the schemes (coffer key documented, coffer crypt) only for data that is encrypted with them \
+        already.
+        """,
+    ]
+}
+
+extension CofferError {
+    /// The message on one line, with the words of the command for the remedy after it.
+    var advice: String { (message + (remedy.map { " " + $0.sentence } ?? "")).printable }
+}
+
+extension JSONDocument {
+    /// The name of a remedy and its sentence, as members of an object.
+    static func members(of remedy: CofferError.Remedy?) -> [(String, JSONDocument)] {
+        [
+            ("remedy", remedy.map { .text($0.name) } ?? .none),
+            ("advice", remedy.map { .text($0.sentence) } ?? .none),
+        ]
+    }
+}

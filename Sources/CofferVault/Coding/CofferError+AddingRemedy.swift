@@ -1,0 +1,15 @@
+package import CofferBase
+
+extension CofferError {
+    /// Runs `body` and adds the remedy to a `corrupt` error that it throws.
+    package static func addingRemedy<Result: ~Copyable>(
+        _ remedy: Remedy?, _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        do throws(CofferError) {
+            return try body()
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            throw CofferError(.corrupt, error.message, remedy: remedy ?? error.remedy)
+        }
+    }
+}

@@ -4,7 +4,8 @@ extension CofferError {
     /// `default`.
     public struct Remedy: Sendable, Hashable, CaseIterable {
         private enum Kind: String, CaseIterable {
-            case restoreVault, restoreOrWipeVault, useNewerRelease, restoreKeyring, restoreKeyringOrWipeVault
+            case createVault, activateVault, restoreVault, restoreOrWipeVault, useNewerRelease
+            case restoreKeyring, restoreKeyringOrWipeVault
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
             case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens
             case useAnotherCopy, allowExpensiveDerivation, convertPlainDatabase
@@ -26,6 +27,10 @@ extension CofferError {
 
         // MARK: Vaults
 
+        /// Create a vault.
+        public static let createVault = Remedy(kind: .createVault)
+        /// Activate the wiped vault again.
+        public static let activateVault = Remedy(kind: .activateVault)
         /// Restore the vault directory from a backup.
         public static let restoreVault = Remedy(kind: .restoreVault)
         /// Restore the vault directory from a backup, or wipe the vault.

@@ -115,7 +115,7 @@ import SystemPackage
         private init() {}
 
         package static func connect(_ address: String, deadline: Duration) throws(CofferError) -> MessageBus {
-            throw CofferError(.noSecretService, "This build does not speak to the Secret Service.")
+            throw CofferError(.noSecretService, "This build does not support the Secret Service.")
         }
 
         package var isClosed: Bool { true }
@@ -123,14 +123,14 @@ import SystemPackage
         package func call(
             _ member: BusMember, _ arguments: [BusValue] = [], deadline: Duration, starting: Bool = false
         ) throws(CofferError) -> [BusValue] {
-            throw CofferError(.noSecretService, "This build does not speak to the Secret Service.")
+            throw CofferError(.noSecretService, "This build does not support the Secret Service.")
         }
 
         package func call(
             _ member: BusMember, _ arguments: [BusValue], awaiting signal: String, watching watched: String,
             deadline: Duration
         ) throws(CofferError) -> (values: [BusValue], appeared: Bool) {
-            throw CofferError(.noSecretService, "This build does not speak to the Secret Service.")
+            throw CofferError(.noSecretService, "This build does not support the Secret Service.")
         }
     }
 #endif

@@ -66,7 +66,7 @@ package struct DatabaseCopy: ~Copyable {
     package func write(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         let folder = try Self.openFolder(path.removingLastComponent())
         guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
-            throw CofferError(.invalidInput, "\(path) names no file.")
+            throw CofferError(.invalidInput, "\(path) does not name a file.")
         }
         guard try source.firstText("PRAGMA page_count") != "0" else { throw UnopenedFile.empty(self.path) }
         guard try folder.status(of: name) == nil else { throw Self.exists(path) }
@@ -76,7 +76,7 @@ package struct DatabaseCopy: ~Copyable {
         guard FileNameBytes.of(file).count <= UnopenedFile.maxPathLength else {
             throw CofferError(
                 .invalidInput,
-                "SQLite takes paths of up to \(UnopenedFile.maxPathLength) bytes, and the copy is made in "
+                "SQLite accepts paths of up to \(UnopenedFile.maxPathLength) bytes, and the copy is made in "
                     + "\(place.inner.path): choose a shorter path.")
         }
         // Accessible to its owner only from the start: SQLite would create a plain file according to the
@@ -104,7 +104,7 @@ package struct DatabaseCopy: ~Copyable {
         } catch {
             guard error.code == .absent else { throw error }
             throw CofferError(
-                .absent, "There is no directory \(folder): make it first.", systemError: error.systemError)
+                .absent, "There is no directory \(folder): create it first.", systemError: error.systemError)
         }
     }
 
@@ -154,7 +154,7 @@ package struct DatabaseCopy: ~Copyable {
         var handle: OpaquePointer?
         let result = unsafe sqlite3_open_v2(
             uri(for: path, lease), &handle, flags | SQLITE_OPEN_URI, nil)
-        guard let handle = unsafe handle else { throw SQLiteFailure.error(result, "no memory") }
+        guard let handle = unsafe handle else { throw SQLiteFailure.error(result, "out of memory") }
         let connection = unsafe Connection(handle, path, lease)
         unsafe sqlite3_extended_result_codes(handle, 1)
         unsafe sqlite3_busy_timeout(handle, 10_000)
@@ -168,7 +168,8 @@ package struct DatabaseCopy: ~Copyable {
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
         if result & 0xff == SQLITE_CANTOPEN, let reason = UnopenedFile.error(at: path) { return reason }
         if result == SQLITE_NOTADB, lease == nil {
-            return CofferError(.foreign, "\(path) is no plain database: it is encrypted, or no database.")
+            return CofferError(
+                .foreign, "\(path) is not a plain database: it is encrypted, or not a database.")
         }
         if result == SQLITE_NOTADB, lease?.diagnosis == .plain {
             return CofferError(

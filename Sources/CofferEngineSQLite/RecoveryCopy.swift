@@ -51,7 +51,7 @@ struct CopySource: ~Copyable {
         guard unsafe main.lower.checkReservedLock(&isReserved) == 0, isReserved == 0 else { throw Self.busy }
         try copyMain(to: output)
         guard let path = FileNameBytes.path(main.opening.path + Array("-journal".utf8)) else {
-            throw CofferError(.invalidInput, "The database's path contains a NUL.")
+            throw CofferError(.invalidInput, "The database's path contains a NUL byte.")
         }
         try Self.copyAll(of: Descriptor.open(path, [.read, .nonBlocking]), to: journalOutput)
         try Self.settle(journalOutput)
@@ -87,7 +87,9 @@ struct CopySource: ~Copyable {
 
     private func copyMain(to output: borrowing Descriptor) throws(CofferError) {
         let piece = Scratch(count: Self.pieceSize)
-        guard let size = main.lower.size else { throw CofferError(.inputOutput, "The database has no size.") }
+        guard let size = main.lower.size else {
+            throw CofferError(.inputOutput, "The size of the database cannot be determined.")
+        }
         var offset: Int64 = 0
         while offset < size {
             let part = piece.region.part(0, Int(min(Int64(Self.pieceSize), size - offset)))

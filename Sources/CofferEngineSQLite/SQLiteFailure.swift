@@ -24,8 +24,9 @@ package enum SQLiteFailure {
         case SQLITE_READONLY_ROLLBACK_CODE:
             return CofferError(
                 .readOnly,
-                "A crash interrupted the last transaction of the database, and it cannot be written to roll "
-                    + "that back: open it for writing once, or convert it, which works on a copy.")
+                "A crash interrupted the last transaction of the database, which is not writable, so that "
+                    + "it cannot be rolled back: open the database for writing once, or convert it, which "
+                    + "works on a copy.")
         case SQLITE_READONLY_DBMOVED_CODE:
             return CofferError(
                 .conflict,
@@ -44,12 +45,12 @@ package enum SQLiteFailure {
         case SQLITE_FULL: return CofferError(.noSpace, "The disk is full.")
         case SQLITE_BUSY, SQLITE_LOCKED:
             return CofferError(.busy, "Another connection holds the database.")
-        case SQLITE_READONLY: return CofferError(.readOnly, "The database cannot be written: \(message).")
-        case SQLITE_PERM: return CofferError(.permissionDenied, "The database may not be opened.")
+        case SQLITE_READONLY: return CofferError(.readOnly, "The database cannot be written to: \(message).")
+        case SQLITE_PERM: return CofferError(.permissionDenied, "This user may not open the database.")
         case SQLITE_AUTH:
             return CofferError(.refused, "The statement is not allowed on an encrypted database.")
         case SQLITE_MISUSE: return CofferError(.locked, "The database is closed: open it again.")
-        case SQLITE_NOMEM: return CofferError(.outOfMemory, "No memory for the database.")
+        case SQLITE_NOMEM: return CofferError(.outOfMemory, "There is not enough memory for the database.")
         case SQLITE_INTERRUPT: return CofferError(.cancelled, "The statement was interrupted.")
         case SQLITE_ABORT:
             return CofferError(
@@ -83,7 +84,7 @@ package enum SQLiteFailure {
         case .expensive(let cost):
             CofferError(
                 .refused,
-                "The database demands \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes "
+                "The database requires \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes "
                     + "before anything in it can be checked.",
                 remedy: .allowExpensiveDerivation)
         case .impossibleCost:
@@ -91,7 +92,9 @@ package enum SQLiteFailure {
                 .refused,
                 "The derivation cost in the database's header is out of bounds: the header is damaged, "
                     + "or a later release wrote it.")
-        case .noMemory: CofferError(.outOfMemory, "No memory to derive the database's key: free some.")
+        case .noMemory:
+            CofferError(
+                .outOfMemory, "There is not enough memory to derive the database's key: end other programs.")
         case .damaged: CofferError(.corrupt, "The first page of the database is damaged.")
         case .unwritten:
             CofferError(

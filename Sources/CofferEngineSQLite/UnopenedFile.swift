@@ -17,14 +17,14 @@ package enum UnopenedFile {
         guard FileNameBytes.of(path).count <= maxPathLength else {
             return CofferError(
                 .invalidInput,
-                "SQLite takes paths of up to \(maxPathLength) bytes, the names of the files beside the "
-                    + "database included: \(path).")
+                "SQLite accepts paths of up to \(maxPathLength) bytes, including the names of the files "
+                    + "beside the database: \(path).")
         }
         guard mayUse(folder, F_OK) else {
-            return CofferError(.absent, "There is no directory \(folder): make it first.")
+            return CofferError(.absent, "There is no directory \(folder): create it first.")
         }
         guard mayUse(folder, X_OK) else {
-            return CofferError(.permissionDenied, "The directory \(folder) may not be entered.")
+            return CofferError(.permissionDenied, "This user may not enter the directory \(folder).")
         }
         if case .vacant = SuperJournal.place(FileNameBytes.of(path)),
             let refusal = FileBeside.refusal(path)
@@ -36,14 +36,14 @@ package enum UnopenedFile {
                 return CofferError(
                     .invalidInput, "The name of the database is too long for its directory: \(path).")
             }
-            let more = mayUse(folder, W_OK) ? "" : ", and none can be made in its directory"
+            let more = mayUse(folder, W_OK) ? "" : ", and none can be created in its directory"
             return CofferError(.absent, "There is no database at \(path)\(more).")
         }
         if case .noFile = SuperJournal.place(FileNameBytes.of(path)) {
             return CofferError(.inputOutput, "\(path) is not a regular file.")
         }
         guard mayUse(path, R_OK) else {
-            return CofferError(.permissionDenied, "The database \(path) may not be read.")
+            return CofferError(.permissionDenied, "This user may not read the database \(path).")
         }
         guard mayUse(folder, W_OK) else { return readOnlyFolder }
         return nil
@@ -74,8 +74,8 @@ package enum UnopenedFile {
     /// SQLite creates files beside a database to write to it, and in WAL mode even to read it.
     static let readOnlyFolder = CofferError(
         .readOnly,
-        "SQLite needs files beside the database, and its directory cannot be written: copy the database, "
-            + "with the file -wal beside it if there is one, to where you may write.")
+        "SQLite needs files beside the database, but its directory is not writable: copy the database, "
+            + "with the file -wal beside it if there is one, to a directory that you can write to.")
 
     /// SQLite's own limit on Unix, minus the longest suffix that it appends to a name.
     static let maxPathLength = 512 - 8

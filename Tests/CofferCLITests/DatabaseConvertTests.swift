@@ -178,7 +178,7 @@ struct DatabaseConvertTests {
         let missing = try convert(path, folder + "/b.db", from: "plain", to: "gcm1")
         #expect(
             missing.code == 3
-                && missing.errorText.contains("There is no directory \(folder): make it first."),
+                && missing.errorText.contains("There is no directory \(folder): create it first."),
             "\(missing.errorText)")
         let digits = String(decoding: key, as: UTF8.self)
         for text in [digits + "\r\n", digits + " \n", " " + digits, String(digits.dropLast()) + "g", "0a0a"] {

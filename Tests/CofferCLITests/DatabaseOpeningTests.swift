@@ -58,9 +58,9 @@ struct DatabaseOpeningTests {
         let path = scratch.path(of: "a.db")
         try makeDatabase(path)
         #expect(try CommandRun.run("chmod", ["000", path]).code == 0)
-        expect(try query(path, "SELECT x FROM t", ordinarily: true), 1, "may not be read")
+        expect(try query(path, "SELECT x FROM t", ordinarily: true), 1, "may not read")
         let convert = ["convert", "--from", "gcm1", "--to", "gcm1", path, scratch.path(of: "b.db")]
-        expect(try database(convert, ordinarily: true), 1, "may not be read")
+        expect(try database(convert, ordinarily: true), 1, "may not read")
         #expect(try CommandRun.run("chmod", ["600", path]).code == 0)
         #expect(try query(path, "SELECT x FROM t").text == "1\n")
         let folder = scratch.path(of: "archive")
@@ -75,7 +75,7 @@ struct DatabaseOpeningTests {
         expect(
             try database(other + [scratch.path(of: "c.db")], ordinarily: true), 1, "copy the database")
         expect(
-            try query(folder + "/new.db", "SELECT 1", "--create", ordinarily: true), 3, "none can be made")
+            try query(folder + "/new.db", "SELECT 1", "--create", ordinarily: true), 3, "none can be created")
         #expect(try Data(contentsOf: URL(filePath: folder + "/wal.db")) == before)
         // The advice holds.
         let copy = scratch.path(of: "copy.db")
@@ -90,7 +90,7 @@ struct DatabaseOpeningTests {
         try makeDatabase(path)
         let target = scratch.path(of: "b.db")
         let run = try database(["convert", "--from", "plain", "--to", "gcm1", path, target])
-        expect(run, 7, "no plain database")
+        expect(run, 7, "not a plain database")
         #expect(!FileManager.default.fileExists(atPath: target))
     }
 
@@ -164,7 +164,7 @@ struct DatabaseOpeningTests {
         try makeDatabase(folder + "/a.db")
         #expect(try CommandRun.run("chmod", ["000", folder]).code == 0)
         defer { _ = try? CommandRun.run("chmod", ["700", folder]) }
-        expect(try query(folder + "/a.db", "SELECT 1", ordinarily: true), 1, "may not be entered")
+        expect(try query(folder + "/a.db", "SELECT 1", ordinarily: true), 1, "may not enter")
         let missing = scratch.path(of: "no")
         expect(try query(missing + "/a.db", "SELECT 1"), 3, "There is no directory \(missing)")
         let long = scratch.path(of: String(repeating: "a", count: 260))

@@ -128,7 +128,7 @@ struct FileCommandTests {
             (["file", "view", plain, "--context", "y", "--", "true"], "corrupt", "Omit --context"),
             (["file", "view", plain, "--", "no such command"], "invalidInput", "PATH"),
             (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
-            (export + [home.path + "-none/out"], "absent", "make it first"),
+            (export + [home.path + "-none/out"], "absent", "create it first"),
             (export + [path], "alreadyExists", "another path"), (export + ["/"], "invalidInput", "name"),
             (["file", "view", "1234", "--", "true"], "invalidInput", "file list"),
             (["file", "view", UUID().uuidString, "--", "true"], "absent", "file list"),
@@ -231,7 +231,7 @@ struct FileCommandTests {
         _ = try home.file("old.removing-", [4])
         let run = try home("file", "add", other, "--remove-original")
         #expect(run.code == 0 && !FileManager.default.fileExists(atPath: other))
-        #expect(run.errorText.contains("old.removing-0123456789abcdef, in clear"), "\(run.errorText)")
+        #expect(run.errorText.contains("old.removing-0123456789abcdef, unencrypted"), "\(run.errorText)")
         #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
         #expect(try CommandRun.coffer("file", "add", "--help").text.contains(".removing-"))
     }

@@ -166,21 +166,21 @@ struct ViewTests {
                     "--", "sh", "-c", "sleep 100",
                 ])
             #expect(run.code == 9 && run.errorCode == "timedOut", "\(options): \(run.code)")
-            #expect(run.errorText == "coffer: The time limit ended the command.\n")
+            #expect(run.errorText == "coffer: The command was stopped at its time limit.\n")
         }
         for wrong in ["0", "-1", "nan", "x"] {
             #expect(try home("file", "view", id, "--timeout=\(wrong)", "--", "cat").code == 64)
         }
     }
 
-    @Test("An edit that --timeout ends is dropped, and that is said", arguments: [["--writable"], []])
+    @Test("An edit that --timeout ends is discarded, and that is said", arguments: [["--writable"], []])
     func lateEdit(_ options: [String]) throws {
         let (home, id) = try make()
         let script = "chmod u+w \"$1\"; echo edited > \"$1\"; trap 'exit 0' TERM; while :; do sleep 0.1; done"
         let run = try home.run(
             ["file", "view", id, "--timeout", "3"] + options + ["--", "sh", "-c", script, "sh", "{}"])
         #expect(run.code == 9)
-        #expect(run.errorText.contains("time limit ended the command; its change was dropped"))
+        #expect(run.errorText.contains("stopped at its time limit; its changes were discarded"))
         #expect(try home("file", "cat", id).text == "a private letter\n")
     }
 
@@ -196,8 +196,8 @@ struct ViewTests {
             mv "$d/.new" "$1"
             """
         let arguments = ["--", "sh", "-c", script, "sh", "{}"]
-        let dropped = try home.run(["file", "view", id] + arguments)
-        #expect(dropped.code == 0 && dropped.errorText.contains("dropped"))
+        let discarded = try home.run(["file", "view", id] + arguments)
+        #expect(discarded.code == 0 && discarded.errorText.contains("discarded"))
         #expect(try home("file", "cat", id).text == "a private letter\n")
         let saved = try home.run(["file", "view", id, "--writable", "--json"] + arguments)
         #expect(saved.code == 0 && saved.json["change"] as? String == "saved")
@@ -211,7 +211,7 @@ struct ViewTests {
         let (home, id) = try make()
         let run = try home(
             "file", "view", id, "--writable", "--", "sh", "-c", "echo x > \"$1\"; exit 3", "sh", "{}")
-        #expect(run.code == 3 && run.errorText.contains("dropped"))
+        #expect(run.code == 3 && run.errorText.contains("discarded"))
         let quiet = try home("file", "view", id, "--writable", "--json", "--", "true")
         #expect(quiet.code == 0 && quiet.json["change"] as? String == "none")
         #expect(try home("file", "cat", id).text == "a private letter\n")

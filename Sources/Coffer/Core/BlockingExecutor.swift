@@ -29,7 +29,7 @@ package enum BlockingExecutor {
 
         func check() throws(CofferError) {
             guard !isCancelled else {
-                throw CofferError(.cancelled, "Cancelled; nothing was left behind.")
+                throw CofferError(.cancelled, "The operation was cancelled; nothing was left behind.")
             }
         }
     }

@@ -305,7 +305,7 @@ final class VaultCore: Sendable {
         case .limitReached:
             try actions.erase(self)
             throw CofferError(
-                .wiped, "This vault was erased after ten wrong passcodes and needs activation: run init.")
+                .wiped, "This vault was erased after ten wrong passcodes.", remedy: .activateVault)
         }
     }
 

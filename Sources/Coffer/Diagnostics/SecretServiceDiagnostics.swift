@@ -44,7 +44,7 @@ extension Vault {
         case .absent: return .none("The session bus has no Secret Service")
         case .noBus: return .none("There is no session bus")
         case .timedOut: return .none("The session bus did not answer in time")
-        case .notBuilt: return .none("This build does not speak to the Secret Service")
+        case .notBuilt: return .none("This build does not support the Secret Service")
         }
         do throws(CofferError) {
             let client = SecretServiceClient(address: bus)
@@ -82,13 +82,13 @@ extension Vault {
             return SecurityCheck(
                 name, .advisory,
                 "The device key is a file of mode 0600 in the vault directory, so a copy of the directory "
-                    + "has it, too. Keep it on an encrypted disk and out of backups that others can read.")
+                    + "contains it. Keep it on an encrypted disk and out of backups that others can read.")
         }
         if case .found(let collection) = secretServiceState(on: bus), collection.storage == .plainText {
             return SecurityCheck(
                 name, .advisory,
                 "The device key is in the Secret Service, whose collection has no password: a copy of the "
-                    + "vault directory and of the keyring's file has it. Set a password in the "
+                    + "vault directory and of the keyring's file contains it. Set a password in the "
                     + "keyring's program.")
         }
         return SecurityCheck(

@@ -116,7 +116,7 @@ extension Vault {
         let isHeld = device?.status == .ok
         return ClassAssurance(
             .thisDevice, isHeld ? .cryptographic : .advisory,
-            device?.message ?? "The place of the device key is not known.",
+            device?.message ?? "It is unknown where the device key is stored.",
             remedy: isHeld ? nil : .encryptDisk)
     }
 

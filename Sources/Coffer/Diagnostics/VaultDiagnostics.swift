@@ -114,7 +114,8 @@ extension Vault {
 
     private static func attempts(_ keybag: Keybag, _ backend: KeyringBackend) -> SecurityCheck {
         guard keybag.passcode != nil else {
-            return SecurityCheck("attempts", .missing, "Without a passcode there is nothing to count.")
+            return SecurityCheck(
+                "attempts", .missing, "No passcode is set, so there are no attempts to count.")
         }
         guard backend == .file else {
             return SecurityCheck(
@@ -165,7 +166,7 @@ extension Vault {
                 "The vault was created on another machine, or the machine's identity changed.")
         }
         return SecurityCheck(
-            "this-device", .advisory, "The vault is on the machine, and of the user, that created it.")
+            "this-device", .advisory, "The vault is on the machine where this user created it.")
     }
 
     private static func disk(_ place: StorageMedium) -> SecurityCheck {
@@ -180,15 +181,15 @@ extension Vault {
         case .fixed, .unknown: break
         }
         switch place.isEncrypted {
-        case true?: return SecurityCheck("disk", .ok, "The disk below the vault is encrypted, too\(name).")
+        case true?: return SecurityCheck("disk", .ok, "The disk that holds the vault is encrypted\(name).")
         case false?:
             return SecurityCheck(
                 "disk", .advisory,
-                "The disk below the vault is not encrypted\(name): the device key can be read from it. "
+                "The disk that holds the vault is not encrypted\(name): the device key can be read from it. "
                     + "Encrypt it with dm-crypt or fscrypt.")
         case nil:
             return SecurityCheck(
-                "disk", .advisory, "It is not known whether the disk below the vault is encrypted\(name).")
+                "disk", .advisory, "It is unknown whether the disk that holds the vault is encrypted\(name).")
         }
     }
 

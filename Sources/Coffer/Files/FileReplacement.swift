@@ -18,7 +18,7 @@ extension FileStore {
     ) throws(CofferError) {
         let (id, protection) = (old.header.id, old.protection)
         guard old.header.contentGeneration < .max else {
-            throw CofferError(.refused, "This file was replaced too often: add it again.")
+            throw CofferError(.refused, "This file was replaced too many times: add it again.")
         }
         let classKey = try core.keyForStoring(protection)
         let directory = try openDirectory()
@@ -69,7 +69,7 @@ extension FileStore {
     ) throws(CofferError) {
         guard try commitment(of: header.id.fileName, header.id, directory, in: vault) == header.commitment
         else {
-            throw CofferError(.conflict, "The file was changed or removed in the vault meanwhile.")
+            throw CofferError(.conflict, "The file was changed or removed in the vault in the meantime.")
         }
     }
 

@@ -57,7 +57,8 @@ public final class FileStore: Sendable {
                 throw CofferError(.refused, "\(path) does not name a file.")
             }
             guard context.count <= Self.maxContextLength else {
-                throw CofferError(.invalidInput, "A context has at most \(Self.maxContextLength) bytes.")
+                throw CofferError(
+                    .invalidInput, "A context must be at most \(Self.maxContextLength) bytes long.")
             }
             let check = try cancellationCheck(cancellation)
             if !allowingExternalMedia { try MediaPolicy.checkVault(core.home.openVault()) }

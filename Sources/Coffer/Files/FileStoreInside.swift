@@ -203,7 +203,9 @@ extension FileStore {
 
     static func clamp(_ range: Range<Int64>?, to length: Int64) throws(CofferError) -> Range<Int64> {
         guard let range else { return 0..<length }
-        guard range.lowerBound >= 0 else { throw CofferError(.invalidInput, "A range begins at 0 or later.") }
+        guard range.lowerBound >= 0 else {
+            throw CofferError(.invalidInput, "A range must begin at 0 or later.")
+        }
         return range.clamped(to: 0..<length)
     }
 }
@@ -214,7 +216,7 @@ extension ContainerReader {
             guard let name = FilePath.Component(bytes: header.name) else {
                 throw CofferError(
                     .corrupt,
-                    "The container holds an invalid file name: restore a copy of it, or remove it.")
+                    "The container has an invalid file name.", remedy: .restoreOrRemoveFile)
             }
             return FileInfo(
                 id: header.id, name: name, length: layout.length,

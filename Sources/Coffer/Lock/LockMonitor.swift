@@ -55,12 +55,12 @@ final class LockMonitor: Sendable {
         [
             LockTriggerStatus(
                 .idleTimer, inactivity != nil,
-                inactivity.map { "Locks after \($0) seconds without use, sleep included." }
+                inactivity.map { "The vault locks after \($0) seconds without use, including time asleep." }
                     ?? "The vault has no inactivity time: without other triggers only a reboot locks it."),
             LockTriggerStatus(
                 .kernelKeyring, hasKeyring,
                 hasKeyring
-                    ? "Keys cached in the kernel keyring end at its timeout, whatever this process does."
+                    ? "Keys cached in the kernel keyring expire at its timeout, whatever this process does."
                     : "There is no kernel keyring, so no key outlives its process."),
         ]
     }

@@ -39,7 +39,7 @@ final class RefreshLease: Sendable {
             do {
                 try await Task.sleep(for: pause, clock: .continuous)
             } catch {
-                throw CofferError(.cancelled, "Cancelled while waiting for another refresh of this token.")
+                throw CofferError(.cancelled, "The wait for another refresh of this token was cancelled.")
             }
             pause = min(pause * 2, .milliseconds(20))
         }

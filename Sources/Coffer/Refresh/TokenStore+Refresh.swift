@@ -134,7 +134,7 @@ extension TokenStore {
             if let version = try await put(.any) { return version }
         }
         throw CofferError(
-            .locked, "The vault was locked meanwhile: the new token is pending until the next unlock.")
+            .locked, "The vault was locked in the meantime: the new token is pending until the next unlock.")
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> RefreshResult? {

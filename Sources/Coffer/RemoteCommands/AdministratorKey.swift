@@ -11,7 +11,8 @@ public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `invalidInput` unless there are 32.
     public init(_ bytes: [UInt8]) throws(CofferError) {
         guard bytes.count == Ed25519.keySize else {
-            throw CofferError(.invalidInput, "A public key has \(Ed25519.keySize) bytes, not \(bytes.count).")
+            throw CofferError(
+                .invalidInput, "A public key must be \(Ed25519.keySize) bytes long, not \(bytes.count).")
         }
         self.bytes = bytes
     }
@@ -21,7 +22,8 @@ public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `invalidInput` for anything else.
     public init(hex text: String) throws(CofferError) {
         guard let bytes = HexText.decode(text), bytes.count == Ed25519.keySize else {
-            throw CofferError(.invalidInput, "A public key is \(2 * Ed25519.keySize) hexadecimal digits.")
+            throw CofferError(
+                .invalidInput, "A public key must be \(2 * Ed25519.keySize) hexadecimal digits.")
         }
         self.bytes = bytes
     }

@@ -18,7 +18,8 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `invalidInput` unless there are 16.
     public init(_ bytes: [UInt8]) throws(CofferError) {
         guard bytes.count == Self.size else {
-            throw CofferError(.invalidInput, "A device id has \(Self.size) bytes, not \(bytes.count).")
+            throw CofferError(
+                .invalidInput, "A device id must be \(Self.size) bytes long, not \(bytes.count).")
         }
         self.bytes = bytes
     }
@@ -28,7 +29,7 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `invalidInput` for anything else.
     public init(hex text: String) throws(CofferError) {
         guard let bytes = HexText.decode(text), bytes.count == Self.size else {
-            throw CofferError(.invalidInput, "A device id is \(2 * Self.size) hexadecimal digits.")
+            throw CofferError(.invalidInput, "A device id must be \(2 * Self.size) hexadecimal digits.")
         }
         self.bytes = bytes
     }

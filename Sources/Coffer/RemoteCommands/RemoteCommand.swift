@@ -73,12 +73,12 @@ public struct RemoteCommand: Sendable, Hashable {
         }
         guard OrderEncoding.isReason(reason) else {
             throw CofferError(
-                .invalidInput, "A reason has at most 1024 bytes and no control characters.")
+                .invalidInput, "A reason must be at most 1024 bytes long, without control characters.")
         }
         guard case .wipe(.user(let name)) = action else { return }
         guard OrderEncoding.isName(name) else {
             throw CofferError(
-                .invalidInput, "The name of a user has 1 to 256 bytes and no control characters.")
+                .invalidInput, "The name of a user must be 1 to 256 bytes long, without control characters.")
         }
     }
 

@@ -27,7 +27,7 @@ public struct SignedCommand: Sendable, Hashable {
     public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
         guard bytes.count <= maxByteCount else {
             throw CofferError(
-                .orderTooLong, "An order has at most \(maxByteCount) bytes; this has \(bytes.count).")
+                .orderTooLong, "An order must be at most \(maxByteCount) bytes long, not \(bytes.count).")
         }
         guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > OrderEncoding.headerSize else {
             throw malformed

@@ -18,7 +18,7 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public init(_ secret: consuming SecretBytes) throws(CofferError) {
         guard secret.count <= Self.maxByteCount else {
-            throw CofferError(.invalidInput, "A token must have at most \(Self.maxByteCount) bytes.")
+            throw CofferError(.invalidInput, "A token must be at most \(Self.maxByteCount) bytes long.")
         }
         self.secret = secret
     }

@@ -17,7 +17,9 @@ public struct TokenID: Sendable, Hashable {
     /// - Throws: `invalidInput` for an empty service or a part that is too long.
     public init(service: String, account: String, kind: TokenKind = .access) throws(CofferError) {
         guard (1...1024).contains(service.utf8.count), account.utf8.count <= 1024 else {
-            throw CofferError(.invalidInput, "A service has 1 to 1024 bytes, and an account at most 1024.")
+            throw CofferError(
+                .invalidInput,
+                "A service must be 1 to 1024 bytes long, and an account at most 1024 bytes.")
         }
         self.service = service
         self.account = account

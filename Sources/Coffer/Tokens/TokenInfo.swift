@@ -87,11 +87,11 @@ public struct TokenInfo: Sendable, Equatable {
         else {
             throw CofferError(
                 .invalidInput,
-                "A token has at most \(Self.maxEntryCount) scopes and as many attributes, "
-                    + "of \(Self.maxTextLength) bytes together.")
+                "A token can have at most \(Self.maxEntryCount) scopes and as many attributes, which "
+                    + "together must be at most \(Self.maxTextLength) bytes long.")
         }
         guard expires.map({ abs($0.timeIntervalSince1970) < 9e9 }) ?? true else {
-            throw CofferError(.invalidInput, "The expiry is too far from 1970.")
+            throw CofferError(.invalidInput, "The expiry date is too far from 1970.")
         }
     }
 

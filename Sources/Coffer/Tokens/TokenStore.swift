@@ -336,7 +336,7 @@ public final class TokenStore: Sendable {
 extension CofferError {
     /// The error for a condition that the stored version does not meet; `nil` stands for no value.
     fileprivate static func conflict(with version: UInt64?) -> CofferError {
-        let stored = version.map { "The token has version \($0)" } ?? "There is no token of that name"
+        let stored = version.map { "The token has version \($0)" } ?? "There is no token with that name"
         return CofferError(.conflict, stored + ", so nothing was changed.", currentVersion: version)
     }
 }

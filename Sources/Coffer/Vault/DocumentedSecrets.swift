@@ -32,7 +32,7 @@ public struct DocumentedSecrets: Sendable {
 
     private static func id(_ sort: String, _ name: String) throws(CofferError) -> TokenID {
         guard (1...512).contains(name.utf8.count) else {
-            throw CofferError(.invalidInput, "The name of a kept secret must have 1 to 512 bytes.")
+            throw CofferError(.invalidInput, "The name of a kept secret must be 1 to 512 bytes long.")
         }
         return try TokenID(service: service, account: "\(sort)/\(name)", kind: .other)
     }
@@ -50,7 +50,7 @@ public struct DocumentedSecrets: Sendable {
         } catch {
             guard error.code == .conflict else { throw error }
             throw CofferError(
-                .alreadyExists, "A kept secret of this name already exists and is not replaced.")
+                .alreadyExists, "A kept secret with this name already exists and is not replaced.")
         }
     }
 
@@ -100,7 +100,7 @@ public struct DocumentedSecrets: Sendable {
         guard deviceID.map({ (1...Self.maxDeviceIDLength).contains($0.utf8.count) }) ?? true else {
             throw CofferError(
                 .invalidInput,
-                "A device identifier must have 1 to \(Self.maxDeviceIDLength) bytes: omit it to use this "
+                "A device identifier must be 1 to \(Self.maxDeviceIDLength) bytes long: omit it to use this "
                     + "machine's.")
         }
         let salt = try SecureRandom.bytes(16)
@@ -162,13 +162,13 @@ public struct DocumentedSecrets: Sendable {
         case .sha1: "sha1"
         case .sha256: "sha256"
         case .sha512: "sha512"
-        default: throw CofferError(.invalidInput, "The device scheme takes SHA-1, SHA-256 or SHA-512.")
+        default: throw CofferError(.invalidInput, "The device scheme supports SHA-1, SHA-256 and SHA-512.")
         }
     }
 
     private static func ownDevice() throws(CofferError) -> String {
         guard let device = try DeviceID.current() else {
-            throw CofferError(.unsupported, "This machine has no machine id: pass a device identifier.")
+            throw CofferError(.unsupported, "This machine has no machine id: specify a device identifier.")
         }
         return device.description
     }

@@ -32,7 +32,9 @@ struct EmergencyLock {
                             + "it is elsewhere, specify its directory."
                         : "It cannot be determined which vault is in this directory, so every vault of this "
                             + "user is locked. "
-                            + doubt.message, remedy: doubt.remedy, systemError: doubt.systemError))
+                            + doubt.message,
+                    remedy: doubt.code == .notInitialised ? nil : doubt.remedy, systemError: doubt.systemError
+                ))
             return try lock.lockEverything()
         }
         lock.remove { name in hints.candidates.contains { isOf($0, name) } }

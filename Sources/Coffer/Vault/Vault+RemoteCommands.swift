@@ -71,7 +71,8 @@ extension Vault {
     /// - Throws: `locked`; `alreadyExists`; `refused` if 16 keys are pinned; `invalidInput` for the label.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
         guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, OrderEncoding.isReason(label) else {
-            throw CofferError(.invalidInput, "A label has at most 64 bytes and no control characters.")
+            throw CofferError(
+                .invalidInput, "A label must be at most 64 bytes long, without control characters.")
         }
         try await changeOrderBook { (book, now) throws(CofferError) in
             try book.pin(key, label: label, at: now)

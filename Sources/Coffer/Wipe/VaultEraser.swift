@@ -220,7 +220,7 @@ struct VaultEraser {
         return CofferError(
             error.code,
             "The disk is read-only: the vault is still there. Its keys were removed from memory and from "
-                + "keyrings; wipe again when the disk can be written." + places.joined(),
+                + "keyrings; wipe again when the disk is writable." + places.joined(),
             systemError: error.systemError)
     }
 }

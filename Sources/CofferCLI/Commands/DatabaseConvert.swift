@@ -122,7 +122,7 @@ struct DatabaseConvert: ParsableCommand {
         case (let number?, nil): return try DatabaseKeyOptions.rawKey(on: number, format)
         case (nil, let number?): return try DatabaseKeyOptions.passphrase(on: number, format)
         default:
-            throw CofferError(.invalidInput, "Give one of --new-key-hex-fd and --new-passphrase-fd.")
+            throw CofferError(.invalidInput, "Specify one of --new-key-hex-fd and --new-passphrase-fd.")
         }
     }
 }

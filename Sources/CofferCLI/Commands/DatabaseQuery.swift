@@ -47,7 +47,7 @@ struct DatabaseQuery: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Bind the first line of this descriptor to a ? of the statements. Give one for each ?, in order.",
+            "Bind the first line of this descriptor to a ? of the statements. Repeat for each ?, in order.",
             valueName: "n"))
     var bindFd: [Int32] = []
 
@@ -133,7 +133,7 @@ struct DatabaseQuery: ParsableCommand {
         case ("-", nil), (nil, "-"): source = try .standardInput()
         case (let sql?, nil): return sql
         case (nil, let file?): source = try .open(ProgramArguments.path(file), .read)
-        default: throw CofferError(.invalidInput, "Give either the statements or --sql-file.")
+        default: throw CofferError(.invalidInput, "Specify either the statements or --sql-file.")
         }
         return try Self.text(
             of: SecretInput.all(from: source, limit: Self.maxByteCount), "The text of the statements")

@@ -19,7 +19,7 @@ struct FileArgument: ParsableArguments {
     @Argument(help: "The id that `file add` printed.")
     var id: String
 
-    @Option(help: "The --context that was given when the file was added.")
+    @Option(help: "The --context that was specified when the file was added.")
     var context: String?
 
     func fileID() throws(CofferError) -> FileID { try FileID(id) }
@@ -90,8 +90,8 @@ struct FileAdd: AsyncParsableCommand {
     private func reportRemains(_ remains: [FilePath]) {
         for path in remains {
             Output.message(
-                "coffer: an interrupted removal left \(path.string.printable), in clear. If coffer file list "
-                    + "shows the file, remove the leftover; otherwise add it again.")
+                "coffer: an interrupted removal left \(path.string.printable), unencrypted. If coffer file "
+                    + "list shows the file, remove the leftover; otherwise add it again.")
         }
     }
 

@@ -20,7 +20,7 @@ struct FileRewrap: AsyncParsableCommand {
     @Argument(help: "The id that `file add` printed. Without one, all files.")
     var id: String?
 
-    @Option(help: "The --context that was given when the file was added.")
+    @Option(help: "The --context that was specified when the file was added.")
     var context: String?
 
     func run() async throws {

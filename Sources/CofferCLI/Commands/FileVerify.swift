@@ -20,12 +20,12 @@ struct FileVerify: AsyncParsableCommand {
     @Flag(help: "Check all files and the index.")
     var all = false
 
-    @Option(help: "The --context that was given when the file was added.")
+    @Option(help: "The --context that was specified when the file was added.")
     var context: String?
 
     func run() async throws {
         guard (id == nil) == all else {
-            throw CofferError(.invalidInput, "Give the id of a file, or --all.")
+            throw CofferError(.invalidInput, "Specify the id of a file, or --all.")
         }
         let one = try id.map { text throws(CofferError) in try FileID(text) }
         let session = try await VaultOpener.unlocked(global)

@@ -62,7 +62,7 @@ struct FileView: AsyncParsableCommand {
         signals.release()
         let (code, outcome) = try result.get()
         if outcome == .dropped {
-            Output.message("coffer: the copy was changed; the change was dropped with it.")
+            Output.message("coffer: the copy was changed; its changes were discarded.")
         }
         if global.json {
             try Output.json(
@@ -75,9 +75,9 @@ struct FileView: AsyncParsableCommand {
     private enum Outcome: String { case none, saved, dropped }
 
     private func checkOptions() throws(CofferError) {
-        guard !command.isEmpty else { throw CofferError(.invalidInput, "Give a command after --.") }
+        guard !command.isEmpty else { throw CofferError(.invalidInput, "Specify a command after --.") }
         guard [writable, descriptor, isPrivate].count(where: { $0 }) <= 1 else {
-            throw CofferError(.invalidInput, "Give only one of --writable, --descriptor and --private.")
+            throw CofferError(.invalidInput, "Specify only one of --writable, --descriptor and --private.")
         }
         guard !wait || !descriptor && !isPrivate else {
             throw CofferError(.invalidInput, "--wait works only for copies that are files.")
@@ -88,7 +88,7 @@ struct FileView: AsyncParsableCommand {
         if isPrivate, try !MountNamespace.isPossible() {
             throw CofferError(
                 .unsupported,
-                "This user can have no mount namespace on this host: view the file without --private, or "
+                "This host allows this user no mount namespace: view the file without --private, or "
                     + "with --descriptor.")
         }
     }
@@ -137,7 +137,8 @@ struct FileView: AsyncParsableCommand {
                 Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.lease])
         } catch {
             guard error.code == .timedOut, copy.isChanged else { throw error }
-            throw CofferError(.timedOut, "The time limit ended the command; its change was dropped.")
+            throw CofferError(
+                .timedOut, "The command was stopped at its time limit; its changes were discarded.")
         }
         if wait {
             while TerminationSignals.received == nil, try copy.isKeptByOthers() {

@@ -47,7 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
         } else {
             try Output.line(
                 "Imported \(Plural.of(report.imported, "token")), replaced \(report.replaced). Already "
-                    + "there: \(report.same). Left as they were: \(report.conflicts.count).")
+                    + "there: \(report.same). Left unchanged: \(report.conflicts.count).")
         }
         if !report.conflicts.isEmpty { throw ExitCode(CofferError.Code.conflict.exitCode) }
     }

@@ -106,7 +106,7 @@ struct InitCommand: AsyncParsableCommand {
     private func passcode() throws(CofferError) -> Passcode? {
         guard !noPasscode else {
             guard global.passcodeFd == nil else {
-                throw CofferError(.invalidInput, "Give either --no-passcode or --passcode-fd.")
+                throw CofferError(.invalidInput, "Specify either --no-passcode or --passcode-fd.")
             }
             return nil
         }

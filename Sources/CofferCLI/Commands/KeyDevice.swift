@@ -32,10 +32,12 @@ struct KeyDevice: AsyncParsableCommand {
 
     func run() async throws {
         try kept.check()
-        guard let name = kept.stored else { throw CofferError(.invalidInput, "Name the key with --stored.") }
+        guard let name = kept.stored else {
+            throw CofferError(.invalidInput, "Specify the key with --stored.")
+        }
         guard kept.create || prf == nil && rounds == nil && keySize == nil && deviceId == nil else {
             throw CofferError(
-                .invalidInput, "The parameters are kept with the key. Give them with --create only.")
+                .invalidInput, "The parameters are kept with the key. Specify them with --create only.")
         }
         guard ProgramArguments.isText(deviceId ?? "") else {
             throw CofferError(.invalidInput, "The device identifier must be UTF-8.")

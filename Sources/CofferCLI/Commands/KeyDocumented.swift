@@ -51,10 +51,10 @@ struct KeyDocumented: AsyncParsableCommand {
         }
         try kept.check()
         guard [uuid != nil, uuidFd != nil, kept.stored != nil].count(where: { $0 }) == 1 else {
-            throw CofferError(.invalidInput, "Give the UUID with one of --uuid-fd, --stored and --uuid.")
+            throw CofferError(.invalidInput, "Specify the UUID with one of --uuid-fd, --stored and --uuid.")
         }
         guard kept.stored != nil || keyPasscodeFd == nil else {
-            throw CofferError(.invalidInput, "--key-passcode-fd needs --stored.")
+            throw CofferError(.invalidInput, "--key-passcode-fd requires --stored.")
         }
         if let name = kept.stored { return try await showStored(name) }
         var passcode: Token?
@@ -116,10 +116,12 @@ struct KeptSecret: ParsableArguments {
         guard ProgramArguments.isText(stored ?? "") else {
             throw CofferError(.invalidInput, "The name of a kept secret must be UTF-8.")
         }
-        guard stored != nil || !create else { throw CofferError(.invalidInput, "--create needs --stored.") }
+        guard stored != nil || !create else {
+            throw CofferError(.invalidInput, "--create requires --stored.")
+        }
     }
 
     static var none: CofferError {
-        CofferError(.absent, "The vault keeps no secret of this name. Make one with --create.")
+        CofferError(.absent, "The vault keeps no secret with this name. Create one with --create.")
     }
 }

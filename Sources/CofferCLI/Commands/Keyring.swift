@@ -47,7 +47,7 @@ struct KeyringCommand: ParsableCommand {
 
         private static let noTerminal =
             "Moving to the embedded keyring requires the passcode, even while the vault is unlocked, and "
-            + "there is no terminal to ask for it. Give it with --passcode-fd."
+            + "there is no terminal to ask for it. Specify it with --passcode-fd."
 
         /// Moves the keys. If a passcode is needed, it is that of `--passcode-fd` or typed on the terminal.
         private static func move(

@@ -63,10 +63,10 @@ struct PasscodeCommand: ParsableCommand {
             let doomed = try await session.passcodeDependentItems()
             if doomed.tokens + doomed.files + doomed.databases > 0 {
                 Output.message(
-                    "coffer: with the passcode go \(Plural.of(doomed.tokens, "token")) and "
+                    "coffer: removing the passcode destroys \(Plural.of(doomed.tokens, "token")) and "
                         + "\(Plural.of(doomed.files, "file")), and "
                         + "\(Plural.of(doomed.databases, "database")), "
-                        + "of the class whenPasscodeSetThisDeviceOnly, for good.")
+                        + "of the class whenPasscodeSetThisDeviceOnly.")
             }
             var destroyed: PasscodeDependentItems?
             try await VaultOpener.waitingForDelay { () async throws(CofferError) in

@@ -106,7 +106,7 @@ struct RemoteWipeCreate: ParsableCommand {
         switch (keyFile, keyFd) {
         case (let path?, nil): return try OrderFile.privateKey(path)
         case (nil, let number?): return try OrderFile.privateKey(onDescriptor: number)
-        default: throw CofferError(.invalidInput, "Give one of --key-file and --key-fd.")
+        default: throw CofferError(.invalidInput, "Specify one of --key-file and --key-fd.")
         }
     }
 
@@ -118,7 +118,7 @@ struct RemoteWipeCreate: ParsableCommand {
             }
             return .vault(id)
         case (nil, let text?): return .device(try DeviceID(hex: text))
-        default: throw CofferError(.invalidInput, "Give one of --vault and --device.")
+        default: throw CofferError(.invalidInput, "Specify one of --vault and --device.")
         }
     }
 
@@ -127,7 +127,8 @@ struct RemoteWipeCreate: ParsableCommand {
         else {
             throw CofferError(
                 .invalidInput,
-                "Use --scope only with wipe. trust-key and distrust-key need --key; other actions take none.")
+                "Use --scope only with wipe. Only trust-key and distrust-key take, and require, --key."
+            )
         }
         let subject = try key.map { text throws(CofferError) in try AdministratorKey(hex: text) }
         switch (action, subject) {

@@ -26,7 +26,9 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
 
     func run() async throws {
         guard let action else {
-            guard afterDays == nil else { throw CofferError(.invalidInput, "--after-days needs --action.") }
+            guard afterDays == nil else {
+                throw CofferError(.invalidInput, "--after-days requires --action.")
+            }
             return try await show(VaultOpener.session(global))
         }
         let policy = try policy(action)
@@ -39,11 +41,13 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
 
     private func policy(_ action: Action) throws(CofferError) -> DeadManSwitch? {
         guard action != .off else {
-            guard afterDays == nil else { throw CofferError(.invalidInput, "Off takes no --after-days.") }
+            guard afterDays == nil else {
+                throw CofferError(.invalidInput, "--action off takes no --after-days.")
+            }
             return nil
         }
         guard let afterDays, (1...3650).contains(afterDays) else {
-            throw CofferError(.invalidInput, "--action \(action) needs --after-days, 1 to 3650.")
+            throw CofferError(.invalidInput, "--action \(action) requires --after-days, 1 to 3650.")
         }
         return try DeadManSwitch(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
     }

@@ -32,7 +32,8 @@ struct RemoteWipeVerify: AsyncParsableCommand {
         let order = try OrderFile.read(file)
         if keys.isEmpty {
             guard receipt == nil else {
-                throw CofferError(.invalidInput, "--receipt needs --key, because its vault no longer exists.")
+                throw CofferError(
+                    .invalidInput, "--receipt requires --key, because its vault no longer exists.")
             }
             _ = try await VaultOpener.session(global).verify(order)
         } else if receipt != nil {

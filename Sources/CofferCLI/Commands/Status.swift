@@ -10,7 +10,7 @@ struct StatusCommand: AsyncParsableCommand {
             waitingTokens were stored while the vault was locked and wait for an unlock. unconfirmedTokens \
             would replace others: see coffer token accept. damagedTokens were stored while locked and are \
             damaged: see coffer token purge-corrupt. fileIndexDamaged: run coffer file reindex to rebuild \
-            the index. fileKeysDamaged: without that record no file can be opened; put it back from a copy. \
+            the index. fileKeysDamaged: without that record no file can be opened; restore it from a backup. \
             coffer doctor reports more.
             """)
 

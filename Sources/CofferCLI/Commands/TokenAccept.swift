@@ -81,7 +81,8 @@ struct PendingChoice: ParsableArguments {
 
     var none: CofferError {
         guard fingerprint != nil else {
-            return CofferError(.absent, "No value of this name waits to be accepted. See coffer token list.")
+            return CofferError(
+                .absent, "No value with this name waits to be accepted. See coffer token list.")
         }
         return CofferError(
             .absent,

@@ -35,8 +35,8 @@ struct TokenList: AsyncParsableCommand {
         guard let damaged = listing.damaged.first else { return }
         Output.message(
             "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read; the rest is listed. "
-                + "Remove damaged ones by name with coffer token remove, or put back a copy of the vault "
-                + "directory from a backup.")
+                + "Remove damaged ones by name with coffer token remove, or restore the vault directory "
+                + "from a backup.")
         throw ExitCode(damaged.code.exitCode)
     }
 
@@ -84,7 +84,7 @@ struct TokenRemove: AsyncParsableCommand {
                 removed.wasStored
                     ? "coffer: removed the token, and \(values) that came while locked and waited under "
                         + "this name."
-                    : "coffer: no token of this name was stored; removed \(values) that waited to be one.")
+                    : "coffer: no token with this name was stored; removed \(values) that waited to be one.")
         }
         if global.json {
             try Output.json(.object([("removed", .flag(true)), ("waiting", .number(removed.waiting))]))

@@ -49,7 +49,7 @@ struct TokenPut: AsyncParsableCommand {
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.maxByteCount)
         guard secret.count > 0 else {
             throw CofferError(
-                .invalidInput, "Standard input is empty; nothing was stored. Give the token there.")
+                .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
         }
         let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
         let result = try await session.tokens.put(

@@ -47,7 +47,7 @@ struct TokenRefresh: AsyncParsableCommand {
     func run() async throws {
         try StartRoom.requireThreads()
         let id = try name.id()
-        guard !command.isEmpty else { throw CofferError(.invalidInput, "Give a command after --.") }
+        guard !command.isEmpty else { throw CofferError(.invalidInput, "Specify a command after --.") }
         guard (1...86_400).contains(deadline), expiresIn.map({ (0...3_153_600_000).contains($0) }) ?? true
         else {
             throw CofferError(
@@ -87,7 +87,9 @@ struct TokenRefresh: AsyncParsableCommand {
         isCancelled: () -> Bool
     ) throws(CofferError) -> Token {
         // A signal may have arrived while this process waited for its turn.
-        guard TerminationSignals.received == nil else { throw CofferError(.cancelled, "Ended by a signal.") }
+        guard TerminationSignals.received == nil else {
+            throw CofferError(.cancelled, "A signal ended the refresh.")
+        }
         let outcome = try current.exposing { (bytes) throws(CofferError) in
             try Subprocess.run(
                 arguments, input: bytes, limit: Token.maxByteCount, deadline: deadline,

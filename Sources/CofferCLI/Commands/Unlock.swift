@@ -34,8 +34,8 @@ struct UnlockCommand: AsyncParsableCommand {
             guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
             isHeld = false
             Output.message(
-                "coffer: the passcode is right, but there is no kernel keyring to keep the keys in. "
-                    + "Give the passcode to each command.")
+                "coffer: the passcode is correct, but there is no kernel keyring to cache the keys in. "
+                    + "Specify the passcode with each command.")
         }
         await reportPendingTokens(session)
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }

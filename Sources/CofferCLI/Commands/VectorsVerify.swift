@@ -70,7 +70,8 @@ struct VectorsVerify: ParsableCommand {
             for line in summary.lines { try Output.line(line) }
         }
         if reports.isEmpty {
-            Output.message("coffer: no vector file was found. Name files, or directories with *.json files.")
+            Output.message(
+                "coffer: no vector file was found. Specify files, or directories with *.json files.")
         }
         guard summary.succeeded else { throw ExitCode(1) }
     }

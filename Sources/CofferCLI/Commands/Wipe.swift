@@ -57,7 +57,9 @@ struct WipeCommand: AsyncParsableCommand {
         guard prove else {
             return try await end(Vault.startWipe(scope, at: try VaultOpener.location(global)))
         }
-        guard scope == .all else { throw CofferError(.invalidInput, "--prove is for the whole vault.") }
+        guard scope == .all else {
+            throw CofferError(.invalidInput, "--prove works only for the whole vault.")
+        }
         let session = try await VaultOpener.session(global)
         var proof = WipeProof(of: session.vaultID, at: try VaultOpener.location(global))
         try await unlock(session, &proof)
@@ -108,7 +110,7 @@ struct WipeCommand: AsyncParsableCommand {
 
     private func scope() throws(CofferError) -> WipeScope {
         guard let user else { return tokens ? .tokens : .all }
-        guard !tokens else { throw CofferError(.invalidInput, "Give either --tokens or --user.") }
+        guard !tokens else { throw CofferError(.invalidInput, "Specify either --tokens or --user.") }
         return .user(user)
     }
 
@@ -144,7 +146,7 @@ struct WipeCommand: AsyncParsableCommand {
 
     private func carryOut(_ order: String) async throws(CofferError) -> WipeReceipt {
         guard !yes, !tokens, !prove, user == nil else {
-            throw CofferError(.invalidInput, "The order determines what to erase. Give --order alone.")
+            throw CofferError(.invalidInput, "The order determines what to erase. Specify --order alone.")
         }
         let read = try OrderFile.read(order)
         guard case .wipe = read.content.action else {
@@ -172,7 +174,7 @@ extension WipeReceipt {
         }
         return failures.isEmpty
             ? "Wiped vault \(vaultID): its keys were gone after \(time)."
-            : "Vault \(vaultID) is not wholly wiped. Its own keys were gone after \(time)."
+            : "Vault \(vaultID) is not completely wiped. Its own keys were gone after \(time)."
     }
 
     fileprivate var members: [(String, JSONDocument)] {

@@ -53,7 +53,7 @@ struct CryptJob: ~Copyable {
             return try Documented.key(secret: secret, parameters)
         }
         guard let number = options.keyHexFd else {
-            throw CofferError(.invalidInput, "A key is needed. Give it with --key-hex-fd.")
+            throw CofferError(.invalidInput, "A key is required. Specify it with --key-hex-fd.")
         }
         let key = try PasscodeInput.key(fromHexOn: number)
         let sizes = options.scheme.keySizes

@@ -69,7 +69,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         case (let number?, nil): return try Self.hexKey(on: number)
         case (nil, let number?): return try PasscodeInput.line(of: number)
         default:
-            throw CofferError(.invalidInput, "Give one of --key-hex-fd and --passphrase-fd.")
+            throw CofferError(.invalidInput, "Specify one of --key-hex-fd and --passphrase-fd.")
         }
     }
 

@@ -46,7 +46,7 @@ struct Demo {
         self.workshop = workshop
         self.file = file
         guard let name = file.lastComponent else {
-            throw CofferError(.invalidInput, "\(file) names no file.")
+            throw CofferError(.invalidInput, "\(file) does not name a file.")
         }
         self.name = name
         home = VaultLocation(path: workshop.path.appending("home"))

@@ -37,6 +37,6 @@ struct DerivationOptions: ParsableArguments {
     }
 
     private func missing(_ option: String) -> CofferError {
-        CofferError(.invalidInput, "PBKDF2 needs \(option).")
+        CofferError(.invalidInput, "PBKDF2 requires \(option).")
     }
 }

@@ -46,14 +46,14 @@ struct GlobalOptions: ParsableArguments {
     /// The path of the vault directory.
     func homePath() throws(CofferError) -> FilePath {
         if let home {
-            guard !home.isEmpty else { throw CofferError(.invalidInput, "--home takes a directory.") }
+            guard !home.isEmpty else { throw CofferError(.invalidInput, "--home requires a directory.") }
             return ProgramArguments.path(home)
         }
         if let home = Environment.path("COFFER_HOME") { return home }
         // A relative path must be ignored here (XDG Base Directory Specification).
         if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute { return data.appending("coffer") }
         guard let user = Environment.path("HOME"), user.isAbsolute else {
-            throw CofferError(.invalidInput, "HOME is not set. Name the vault directory with --home.")
+            throw CofferError(.invalidInput, "HOME is not set. Specify the vault directory with --home.")
         }
         return user.appending(".local/share/coffer")
     }

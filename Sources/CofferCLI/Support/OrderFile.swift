@@ -59,7 +59,8 @@ enum OrderFile {
     private static func checked(_ digits: consuming GuardedBytes) throws(CofferError) -> SymmetricKey {
         let key = SymmetricKey.adopting(SecretBytes(try Encoding.decodeHex(digits.span)))
         guard key.count == Ed25519.keySize else {
-            throw CofferError(.invalidInput, "A private key is \(2 * Ed25519.keySize) hexadecimal digits.")
+            throw CofferError(
+                .invalidInput, "A private key must be \(2 * Ed25519.keySize) hexadecimal digits.")
         }
         return key
     }

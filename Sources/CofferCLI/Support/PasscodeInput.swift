@@ -28,7 +28,7 @@ enum PasscodeInput {
         _ number: Int32?, prompt: String = "Passcode: ", option: String = "--passcode-fd"
     ) throws(CofferError) -> SecretBytes {
         guard let secret = try readOrPrompt(number, prompt: prompt) else {
-            throw CofferError(.invalidInput, "A secret is needed. Give it with \(option).")
+            throw CofferError(.invalidInput, "A secret is required. Specify it with \(option).")
         }
         return secret
     }
@@ -50,7 +50,7 @@ enum PasscodeInput {
         guard number <= 2 || taken.withLock({ $0.insert(number).inserted }) else {
             throw CofferError(
                 .invalidInput,
-                "Descriptor \(number) is named for two secrets. Give each secret its own descriptor.")
+                "Descriptor \(number) is specified for two secrets. Use a separate one for each.")
         }
         let descriptor = try Descriptor.inherited(number)
         return try SecretInput.line(from: descriptor)

@@ -9,6 +9,8 @@ extension CofferError.Remedy {
         .merging(protectionSentences) { $1 }
 
     private static let vaultSentences: [CofferError.Remedy: String] = [
+        .createVault: "Create one with coffer init.",
+        .activateVault: "Activate it again with coffer init.",
         .restoreVault: "Restore the vault directory from a backup.",
         .restoreOrWipeVault: "Restore the vault directory from a backup, or erase it with coffer wipe --yes.",
         .useNewerRelease: "Use that release, or restore the vault directory from a backup.",

@@ -64,7 +64,7 @@ enum SecretJSON {
         init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
         private static var malformed: CofferError {
-            CofferError(.invalidInput, "The input is no JSON object of texts.")
+            CofferError(.invalidInput, "The input is not a JSON object of texts.")
         }
 
         mutating func object() throws(CofferError) -> [[UInt8]: Token] {

@@ -59,8 +59,8 @@ enum VaultOpener {
         "The cached keys do not cover every class, or are cached until an exact time. Unlock with "
         + "the passcode, on a terminal or with --passcode-fd."
     static let noTerminal =
-        "The vault is locked, and there is no terminal to ask for its passcode. Give it with --passcode-fd, "
-        + "or run coffer unlock first."
+        "The vault is locked, and there is no terminal to ask for its passcode. Specify it with "
+        + "--passcode-fd, or run coffer unlock first."
 
     /// Unlocks a vault; cached keys in the kernel keyring suffice if `isEnough` returns true. With
     /// `isHolding`, a lock by another process is noticed from here on.
@@ -113,9 +113,9 @@ enum VaultOpener {
 
     private static let isLocked = "The vault is locked. "
     private static let inKey =
-        "The passcode is a part of this key, and no vault knows its passcode. Give it with --passcode-fd. "
-        + "If the key has another passcode or none, give that one with --key-passcode-fd."
-    private static let ofVault = "Give its passcode with --passcode-fd."
+        "The passcode is a part of this key, and no vault knows its passcode. Specify it with "
+        + "--passcode-fd. If the key has another passcode or none, specify that one with --key-passcode-fd."
+    private static let ofVault = "Specify its passcode with --passcode-fd."
 
     /// Unlocks for the helpers of other programs, whose users see only the message.
     static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Vault {
@@ -159,7 +159,8 @@ enum VaultOpener {
         guard let first = try typedPasscode("New passcode: ") else {
             throw CofferError(
                 .invalidInput,
-                "A new passcode is needed, and there is no terminal to ask for it. Give it with \(option).")
+                "A new passcode is required, and there is no terminal to ask for it. Specify it with "
+                    + "\(option).")
         }
         guard let second = try typedPasscode("Confirm passcode: "), first.isEqual(to: second) else {
             throw CofferError(.invalidInput, "The two passcodes do not match.")

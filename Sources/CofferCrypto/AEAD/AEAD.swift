@@ -182,7 +182,9 @@ public struct AEAD: ~Copyable, Sendable {
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, choosingNonce: Span<UInt8>
     ) throws(CofferError) {
-        guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        guard extended == nil else {
+            throw CofferError(.unsupported, "XChaCha20-Poly1305 does not work in place.")
+        }
         try xaes?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
         try cipher?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
     }
@@ -192,7 +194,9 @@ public struct AEAD: ~Copyable, Sendable {
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {
-        guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        guard extended == nil else {
+            throw CofferError(.unsupported, "XChaCha20-Poly1305 does not work in place.")
+        }
         try xaes?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
         try cipher?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
     }

@@ -132,5 +132,5 @@ extension Documented {
             try GuardedBytes.concatenating(deviceID.span, randomString.guarded.span))
     }
 
-    static var noUUID: CofferError { CofferError(.invalidInput, "The documented key needs a UUID.") }
+    static var noUUID: CofferError { CofferError(.invalidInput, "The documented key requires a UUID.") }
 }

@@ -44,7 +44,9 @@ public struct WrappedKey: Sendable, Equatable {
         guard generation >= 1 else {
             throw CofferError(.invalidInput, "A key generation must be at least 1.")
         }
-        guard id.count == 16 else { throw CofferError(.invalidInput, "A key identifier has 16 bytes.") }
+        guard id.count == 16 else {
+            throw CofferError(.invalidInput, "A key identifier must be 16 bytes long.")
+        }
         var aead = try AEAD.prepare(.xChaCha20Poly1305, key: kek)
         let data = header(id: id, generation: generation) + context.copied()
         return WrappedKey(
@@ -70,7 +72,8 @@ public struct WrappedKey: Sendable, Equatable {
     /// - Throws: `corrupt` for a wrong size; `unsupportedVersion` for an unknown algorithm.
     public static func decode(_ bytes: Span<UInt8>) throws(CofferError) -> WrappedKey {
         guard bytes.count == encodedSize else {
-            throw CofferError(.corrupt, "A wrapped key has \(encodedSize) bytes, not \(bytes.count).")
+            throw CofferError(
+                .corrupt, "A wrapped key must be \(encodedSize) bytes long, not \(bytes.count).")
         }
         guard bytes[0] == algorithm else {
             throw CofferError(

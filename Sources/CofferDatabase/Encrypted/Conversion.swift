@@ -78,7 +78,7 @@ extension EncryptedDatabase {
     ) throws(CofferError) {
         let place = try absolutePath(path)
         guard let name = place.lastComponent else {
-            throw CofferError(.invalidInput, "\(path) names no file.")
+            throw CofferError(.invalidInput, "\(path) does not name a file.")
         }
         let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
         let unfinished = try suffixed(name)
@@ -120,7 +120,7 @@ extension EncryptedDatabase {
         guard key.format == .gcm1 || copy.reserve <= least else {
             throw CofferError(
                 .refused,
-                "The database reserves \(copy.reserve) bytes a page; its new format has \(least).")
+                "The database reserves \(copy.reserve) bytes of each page; its new format reserves \(least).")
         }
         try copy.write(to: path, key.lease(reserve: max(copy.reserve, least)))
     }

@@ -40,10 +40,10 @@ public struct DatabaseKey: ~Copyable, Sendable {
         _ key: consuming SecretBytes, format: DatabaseFormat = .gcm1, salt: [UInt8]? = nil
     ) throws(CofferError) -> DatabaseKey {
         guard key.count == 32 else {
-            throw CofferError(.invalidInput, "A database's key has 32 bytes, not \(key.count).")
+            throw CofferError(.invalidInput, "A database's key must be 32 bytes long, not \(key.count).")
         }
         guard salt.map(format.codec.takesSalt) ?? true else {
-            throw CofferError(.invalidInput, "The salt has 16 bytes.")
+            throw CofferError(.invalidInput, "The salt must be 16 bytes long.")
         }
         return DatabaseKey(key, format: format, salt: salt)
     }
@@ -63,10 +63,11 @@ public struct DatabaseKey: ~Copyable, Sendable {
         _ key: consuming SecretBytes, salt: [UInt8], plaintextHeader: Int
     ) throws(CofferError) -> DatabaseKey {
         guard (16...1024).contains(plaintextHeader), plaintextHeader % 16 == 0 else {
-            throw CofferError(.invalidInput, "A plaintext header has 16 to 1024 bytes, a multiple of 16.")
+            throw CofferError(
+                .invalidInput, "A plaintext header must be 16 to 1024 bytes long, a multiple of 16.")
         }
         guard key.count == 32, salt.count == CodecFormat.saltSize else {
-            throw CofferError(.invalidInput, "The key has 32 bytes, and the salt 16.")
+            throw CofferError(.invalidInput, "The key must be 32 bytes long, and the salt 16 bytes.")
         }
         return DatabaseKey(
             key, format: .sqlcipher4, salt: salt, plaintextHeader: plaintextHeader)
@@ -101,7 +102,8 @@ public struct DatabaseKey: ~Copyable, Sendable {
     ) throws(CofferError) -> DatabaseKey {
         guard passphrase.count > 0 else { throw CofferError(.invalidInput, "The passphrase is empty.") }
         guard cost == nil || format == .gcm1 else {
-            throw CofferError(.invalidInput, "The format \(format.rawValue) has a fixed cost: pass none.")
+            throw CofferError(
+                .invalidInput, "The format \(format.rawValue) has a fixed cost: do not specify one.")
         }
         if format != .gcm1, let spelled = spelledKey(passphrase.guarded.span) {
             let bytes = spelled.span

@@ -115,7 +115,7 @@ public enum EncryptedDatabase {
         }
         guard !path.isAbsolute else { return path }
         guard let folder = Environment.workingDirectory else {
-            throw CofferError(.inputOutput, "The working directory is unknown: give an absolute path.")
+            throw CofferError(.inputOutput, "The working directory is unknown: specify an absolute path.")
         }
         return folder.pushing(path)
     }

@@ -20,7 +20,7 @@ extension SoupStore {
         guard policy.maximumAge >= .zero, policy.minimumCount >= 0,
             policy.minimumCount <= policy.maximumCount
         else {
-            throw CofferError(.invalidInput, "A retention policy needs age ≥ 0 and 0 ≤ minimum ≤ maximum.")
+            throw CofferError(.invalidInput, "A retention policy requires age ≥ 0 and 0 ≤ minimum ≤ maximum.")
         }
         let (difference, overflow) = now.subtractingReportingOverflow(policy.maximumAge.wholeMilliseconds)
         let oldest = overflow ? Int64.min : difference

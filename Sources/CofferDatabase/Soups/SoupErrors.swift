@@ -7,7 +7,8 @@ extension CofferError {
     init(soups error: any Error) {
         switch error {
         case let error as CofferError: self = error
-        case is CancellationError: self.init(.cancelled, "Cancelled; the transaction was rolled back.")
+        case is CancellationError:
+            self.init(.cancelled, "The operation was cancelled; the transaction was rolled back.")
         case let error as DatabaseError: self.init(sqlite: error)
         default: self.init(.internalFailure, "The database layer failed: \(type(of: error)).")
         }
@@ -20,12 +21,12 @@ extension CofferError {
         case .SQLITE_ERROR: self.init(.invalidInput, "SQLite rejected the statement: \(text).")
         case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "Another connection holds the database.")
         case .SQLITE_FULL: self.init(.noSpace, "The disk is full.")
-        case .SQLITE_READONLY: self.init(.readOnly, "The database cannot be written.")
+        case .SQLITE_READONLY: self.init(.readOnly, "The database cannot be written to.")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
             self.init(.corrupt, "The database is damaged: \(text).")
         case .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN:
             self.init(.permissionDenied, "The database cannot be opened.")
-        case .SQLITE_NOMEM: self.init(.outOfMemory, "SQLite has no memory left.")
+        case .SQLITE_NOMEM: self.init(.outOfMemory, "There is not enough memory for SQLite.")
         case .SQLITE_INTERRUPT, .SQLITE_ABORT: self.init(.cancelled, "The statement was interrupted.")
         case .SQLITE_TOOBIG: self.init(.invalidInput, "A document or a statement is too large.")
         case .SQLITE_MISMATCH, .SQLITE_RANGE:

@@ -61,14 +61,15 @@ extension SoupLayout {
     static func check(name: String) throws(CofferError) {
         guard !name.isEmpty else { throw CofferError(.invalidInput, "A soup's name is empty.") }
         guard name.utf8.count <= maximumNameLength else {
-            throw CofferError(.invalidInput, "A soup's name has at most \(maximumNameLength) bytes.")
+            throw CofferError(.invalidInput, "A soup's name must be at most \(maximumNameLength) bytes long.")
         }
         let isBad = name.unicodeScalars.contains { scalar in
             scalar == "{" || scalar == "}" || scalar == ":"
                 || scalar.properties.generalCategory == .control
         }
         guard !isBad else {
-            throw CofferError(.invalidInput, "A soup's name has no braces, colons or control characters.")
+            throw CofferError(
+                .invalidInput, "A soup's name cannot contain braces, colons or control characters.")
         }
     }
 
@@ -76,19 +77,20 @@ extension SoupLayout {
     ///
     /// - Throws: `invalidInput` for none, too many, a duplicate path, and bad paths.
     static func indexes(_ specs: [IndexSpec]) throws(CofferError) -> [SoupIndex] {
-        guard !specs.isEmpty else { throw CofferError(.invalidInput, "A soup needs at least one index.") }
+        guard !specs.isEmpty else { throw CofferError(.invalidInput, "A soup requires at least one index.") }
         guard specs.count <= maximumIndexes else {
-            throw CofferError(.invalidInput, "A soup has at most \(maximumIndexes) indexes.")
+            throw CofferError(.invalidInput, "A soup can have at most \(maximumIndexes) indexes.")
         }
         var indexes: [SoupIndex] = []
         var seen: Set<[UInt8]> = []
         for (offset, spec) in specs.enumerated() {
             let isOwn = SoupField.columns.contains(spec.path) || spec.path == SoupField.fullText
             guard !isOwn else {
-                throw CofferError(.invalidInput, "Every soup is indexed on \(spec.path) already.")
+                throw CofferError(.invalidInput, "Every soup already has an index on \(spec.path).")
             }
             guard seen.insert(Array(spec.path.utf8)).inserted else {
-                throw CofferError(.invalidInput, "The path \(CofferError.quoted(spec.path)) is given twice.")
+                throw CofferError(
+                    .invalidInput, "The path \(CofferError.quoted(spec.path)) is specified twice.")
             }
             indexes.append(try SoupIndex(spec, number: offset + 1))
         }

@@ -11,15 +11,15 @@ struct SoupPath: Sendable, Hashable {
     init(_ text: String) throws(CofferError) {
         guard !text.isEmpty else { throw CofferError(.invalidInput, "A path is empty.") }
         guard text.utf8.count <= Self.maximumLength else {
-            throw CofferError(.invalidInput, "A path has at most \(Self.maximumLength) bytes.")
+            throw CofferError(.invalidInput, "A path must be at most \(Self.maximumLength) bytes long.")
         }
         guard !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            throw CofferError(.invalidInput, "A path has no control characters.")
+            throw CofferError(.invalidInput, "A path cannot contain control characters.")
         }
         self.text = text
         components = try Self.components(of: text)
         guard components.count <= Self.maximumDepth else {
-            throw CofferError(.invalidInput, "A path has at most \(Self.maximumDepth) keys.")
+            throw CofferError(.invalidInput, "A path can have at most \(Self.maximumDepth) keys.")
         }
     }
 
@@ -31,7 +31,7 @@ struct SoupPath: Sendable, Hashable {
         for scalar in text.unicodeScalars {
             if isEscaped {
                 guard scalar == "." || scalar == "\\" else {
-                    throw CofferError(.invalidInput, "In a path, a backslash is allowed before . or \\ only.")
+                    throw CofferError(.invalidInput, "In a path, a backslash is allowed only before . or \\.")
                 }
                 key.unicodeScalars.append(scalar)
                 isEscaped = false
@@ -75,7 +75,8 @@ struct SoupPath: Sendable, Hashable {
     func sqlitePath() throws(CofferError) -> String {
         let marks = [UInt8(ascii: "\""), UInt8(ascii: "\\")]
         guard !components.contains(where: { $0.utf8.contains(where: marks.contains) }) else {
-            throw CofferError(.invalidInput, "A json1 index has no quotation mark or backslash in a key.")
+            throw CofferError(
+                .invalidInput, "A key of a json1 index cannot contain quotation marks or backslashes.")
         }
         return "$" + components.map { ".\"\($0)\"" }.joined()
     }

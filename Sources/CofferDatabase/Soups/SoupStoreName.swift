@@ -37,7 +37,8 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
         guard isFit, (1...Self.maximumLength).contains(name.utf8.count), !name.utf8.hasPrefix(".") else {
             throw CofferError(
                 .invalidInput,
-                "A store's name has 1 to \(Self.maximumLength) of A-Z a-z 0-9 - . _ and no dot at the start.")
+                "A store's name must consist of 1 to \(Self.maximumLength) of A-Z a-z 0-9 - . _ and cannot "
+                    + "begin with a dot.")
         }
         self.name = name
         self.scope = scope

@@ -19,13 +19,14 @@ import Glibc
     /// Allocates zeroed memory for `count` bytes, at least one.
     package static func make(count: Int) throws(CofferError) -> AlignedBuffer {
         guard count > 0 else {
-            throw CofferError(.invalidInput, "A buffer cannot have \(count) bytes.")
+            throw CofferError(.invalidInput, "A buffer cannot be \(count) bytes long.")
         }
         let mapped = unsafe mmap(
             nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let mapped = unsafe mapped, unsafe mapped != MAP_FAILED else {
             throw CofferError(
-                .outOfMemory, "No memory for a buffer of \(count) bytes.", systemError: Errno.current)
+                .outOfMemory, "There is not enough memory for a buffer of \(count) bytes.",
+                systemError: Errno.current)
         }
         _ = unsafe madvise(mapped, count, MADV_DONTDUMP)
         return unsafe AlignedBuffer(start: mapped.assumingMemoryBound(to: UInt8.self), count: count)

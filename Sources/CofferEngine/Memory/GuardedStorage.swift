@@ -22,7 +22,8 @@ import CSodium
         }
         guard count >= 0, let pages = unsafe sodium_malloc(max(count, 1)) else {
             throw CofferError(
-                .outOfMemory, "No guarded memory for \(count) bytes.", systemError: Errno.current)
+                .outOfMemory, "There is not enough guarded memory for \(count) bytes.",
+                systemError: Errno.current)
         }
         unsafe sodium_memzero(pages, max(count, 1))
         return unsafe GuardedStorage(start: pages.assumingMemoryBound(to: UInt8.self), count: count)

@@ -16,7 +16,8 @@ package enum HKDFBinding {
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
         guard output.count > 0, output.count <= 255 * digest.size else {
-            throw CofferError(.invalidInput, "HKDF returns 1 to \(255 * digest.size) bytes with this digest.")
+            throw CofferError(
+                .invalidInput, "With this digest, HKDF can derive 1 to \(255 * digest.size) bytes.")
         }
         guard let context = unsafe EVP_KDF_CTX_new(OpenSSLAlgorithm.hkdf.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_KDF_CTX_new")

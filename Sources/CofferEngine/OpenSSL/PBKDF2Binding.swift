@@ -40,7 +40,7 @@ package enum PBKDF2Binding {
         }
         guard secret.count <= Int(Int32.max), salt.count <= Int(Int32.max) else {
             throw CofferError(
-                .invalidInput, "PBKDF2 takes a secret and a salt of at most \(Int32.max) bytes.")
+                .invalidInput, "PBKDF2 accepts a secret and a salt of at most \(Int32.max) bytes.")
         }
         try derive(
             by: implementation(for: digest, rounds: rounds), secret: secret, salt: salt, rounds: rounds,

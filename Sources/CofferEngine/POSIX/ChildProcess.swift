@@ -30,7 +30,9 @@ package enum ChildProcess {
             try hasEnded(process, before: Clock.sinceBoot + limit)
         }
         let code = try end(of: process)
-        guard isInTime ?? true else { throw CofferError(.timedOut, "The time limit ended the command.") }
+        guard isInTime ?? true else {
+            throw CofferError(.timedOut, "The command was stopped at its time limit.")
+        }
         return code
     }
 
@@ -115,7 +117,7 @@ package enum ChildProcess {
         _ arguments: [[UInt8]]
     ) throws(CofferError) -> [UnsafeMutablePointer<CChar>?] {
         guard !arguments.isEmpty, arguments.allSatisfy({ !$0.contains(0) }) else {
-            throw CofferError(.invalidInput, "A command needs a name and arguments without NUL.")
+            throw CofferError(.invalidInput, "A command requires a name, and arguments without NUL bytes.")
         }
         return unsafe arguments.map { argument in
             unsafe (argument + [0]).withUnsafeBytes { bytes in
@@ -131,7 +133,7 @@ package enum ChildProcess {
         switch number {
         case ENOENT, EACCES, EPERM, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENOEXEC:
             return CofferError(
-                .invalidInput, failure.message + " Name a program that PATH leads to, or its path.",
+                .invalidInput, failure.message + " Specify the name of a program in PATH, or its path.",
                 systemError: number)
         default: return failure
         }

@@ -193,7 +193,8 @@ extension Descriptor {
     package func readAll(limit: Int) throws(CofferError) -> [UInt8] {
         let size = try status().size
         guard size <= Int64(limit) else {
-            throw CofferError(.corrupt, "\(path) has \(size) bytes, more than the allowed \(limit).")
+            throw CofferError(
+                .corrupt, "\(path) is \(size) bytes long, more than the \(limit) that are allowed.")
         }
         var bytes = [UInt8](repeating: 0, count: Int(size))
         var span = bytes.mutableSpan

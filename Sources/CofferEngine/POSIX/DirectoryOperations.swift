@@ -76,7 +76,7 @@ extension Descriptor {
         if raw >= 0 { return Descriptor(raw: raw, path: path) }
         switch Errno.current {
         case EOPNOTSUPP, EISDIR, ENOENT, EINVAL: return nil
-        default: throw Errno.failure("make a file in", path)
+        default: throw Errno.failure("create a file in", path)
         }
     }
 
@@ -86,7 +86,7 @@ extension Descriptor {
         let result = unsafe name.withPlatformString { name in
             unsafe linkat(AT_FDCWD, "/proc/self/fd/\(number)", raw, name, AT_SYMLINK_FOLLOW)
         }
-        guard result == 0 else { throw Errno.failure("give a file its name", path.pushing(name)) }
+        guard result == 0 else { throw Errno.failure("link a new file as", path.pushing(name)) }
     }
 
     /// Removes a file. Returns whether it existed.

@@ -17,7 +17,7 @@ package struct FileSystemInfo: Sendable {
     package static func of(_ descriptor: borrowing Descriptor) throws(CofferError) -> FileSystemInfo {
         var info = statfs()
         guard unsafe fstatfs(descriptor.raw, &info) == 0 else {
-            throw Errno.failure("look at the file system of", descriptor.path)
+            throw Errno.failure("examine the file system of", descriptor.path)
         }
         return FileSystemInfo(
             isMemory: info.f_type == TMPFS_MAGIC || info.f_type == RAMFS_MAGIC,

@@ -7,7 +7,7 @@ extension Descriptor {
     /// Creates an unnamed file in memory that holds `bytes`, for code that reads files.
     package static func inMemory(_ bytes: Span<UInt8>) throws(CofferError) -> Descriptor {
         let raw = unsafe clinux_memfd_create("coffer", Self.closeOnExec)
-        guard raw >= 0 else { throw Errno.failure("make", "a file in memory") }
+        guard raw >= 0 else { throw Errno.failure("create", "a file in memory") }
         let file = Descriptor(raw: raw, path: "memory")
         try file.write(bytes, at: 0)
         return file
@@ -25,7 +25,7 @@ extension Descriptor {
             if raw >= 0 { return Descriptor(raw: raw, path: "memory") }
             guard Errno.current == EINVAL else { break }
         }
-        throw Errno.failure("make", "a file in memory")
+        throw Errno.failure("create", "a file in memory")
     }
 
     /// From here on no process can change content or size, this process included.

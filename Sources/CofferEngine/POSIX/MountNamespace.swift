@@ -69,7 +69,7 @@ package enum MountNamespace {
             try write("\(user) \(user) 1", to: "/proc/self/uid_map")
             try write("\(group) \(group) 1", to: "/proc/self/gid_map")
         } else if user != 0 || clinux_unshare(newMounts) != 0 {
-            throw Errno.failure("make a mount namespace", nil)
+            throw Errno.failure("create a mount namespace", nil)
         }
         try mount("none", "/", nil, MountFlags.recursive | MountFlags.isPrivate, nil)
     }
@@ -104,7 +104,7 @@ package enum MountNamespace {
     private static func place(_ source: borrowing Descriptor, at path: FilePath) throws(CofferError) {
         let flags = MountFlags.noSetUserID | MountFlags.noDevices | MountFlags.noExecution
         guard let name = path.lastComponent else {
-            throw CofferError(.invalidInput, "\(path) names no file.")
+            throw CofferError(.invalidInput, "\(path) does not name a file.")
         }
         let parent = path.removingLastComponent()
         try mount("coffer", parent, "tmpfs", flags, "mode=700")

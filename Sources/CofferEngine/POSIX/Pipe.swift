@@ -11,7 +11,7 @@ struct Pipe: ~Copyable {
     static func make() throws(CofferError) -> Pipe {
         var ends: [CInt] = [-1, -1]
         guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe clinux_pipe($0.baseAddress) }) == 0
-        else { throw Errno.failure("make a pipe", nil) }
+        else { throw Errno.failure("create a pipe", nil) }
         return Pipe(
             reader: Descriptor(raw: ends[0], path: "pipe"), writer: Descriptor(raw: ends[1], path: "pipe"))
     }

@@ -18,7 +18,7 @@ package enum ProcessHardening {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         guard unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none) == 0,
             clinux_prctl(PR_SET_DUMPABLE, 0) == 0
-        else { throw Errno.failure("switch core dumps off", nil) }
+        else { throw Errno.failure("disable core dumps", nil) }
     }
 
     /// Fills a standard stream that the caller closed with a placeholder that cannot be used for its purpose.

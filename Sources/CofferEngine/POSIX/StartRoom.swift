@@ -31,7 +31,7 @@ package enum StartRoom {
         guard unsafe pages != MAP_FAILED else {
             throw CofferError(
                 .outOfMemory,
-                "There is too little memory to start: raise the limits of address space and data "
+                "There is not enough memory to start: raise the limits of address space and data "
                     + "(ulimit -v, ulimit -d).", systemError: Errno.current)
         }
         unsafe munmap(pages, memory)
@@ -53,7 +53,8 @@ package enum StartRoom {
             let copy = clinux_fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)
             guard copy >= 0 else {
                 throw CofferError(
-                    .refused, "Too few files may be open: raise the limit of descriptors (ulimit -n).",
+                    .refused,
+                    "This process may not open enough files: raise the limit of descriptors (ulimit -n).",
                     systemError: Errno.current)
             }
             copies.append(copy)
@@ -71,7 +72,8 @@ package enum StartRoom {
         }
         guard Threads.canStart(threads) else {
             throw CofferError(
-                .refused, "Too few threads may be started: raise the limit of processes (ulimit -u).")
+                .refused,
+                "This process may not start enough threads: raise the limit of processes (ulimit -u).")
         }
     }
 

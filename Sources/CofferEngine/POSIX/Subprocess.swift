@@ -127,7 +127,9 @@ package enum Subprocess {
             if let stopped {
                 if now >= stopped.at + grace { kill(process, SIGKILL) }
             } else if isCancelled() {
-                stopped = (now, CofferError(.cancelled, "Cancelled; the command was ended."))
+                stopped = (
+                    now, CofferError(.cancelled, "The operation was cancelled, and the command was stopped.")
+                )
                 kill(process, SIGTERM)
             } else if now >= end {
                 stopped = (now, CofferError(.timedOut, "The command did not end in time."))

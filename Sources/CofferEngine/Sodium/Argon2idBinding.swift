@@ -14,7 +14,8 @@ package enum Argon2idBinding {
         try SodiumLibrary.start()
         guard salt.count == saltSize, output.count >= 16, passes >= 1, memoryBytes >= 8192 else {
             throw CofferError(
-                .invalidInput, "Argon2id needs a 16-byte salt, at least 16 bytes of output and 8 KiB.")
+                .invalidInput,
+                "Argon2id requires a 16-byte salt, 16 bytes of output and 8 KiB of memory at least.")
         }
         let lengths = (UInt64(output.count), UInt64(secret.count))
         let status = unsafe output.withPointer { target in

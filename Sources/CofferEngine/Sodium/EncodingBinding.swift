@@ -34,7 +34,7 @@ package enum Encoding {
             unsafe sodium_hex2bin(result.start, size, $0, text.count, nil, &written, nil)
         }
         guard text.count % 2 == 0, status == 0, written == size else {
-            throw CofferError(.invalidInput, "Not an even number of hexadecimal digits.")
+            throw CofferError(.invalidInput, "The text must be an even number of hexadecimal digits.")
         }
         return GuardedBytes(adopting: result)
     }

@@ -7,7 +7,7 @@ package enum SodiumLibrary {
 
     /// Initializes the library on first use; later calls cost one load.
     package static func start() throws(CofferError) {
-        guard ready else { throw CofferError(.internalFailure, "libsodium could not start.") }
+        guard ready else { throw CofferError(.internalFailure, "libsodium could not be initialized.") }
     }
 
     /// The version of the library in use.

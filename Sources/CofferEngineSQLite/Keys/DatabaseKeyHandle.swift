@@ -44,13 +44,13 @@ package final class DatabaseKeyHandle: Sendable {
         recovers: Bool = false, trace: AccessTrace? = nil
     ) throws(CofferError) -> DatabaseKeyHandle {
         guard costs != nil || secret.count == 32 else {
-            throw CofferError(.invalidInput, "A database's key has 32 bytes, not \(secret.count).")
+            throw CofferError(.invalidInput, "A database's key must be 32 bytes long, not \(secret.count).")
         }
         guard costs == nil || secret.count > 0 else {
             throw CofferError(.invalidInput, "The passphrase is empty.")
         }
         guard salt.map(format.takesSalt) ?? true else {
-            throw CofferError(.invalidInput, "A salt has \(CodecFormat.saltSize) bytes.")
+            throw CofferError(.invalidInput, "A salt must be \(CodecFormat.saltSize) bytes long.")
         }
         try EncryptedVFS.register()
         let token = try HexText.encode(SecureRandom.bytes(16))

@@ -26,7 +26,7 @@ import Glibc
     /// Registers the VFS with SQLite, once.
     static func register() throws(CofferError) {
         guard sqlite3_libversion_number() >= 3_039_000 else {
-            throw CofferError(.unsupported, "Encrypted databases need SQLite 3.39 or later.")
+            throw CofferError(.unsupported, "Encrypted databases require SQLite 3.39 or later.")
         }
         guard registered != nil else {
             throw CofferError(.unsupported, "SQLite did not register the VFS for encrypted databases.")

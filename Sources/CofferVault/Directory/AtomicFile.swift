@@ -52,7 +52,7 @@ package enum AtomicFile {
         } catch {
             guard error.code == .absent else { throw error }
             throw CofferError(
-                .absent, "There is no directory \(parent): make it first, or choose another path.",
+                .absent, "There is no directory \(parent): create it first, or choose another path.",
                 systemError: error.systemError)
         }
     }

@@ -32,7 +32,7 @@ extension VaultLocation {
 
     package func namespace(of user: String, in vaultID: VaultID) throws(CofferError) -> VaultLocation {
         guard (1...Self.maxUserLength).contains(user.utf8.count) else {
-            throw CofferError(.invalidInput, "A user's name has 1 to \(Self.maxUserLength) bytes.")
+            throw CofferError(.invalidInput, "A user's name must be 1 to \(Self.maxUserLength) bytes long.")
         }
         let key = try SymmetricKey.copying(vaultID.bytes.span)
         let message = Array((KDFLabel.userNamespace + user).utf8)

@@ -73,7 +73,7 @@ package final class VaultDirectory: Sendable {
         guard status.isOwn, status.permissions & 0o022 == 0 else {
             throw CofferError(
                 .refused,
-                "\(location.path) is not a directory that only this user can write. Change its "
+                "\(location.path) is not a directory that only this user can write to. Change its "
                     + "owner or mode.")
         }
         return VaultDirectory(
@@ -131,7 +131,7 @@ package final class VaultDirectory: Sendable {
     }
 
     package static func missing(_ path: FilePath) -> CofferError {
-        CofferError(.notInitialised, "There is no vault at \(path): run init first.")
+        CofferError(.notInitialised, "There is no vault at \(path).", remedy: .createVault)
     }
 
     /// Reads the state record; `nil` if no vault was ever created here.
@@ -227,7 +227,7 @@ package final class VaultHandle: Sendable {
 
 extension CofferError {
     package static var wiped: CofferError {
-        CofferError(.wiped, "This vault was wiped and needs activation: run init.")
+        CofferError(.wiped, "This vault was wiped.", remedy: .activateVault)
     }
 
     package static var locked: CofferError { CofferError(.locked, "The vault is locked: unlock it first.") }

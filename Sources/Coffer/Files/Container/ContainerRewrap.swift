@@ -42,7 +42,8 @@ struct ContainerRewrap {
             let inner = try rewrapInner(header, of: slot, classKey: classKey)
             if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header { return .unchanged }
             guard slot.generation < .max else {
-                throw CofferError(.refused, "This container was rewrapped too often: add the file again.")
+                throw CofferError(
+                    .refused, "This container was rewrapped too many times: add the file again.")
             }
             slot.generation += 1
             slot.kekID = newKEK.id

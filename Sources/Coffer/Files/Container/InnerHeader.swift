@@ -29,7 +29,7 @@ package struct InnerHeader {
     func encode(authenticationKey: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         guard name.count <= Self.maxNameLength, mediaType.utf8.count <= 127 else {
             throw CofferError(
-                .invalidInput, "A file name has at most 255 bytes and a media type at most 127.")
+                .invalidInput, "A file name must be at most 255 bytes long, and a media type at most 127.")
         }
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.innerHeader.utf8))
@@ -75,7 +75,8 @@ package struct InnerHeader {
         let salt = try reader.take(32)
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == 1, try reader.number(UInt16.self) == wrappedKeySize else {
-            throw CofferError(.unsupportedVersion, "The container's key is wrapped by a newer method.")
+            throw CofferError(
+                .unsupportedVersion, "The container's key is wrapped by a method of a newer release.")
         }
         let wrappedKey = try reader.take(wrappedKeySize)
         guard try reader.take(340 - reader.position).allSatisfy({ $0 == 0 }) else {
@@ -97,7 +98,7 @@ package struct InnerHeader {
             throw reader.corruptError
         }
         guard bytes[paddingScheme] == 0 else {
-            throw CofferError(.unsupportedVersion, "The container is padded by a newer method.")
+            throw CofferError(.unsupportedVersion, "The container is padded by a method of a newer release.")
         }
         guard try reader.take(size - tagSize - reader.position).allSatisfy({ $0 == 0 }) else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")

@@ -57,8 +57,8 @@ extension FileStore {
             let other = try addConflictCopy(reader, edited, context, check: check)
             throw CofferError(
                 .conflict,
-                "The file was changed or removed in the vault meanwhile and stays so. The edited copy is "
-                    + "stored as \(other).", entries: [other.description])
+                "The file was changed or removed in the vault in the meantime and was left as it is. The "
+                    + "edited copy is stored as \(other).", entries: [other.description])
         }
     }
 

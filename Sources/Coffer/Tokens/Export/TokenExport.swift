@@ -201,7 +201,7 @@ final class TokenExport: Sendable {
         guard Self.isUsual(fields.cost) || allowingExpensive else {
             throw CofferError(
                 .refused,
-                "This file needs \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
+                "This file requires \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
                     + "passes before anything in it can be checked.",
                 remedy: .allowExpensiveDerivation)
         }

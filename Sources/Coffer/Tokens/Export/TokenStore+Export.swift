@@ -30,7 +30,8 @@ extension TokenStore {
             guard passphrase.secret.count >= TokenExport.shortestPassphrase else {
                 throw CofferError(
                     .refused,
-                    "The passphrase of an export must have at least \(TokenExport.shortestPassphrase) bytes.")
+                    "The passphrase of an export must be at least "
+                        + "\(TokenExport.shortestPassphrase) bytes long.")
             }
             try core.drainPendingTokens()
             var (names, staying, damaged) = try exportable(only)

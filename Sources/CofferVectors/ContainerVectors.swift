@@ -27,7 +27,7 @@ package enum ContainerVectors {
         let (classKey, classKeyID) = (try test.bytes("classKey"), try test.bytes("classKeyID"))
         let (container, context) = (try test.bytes("container"), try test.bytes("context"))
         guard let vaultID = VaultID(bytes: try test.bytes("vaultID")) else {
-            throw MalformedVector("field vaultID does not have 16 bytes")
+            throw MalformedVector("field vaultID is not 16 bytes long")
         }
         let served = Mutex<[UInt8]>([])
         do throws(CofferError) {
@@ -45,10 +45,10 @@ package enum ContainerVectors {
             }
             let content = Content(
                 plaintext: served.withLock { $0 }, name: reader.header.name, modified: reader.header.modified)
-            return content == expected ? .agrees : .wrong("it opens to something else")
+            return content == expected ? .agrees : .wrong("it opens to different content")
         } catch {
             guard expected.plaintext.starts(with: served.withLock { $0 }) else {
-                return .wrong("something else than the plaintext was served before the refusal")
+                return .wrong("bytes other than the plaintext were served before the refusal")
             }
             return refusals.contains(error.code)
                 ? .refused(error.code) : .wrong("opening fails with \(error.code.name)")

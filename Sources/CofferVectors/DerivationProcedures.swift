@@ -116,7 +116,8 @@ extension VectorTest {
             let secret = try SymmetricKey.copying(seed.span)
             let own = try Ed25519.publicKey(seed: secret)
             let made = try Ed25519.sign(message.span, seed: secret)
-            return own == publicKey && made == signature ? .agrees : .wrong("signing gives different bytes")
+            return own == publicKey && made == signature
+                ? .agrees : .wrong("signing produces different bytes")
         } catch {
             return .wrong("it fails with \(error.code.name)")
         }

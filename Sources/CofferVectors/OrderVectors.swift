@@ -26,7 +26,7 @@ package enum OrderVectors {
             let verified = try rules.verify(SignedCommand.read(bytes))
             guard describes(verified.order, wanted) else { return .wrong("its contents differ") }
             let written = try verified.order.signed(by: SymmetricKey.copying(seed.span))
-            return written == bytes ? .agrees : .wrong("encoding it returns other bytes")
+            return written == bytes ? .agrees : .wrong("encoding it produces different bytes")
         } catch {
             return error.code == .invalidInput
                 ? .wrong("it is not refused with a separate code") : .refused(error.code)
@@ -80,11 +80,11 @@ package enum OrderVectors {
         do throws(MalformedVector) {
             let pinned = try test.bytes("keys")
             guard let vaultID = UUID(bytes: try test.bytes("vaultID")) else {
-                throw MalformedVector("field vaultID does not have 16 bytes")
+                throw MalformedVector("field vaultID is not 16 bytes long")
             }
             let last = [try test.bytes("lastOrder"), try test.bytes("lastContact")]
             guard last.allSatisfy({ $0.count == 8 }), pinned.count % Ed25519.keySize == 0 else {
-                throw MalformedVector("a counter does not have 8 bytes, or the keys not 32 each")
+                throw MalformedVector("a counter is not 8 bytes long, or a key is not 32")
             }
             let counters = last.map { $0.span.bigEndian(UInt64.self, at: 0) }
             let (device, now) = (try test.bytes("deviceID"), try test.integer("now"))

@@ -83,7 +83,7 @@ package struct VectorManifest: Sendable {
         }
         report.source = entry.source
         if let declared = entry.declared, declared != report.declared {
-            report.problems.append("it declares another number of tests than the manifest")
+            report.problems.append("it declares a different number of tests than the manifest")
         }
         guard let expected = entry.expected else { return }
         var (skipped, accepted) = (expected.skipped, expected.accepted)

@@ -83,7 +83,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
         try Output.line(
             String(repeating: " ", count: 10)
-                + "Divide by the number of cores. A word, a name or a date is guessed at once.")
+                + "Divide by the number of cores. A word, a name or a date is guessed immediately.")
     }
 
     private static func document(_ report: Report) -> JSONDocument {

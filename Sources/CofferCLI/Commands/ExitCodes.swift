@@ -62,8 +62,7 @@ enum Failure {
     private static func document(
         _ code: String, _ message: String, _ remedy: CofferError.Remedy? = nil
     ) -> JSONDocument {
-        .object(
-            [("code", .text(code)), ("message", .text(message))]
-                + (remedy == nil ? [] : JSONDocument.members(of: remedy)))
+        let advice = remedy == nil ? [] : JSONDocument.members(of: remedy)
+        return .object([("code", .text(code)), ("message", .text(message))] + advice)
     }
 }

@@ -109,7 +109,7 @@ struct KeptSecret: ParsableArguments {
     @Option(help: ArgumentHelp("Use the secret that the vault keeps under this name.", valueName: "name"))
     var stored: String?
 
-    @Flag(help: "With --stored: create it first; refused if one of that name exists.")
+    @Flag(help: "With --stored: create it first; fails if one with that name exists.")
     var create = false
 
     func check() throws(CofferError) {

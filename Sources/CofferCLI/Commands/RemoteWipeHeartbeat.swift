@@ -18,7 +18,7 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Option(help: "The action when the time is over: lock, wipe, or off.")
+    @Option(help: "The action when the time has passed: lock, wipe, or off.")
     var action: Action?
 
     @Option(help: ArgumentHelp("How long without a heartbeat: 1 to 3650.", valueName: "days"))

@@ -9,7 +9,7 @@ struct TokenAccept: AsyncParsableCommand {
         abstract: "Replace a stored token with a value that arrived while locked; print its version.",
         discussion: """
             While the vault is locked, any program of yours can submit a value, and nothing shows which one \
-            did. A value that would replace a stored one and cannot prove that it continues it has to wait: \
+            did. A value that would replace a stored one, without proof that it continues it, has to wait: \
             coffer token list shows it with a fingerprint, as did the coffer token put that submitted it. \
             Accept it only if you know where it comes from. The fingerprint identifies that value alone; \
             values that arrive later are not accepted with it.

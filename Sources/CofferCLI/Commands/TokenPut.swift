@@ -34,7 +34,7 @@ struct TokenPut: AsyncParsableCommand {
     @Option(help: ArgumentHelp("An OAuth scope; may be repeated.", valueName: "scope"))
     var scope: [String] = []
 
-    @Option(help: ArgumentHelp("Store only over this version; 0: only if there is none.", valueName: "n"))
+    @Option(help: ArgumentHelp("Replace only this version; 0: store only if there is none.", valueName: "n"))
     var ifVersion: UInt64?
 
     @Flag(

@@ -67,7 +67,8 @@ struct GitCredentials {
         try lines.append(key + "=")
         try value.exposing { (bytes) throws(CofferError) in
             for index in bytes.indices where bytes[index] == 0 || bytes[index] == UInt8(ascii: "\n") {
-                throw CofferError(.refused, "The stored \(key) has a newline or NUL, which git cannot read.")
+                throw CofferError(
+                    .refused, "The stored \(key) contains a newline or NUL, which git cannot read.")
             }
             try lines.append(bytes)
         }

@@ -51,7 +51,7 @@ final class GitRequest: Sendable {
     }
 
     private static func malformed(_ what: String) -> CofferError {
-        CofferError(.invalidInput, "A credential request has \(what).")
+        CofferError(.invalidInput, "A credential request contains \(what).")
     }
 
     /// A value that is not secret; `nil` if absent.

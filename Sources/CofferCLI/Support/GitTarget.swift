@@ -27,11 +27,11 @@ struct GitTarget {
         username = try request.text("username")
         guard host?.isEmpty == false || path?.isEmpty == false else { return nil }
         for part in [kind, host ?? "", path ?? "", username ?? ""] where Self.hasControl(part) {
-            throw CofferError(.invalidInput, "A credential request has a control character in a name.")
+            throw CofferError(.invalidInput, "A credential request contains a control character in a name.")
         }
         guard kind.utf8.allSatisfy(Self.isOfScheme), host?.utf8.contains(UInt8(ascii: "/")) != true else {
             throw CofferError(
-                .invalidInput, "A credential request has a slash in its host, or an invalid protocol.")
+                .invalidInput, "A credential request contains a slash in its host, or an invalid protocol.")
         }
         server = Self.prefix + kind + "://" + (host ?? "")
     }

@@ -125,7 +125,7 @@ struct WipeProof {
                 continue
             }
             throw CofferError(
-                .internalFailure, "The search finds nothing in \(place), where it must. Nothing was wiped.")
+                .internalFailure, "The search misses what is in \(place). Nothing was wiped.")
         }
     }
 

@@ -29,7 +29,7 @@ struct ResumableOperation: Sendable {
             sql: "SELECT kind, storage, specs, progress FROM coffer_soup_operations WHERE soup = ?")
         guard let row = try Row.fetchOne(statement, arguments: [soup]) else { return nil }
         guard let kind = Kind(rawValue: row[0]) else {
-            throw CofferError(.unsupportedVersion, "A soup is being changed in an unknown way.")
+            throw CofferError(.unsupportedVersion, "A soup is being changed by an unknown operation.")
         }
         return ResumableOperation(
             soup: soup, kind: kind, storage: row[1], specs: try specs(in: row[2]), progress: row[3])

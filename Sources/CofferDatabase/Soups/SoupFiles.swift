@@ -40,7 +40,7 @@ public struct SoupFiles: Sendable {
     ) async throws(CofferError) -> FileID {
         let isBad = name.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard !name.isEmpty, !isBad else {
-            throw CofferError(.invalidInput, "An attachment's name is empty or has a control character.")
+            throw CofferError(.invalidInput, "An attachment's name is empty or contains a control character.")
         }
         _ = try await store.read { try Self.require(entry, soup, $0) }
         let file = try await files.add(contentsOf: path, class: protection)

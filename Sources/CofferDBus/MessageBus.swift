@@ -149,7 +149,7 @@ extension MessageBus {
     }
 
     /// Calls a method of the bus itself.
-    package func ask(
+    package func callBus(
         _ method: String, _ arguments: [BusValue], deadline: Duration
     ) throws(CofferError) -> BusValue? {
         try call(

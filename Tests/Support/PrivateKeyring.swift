@@ -104,7 +104,7 @@ package final class PrivateKeyring {
         daemon = 0
         let bus = try connect()
         let end = Clock.sinceBoot + Self.timeout
-        while try bus.ask("NameHasOwner", [.text(Self.service)], deadline: Self.timeout)?.flag == true {
+        while try bus.callBus("NameHasOwner", [.text(Self.service)], deadline: Self.timeout)?.flag == true {
             guard Clock.sinceBoot < end else { throw CofferError(.timedOut, "The keyring does not end.") }
             Clock.sleep(for: .milliseconds(2))
         }

@@ -9,7 +9,7 @@ import Synchronization
 /// Each class has its own inactivity time: using one class key does not keep another.
 final class ClassKeyStore: Sendable {
     private let state = Mutex(State())
-    private let time: VaultClock
+    private let clock: VaultClock
     /// The time without use after which a class key is evicted; `nil` for never.
     private let inactivity: Duration?
     /// Called after a key was used, to restart its timeout elsewhere.
@@ -18,10 +18,10 @@ final class ClassKeyStore: Sendable {
     private let hub: EventBroadcaster
 
     init(
-        time: VaultClock, inactivity: Duration?, hub: EventBroadcaster = EventBroadcaster(),
+        clock: VaultClock, inactivity: Duration?, hub: EventBroadcaster = EventBroadcaster(),
         onUse: @escaping @Sendable (ProtectionClass, ClassKey) -> Void
     ) {
-        self.time = time
+        self.clock = clock
         self.inactivity = inactivity
         self.hub = hub
         self.onUse = onUse
@@ -40,8 +40,8 @@ final class ClassKeyStore: Sendable {
         _ keys: [ProtectionClass: ClassKey], _ terms: [ProtectionClass: HeldTerm] = [:],
         lacking: Set<ProtectionClass> = [], since locks: Int? = nil
     ) -> Bool {
-        let now = time.bootTime()
-        let boot = time.bootIdentifier()
+        let now = clock.bootTime()
+        let boot = clock.bootIdentifier()
         let (isIn, isNew) = state.withLock { state in
             guard !state.isWiped, locks == nil || locks == state.locks else { return (false, false) }
             let wasOpen = state.isOpen
@@ -69,7 +69,7 @@ final class ClassKeyStore: Sendable {
 
     /// Returns the key of a class and restarts the inactivity time of this class.
     func key(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
-        let now = time.bootTime()
+        let now = clock.bootTime()
         dropIdleKeys(now)
         let (key, refusal) = state.withLock { state in
             let key = state.use(protection, now: now, inactivity: inactivity)
@@ -82,13 +82,13 @@ final class ClassKeyStore: Sendable {
 
     /// Returns the key of a class, without counting as use.
     func present(_ protection: ProtectionClass) -> ClassKey? {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held[protection]?.key }
     }
 
     /// All keys in the store, without counting as use.
     var all: [ProtectionClass: ClassKey] {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held.mapValues(\.key) }
     }
 
@@ -100,13 +100,13 @@ final class ClassKeyStore: Sendable {
 
     /// Whether a class of the vault has no key while others have theirs.
     var isPartial: Bool {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { !$0.lapsed.isEmpty }
     }
 
     /// The earliest exact time at which a key from the kernel keyring expires; `nil` if no key has one.
     var exactEnd: Duration? {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held.values.compactMap(\.end).min() }
     }
 
@@ -116,13 +116,13 @@ final class ClassKeyStore: Sendable {
     /// The mark that long work takes when it begins, for ``hasLost(since:only:)``. Read it before taking a
     /// key.
     var mark: KeyMark {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.mark }
     }
 
     /// Whether a key that was used since `mark` was read is lost, or the key of one class.
     func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
     }
 
@@ -161,7 +161,7 @@ final class ClassKeyStore: Sendable {
 
     /// Evicts keys that end by the inactivity time, an exact time, or a reboot.
     private func dropIdleKeys(_ now: Duration) {
-        let boot = time.bootIdentifier()
+        let boot = clock.bootIdentifier()
         let loss: Loss? = state.withLock { state in
             if let own = state.boot, own != boot, !state.held.isEmpty {
                 state.dropAll()
@@ -195,7 +195,7 @@ final class ClassKeyStore: Sendable {
 
     /// The time until the next key expires; `nil` ends the watch.
     private func timeToNextEnd() -> Duration? {
-        let now = time.bootTime()
+        let now = clock.bootTime()
         dropIdleKeys(now)
         return state.withLock { state in
             if let end = state.nextEnd { return end - now }

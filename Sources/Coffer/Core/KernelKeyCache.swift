@@ -19,14 +19,14 @@ final class KernelKeyCache: Sendable {
     private let vaultID: VaultID
     private let inactivity: Int?
     /// Keys of another boot are not used.
-    private let time: VaultClock
+    private let clock: VaultClock
     /// Only classes whose keys a lock evicts.
     private let entries = Mutex<[ProtectionClass: Entry]>([:])
 
-    init(vaultID: VaultID, inactivity: Int?, time: VaultClock) {
+    init(vaultID: VaultID, inactivity: Int?, clock: VaultClock) {
         self.vaultID = vaultID
         self.inactivity = inactivity
-        self.time = time
+        self.clock = clock
     }
 
     /// The size of the prefix of a vault's key names: `coffer:` and the vault's id.
@@ -49,7 +49,7 @@ final class KernelKeyCache: Sendable {
                 let timeout = protection.isEvictedOnLock ? seconds ?? inactivity : nil
                 try KernelCachedKey.store(
                     key.key, name: name(protection), timeout: timeout, isRenewable: seconds == nil,
-                    boot: time.bootIdentifier(), now: time.bootTime())
+                    boot: clock.bootIdentifier(), now: clock.bootTime())
                 guard protection.isEvictedOnLock else { continue }
                 let entry = Entry(publicKey: publicKey, isRenewable: seconds == nil)
                 entries.withLock { $0[protection] = entry }
@@ -101,7 +101,7 @@ final class KernelKeyCache: Sendable {
         _ protection: ProtectionClass, _ publicKey: [UInt8]
     ) throws(CofferError) -> KernelCachedKey? {
         let held = try KernelCachedKey.read(
-            name: name(protection), boot: time.bootIdentifier(), now: time.bootTime())
+            name: name(protection), boot: clock.bootIdentifier(), now: clock.bootTime())
         guard let held, try ClassKey.publicKey(of: held.key, vaultID: vaultID) == publicKey else {
             return nil
         }
@@ -111,11 +111,11 @@ final class KernelKeyCache: Sendable {
     /// Restarts the timeout of the class that was used and that of ephemeral tokens, but of no other class.
     func renew(_ protection: ProtectionClass, _ key: ClassKey) {
         guard let inactivity, entries.withLock({ $0[protection]?.isRenewable == true }) else { return }
-        let now = time.bootTime()
+        let now = clock.bootTime()
         // This comes first, so that an exact time is set after it.
         KernelKeyringStorage.renew(vaultID: vaultID, timeout: inactivity)
         let renewal = try? KernelCachedKey.renew(
-            key.key, name: name(protection), timeout: inactivity, boot: time.bootIdentifier(), now: now)
+            key.key, name: name(protection), timeout: inactivity, boot: clock.bootIdentifier(), now: now)
         guard case .exact(let end) = renewal else { return }
         entries.withLock { $0[protection]?.isRenewable = false }
         guard let end else { return }

@@ -10,7 +10,7 @@ import SystemPackage
 final class VaultCore: Sendable {
     let home: VaultDirectory
     let device: DeviceKey
-    let time: VaultClock
+    let clock: VaultClock
     let keys: ClassKeyStore
     let cachedKeys: KernelKeyCache
     /// The storage of the sealed tokens.
@@ -39,13 +39,13 @@ final class VaultCore: Sendable {
     /// Creates the core of a vault. With `forOrders` an unreadable keybag is ignored, because an order needs
     /// no class key.
     init(
-        home: VaultDirectory, device: DeviceKey, time: VaultClock, actions: VaultActions,
+        home: VaultDirectory, device: DeviceKey, clock: VaultClock, actions: VaultActions,
         forOrders: Bool = false
     ) throws(CofferError) {
         let home = try home.pinned(to: device.vaultID)
         self.home = home
         self.device = device
-        self.time = time
+        self.clock = clock
         self.actions = actions
         keyring = ActiveStorage(home: home, device: device)
         let vault = try home.openVault()
@@ -57,17 +57,17 @@ final class VaultCore: Sendable {
                 return nil
             }
         }
-        let cachedKeys = KernelKeyCache(vaultID: device.vaultID, inactivity: inactivity, time: time)
+        let cachedKeys = KernelKeyCache(vaultID: device.vaultID, inactivity: inactivity, clock: clock)
         self.cachedKeys = cachedKeys
         self.inactivity = inactivity
         let hub = EventBroadcaster()
         self.hub = hub
-        let keys = ClassKeyStore(time: time, inactivity: inactivity.map { .seconds($0) }, hub: hub) {
+        let keys = ClassKeyStore(clock: clock, inactivity: inactivity.map { .seconds($0) }, hub: hub) {
             cachedKeys.renew($0, $1)
         }
         self.keys = keys
         let ephemeralTokens = EphemeralTokens(
-            vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: time.bootIdentifier)
+            vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: clock.bootIdentifier)
         self.ephemeralTokens = ephemeralTokens
         let (tickets, ownWaiting) = (tickets, ownWaiting)
         // Weak, because the tokens reference the class key store, and that references the broadcaster.
@@ -244,7 +244,7 @@ final class VaultCore: Sendable {
     private func derive(_ passcode: Passcode) throws(CofferError) -> DerivedPasscode? {
         let keybag = try readKeybag()
         guard let parameters = keybag.passcode else { return nil }
-        try AttemptLimiter(device: device, time: time, delays: keybag.delaysAttempts)
+        try AttemptLimiter(device: device, clock: clock, delays: keybag.delaysAttempts)
             .throwIfTooSoon(readAttempts())
         return try DerivedPasscode(passcode, parameters, device: device)
     }
@@ -278,7 +278,7 @@ final class VaultCore: Sendable {
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
             guard let derived = again ?? early else { throw CofferError.locked }
             let counter = AttemptLimiter(
-                device: device, time: time, delays: keybag.delaysAttempts, witness: try witness(in: vault))
+                device: device, clock: clock, delays: keybag.delaysAttempts, witness: try witness(in: vault))
             guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else {
                 return .limitReached
             }

@@ -39,7 +39,7 @@ extension Vault {
     }
 
     private static func secretServiceState(on bus: String?) -> SecretServiceState {
-        switch SecretServiceProbe.ask(at: bus, deadline: timeout) {
+        switch SecretServiceProbe.check(at: bus, deadline: timeout) {
         case .running: break
         case .absent: return .none("The session bus has no Secret Service")
         case .noBus: return .none("There is no session bus")

@@ -240,6 +240,6 @@ extension VaultCore {
 
     fileprivate func mayHold(for duration: Duration?) -> Bool {
         guard let end = keys.exactEnd else { return true }
-        return duration.map { time.bootTime() + $0 <= end } ?? false
+        return duration.map { clock.bootTime() + $0 <= end } ?? false
     }
 }

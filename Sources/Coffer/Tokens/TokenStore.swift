@@ -72,7 +72,7 @@ public final class TokenStore: Sendable {
     ) async throws(CofferError) -> PutResult {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            let stored = Date(nanosecondsSince1970: core.time.wallClock().nanoseconds)
+            let stored = Date(nanosecondsSince1970: core.clock.wallClock().nanoseconds)
             func info(_ version: UInt64?) -> TokenInfo {
                 TokenInfo(
                     id: id, version: version, protection: protection, stored: stored, expires: expires,

@@ -96,7 +96,7 @@ struct EmergencyLock {
     /// owner ended.
     private mutating func tidy(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
-            if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, time: .system) }
+            if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, clock: .system) }
             guard !hints.isWiped else { return }
             _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
         } catch {

@@ -172,7 +172,7 @@ extension VaultCore {
     ) throws(CofferError) -> RevocationOutcome {
         switch policy {
         case .wipe(.all):
-            return .wiped(try VaultEraser(home: home, time: time).wipe(.all, reason: reason, by: self))
+            return .wiped(try VaultEraser(home: home, clock: clock).wipe(.all, reason: reason, by: self))
         case .wipe(.account):
             if let account { return .accountWiped(try wipe(account, reason: reason)) }
             close(.revoked)

@@ -132,7 +132,7 @@ extension VaultEraser {
     }
 
     private func inside(_ name: FilePath) throws(CofferError) -> VaultEraser {
-        VaultEraser(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
+        VaultEraser(home: try home.namespaceForWiping(name), clock: clock, orderDigest: orderDigest)
     }
 
     /// Writes the tombstone and destroys the keys if there is a vault; returns the candidates for its id.

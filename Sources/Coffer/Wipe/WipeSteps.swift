@@ -20,7 +20,7 @@ extension VaultEraser {
         let wall: Duration
         let sinceBoot: Duration
 
-        init(_ time: VaultClock) { (wall, sinceBoot) = (time.wallClock(), Clock.sinceBoot) }
+        init(_ clock: VaultClock) { (wall, sinceBoot) = (clock.wallClock(), Clock.sinceBoot) }
     }
 
     /// Runs all steps after the tombstone.
@@ -30,7 +30,7 @@ extension VaultEraser {
         _ known: WipeFindings = WipeFindings(unverified: Self.unverified)
     ) -> WipeEnd {
         var findings = known
-        let beginning = beginning ?? Beginning(time)
+        let beginning = beginning ?? Beginning(clock)
         forget(ids)
         report(WipeProgress(.memory))
         destroyKeys(&findings)
@@ -50,7 +50,7 @@ extension VaultEraser {
         var receipt = WipeReceipt(
             vaultID: (ids.first ?? .unknown).uuid, scope: scope.name, reason: reason,
             orderDigest: orderDigest, started: Date(nanosecondsSince1970: beginning.wall.nanoseconds),
-            finished: Date(nanosecondsSince1970: time.wallClock().nanoseconds),
+            finished: Date(nanosecondsSince1970: clock.wallClock().nanoseconds),
             keysDestroyedAfterMilliseconds: keysGone.map { Double($0.nanoseconds) / 1e6 },
             completesInterrupted: completes, findings)
         keep(receipt)

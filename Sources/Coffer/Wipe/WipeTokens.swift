@@ -11,7 +11,7 @@ extension VaultEraser {
     func completeTokenWipe(
         _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceKey?
     ) throws(CofferError) -> WipeReceipt {
-        let started = time.wallClock()
+        let started = clock.wallClock()
         let begin = Clock.sinceBoot
         for core in VaultRegistry.of(vaultID) {
             core.ephemeralTokens.clear()
@@ -43,7 +43,7 @@ extension VaultEraser {
             vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,
             orderDigest: orderDigest,
             started: Date(nanosecondsSince1970: started.nanoseconds),
-            finished: Date(nanosecondsSince1970: time.wallClock().nanoseconds),
+            finished: Date(nanosecondsSince1970: clock.wallClock().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((Clock.sinceBoot - begin).nanoseconds) / 1e6,
             completesInterrupted: completes, findings)
         keep(receipt)

@@ -10,14 +10,14 @@ package import CofferEngine
 /// attempt that counts was therefore compared.
 package struct AttemptLimiter {
     package let device: DeviceKey
-    package let time: VaultClock
+    package let clock: VaultClock
     package let delays: Bool
     /// Keeps the counter's generation outside of the vault directory; `nil` if nothing does.
     package var witness: RollbackGuard?
 
-    package init(device: DeviceKey, time: VaultClock, delays: Bool, witness: RollbackGuard? = nil) {
+    package init(device: DeviceKey, clock: VaultClock, delays: Bool, witness: RollbackGuard? = nil) {
         self.device = device
-        self.time = time
+        self.clock = clock
         self.delays = delays
         self.witness = witness
     }
@@ -67,8 +67,8 @@ package struct AttemptLimiter {
     /// Throws `attemptDelayed` if the attempt comes too soon after a wrong one. Does nothing if the clock was
     /// set back: ``mustErase(after:keybag:in:)`` records that.
     package func throwIfTooSoon(_ attempts: AttemptRecord) throws(CofferError) {
-        let now = time.bootTime()
-        let boot = time.bootIdentifier()
+        let now = clock.bootTime()
+        let boot = clock.bootIdentifier()
         guard delays, !attempts.isClockRolledBack(now: now, bootIdentifier: boot) else { return }
         let wait = attempts.remainingDelay(now: now, bootIdentifier: boot)
         guard wait <= .zero else {
@@ -89,8 +89,8 @@ package struct AttemptLimiter {
             vaultID: device.vaultID, key: key, in: vault, repairing: true)
         try witness?.verify(record.generation)
         var attempts = try AttemptRecord.decode(record.payload)
-        let now = time.bootTime()
-        let boot = time.bootIdentifier()
+        let now = clock.bootTime()
+        let boot = clock.bootIdentifier()
         if attempts.isClockRolledBack(now: now, bootIdentifier: boot) {
             attempts.lastFailure = now
             record = try write(attempts, over: record, key: key, in: vault)

@@ -37,7 +37,7 @@ struct OrderTests {
         #expect(await refusal { _ = try await scene.home.open() }?.code == .corrupt)
         func carryOut(_ bytes: [UInt8]) async throws -> OrderOutcome {
             try await Vault.execute(
-                SignedCommand.read(bytes), at: scene.home.location, time: scene.clock.source)
+                SignedCommand.read(bytes), at: scene.home.location, clock: scene.clock.source)
         }
         let foreign = try scene.order(target: .vault(UUID()))
         #expect(await refusal { _ = try await carryOut(foreign) }?.code == .orderForeign)

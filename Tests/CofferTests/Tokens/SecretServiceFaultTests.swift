@@ -109,7 +109,7 @@ import CofferDBus
             #expect(failure { _ = try known.envelope(name) } == .timedOut)
             let new = try open(service.address, vaultID, limit: .milliseconds(500))
             #expect(failure { _ = try new.envelope(name) } == .timedOut)
-            #expect(SecretServiceProbe.ask(at: service.address, deadline: .milliseconds(200)) == .timedOut)
+            #expect(SecretServiceProbe.check(at: service.address, deadline: .milliseconds(200)) == .timedOut)
             service.stopBus(false)
             #expect(try keyring.envelope(name) == [1])
         }

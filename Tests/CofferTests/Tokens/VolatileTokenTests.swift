@@ -77,7 +77,7 @@ struct VolatileTokenTests {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = .seconds(60) }
-        let session = try await home.create("correct horse", options: options, time: clock.source)
+        let session = try await home.create("correct horse", options: options, clock: clock.source)
         let id = try TokenID(service: "s", account: "a")
         let locks: [() -> Void] = [
             { session.lock() }, { session.close() },

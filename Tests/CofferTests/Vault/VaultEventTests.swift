@@ -14,7 +14,7 @@ struct VaultEventTests {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = .seconds(600) }
-        let session = try await home.create("correct horse", options: options, time: clock.source)
+        let session = try await home.create("correct horse", options: options, clock: clock.source)
         var events = session.events.makeAsyncIterator()
         session.lock()
         session.lock()

@@ -316,7 +316,7 @@ struct WipeDisturbedTests {
         #expect(try FileLock.tryAcquire("lock", in: inside.directory).isAbsent)
         try damage?.apply(
             to: home.homePath("lock").string, outside: home.scratch.path(of: "outside"))
-        var wiper = VaultEraser(home: inside, time: .system)
+        var wiper = VaultEraser(home: inside, clock: .system)
         wiper.lockDeadline = .milliseconds(20)
         let receipt = try wiper.wipe(.all, reason: "lost", by: nil)
         extendLifetime(held)

@@ -21,7 +21,7 @@ struct WipeReasonTests {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let inside = session.core.home
-        let wiper = VaultEraser(home: inside, time: session.core.time, orderDigest: Self.digest)
+        let wiper = VaultEraser(home: inside, clock: session.core.clock, orderDigest: Self.digest)
         try wiper.writeTombstone(.wiping, session.vaultID, reason: "lost on the train")
         #expect(try inside.state()?.cause == Self.cause)
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
@@ -39,7 +39,7 @@ struct WipeReasonTests {
         let inside = session.core.home
         let seen = Mutex<WipeReason?>(nil)
         let wiper = VaultEraser(
-            home: inside, time: session.core.time,
+            home: inside, clock: session.core.clock,
             report: { progress in
                 guard progress.step == .tombstone else { return }
                 seen.withLock { $0 = (try? inside.state())??.cause }

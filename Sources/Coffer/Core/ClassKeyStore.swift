@@ -15,15 +15,15 @@ final class ClassKeyStore: Sendable {
     /// Called after a key was used, to restart its timeout elsewhere.
     private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
     /// Notified after every change.
-    private let hub: EventBroadcaster
+    private let events: EventBroadcaster
 
     init(
-        clock: VaultClock, inactivity: Duration?, hub: EventBroadcaster = EventBroadcaster(),
+        clock: VaultClock, inactivity: Duration?, events: EventBroadcaster = EventBroadcaster(),
         onUse: @escaping @Sendable (ProtectionClass, ClassKey) -> Void
     ) {
         self.clock = clock
         self.inactivity = inactivity
-        self.hub = hub
+        self.events = events
         self.onUse = onUse
     }
 
@@ -46,13 +46,13 @@ final class ClassKeyStore: Sendable {
             guard !state.isWiped, locks == nil || locks == state.locks else { return (false, false) }
             let wasOpen = state.isOpen
             for (protection, key) in keys {
-                state.admit(key, protection, terms[protection], now: now, inactivity: inactivity)
+                state.insert(key, protection, terms[protection], now: now, inactivity: inactivity)
             }
             state.lapsed.formUnion(lacking.filter { state.held[$0] == nil })
             state.boot = boot
             return (true, !wasOpen && state.isOpen)
         }
-        if isNew { hub.post(VaultEvent(.unlocked)) }
+        if isNew { events.post(VaultEvent(.unlocked)) }
         watch()
         return isIn
     }
@@ -136,7 +136,7 @@ final class ClassKeyStore: Sendable {
             state.locks += 1
             return wasOpen
         }
-        if dropped { hub.post(VaultEvent(.locked, reason)) }
+        if dropped { events.post(VaultEvent(.locked, reason)) }
         return dropped
     }
 
@@ -151,11 +151,11 @@ final class ClassKeyStore: Sendable {
     func removeAll(wiped: Bool, _ reason: LockReason = .requested) -> Bool {
         let dropped = state.withLock { state in
             let hadKeys = !state.held.isEmpty
-            state.dropAll()
+            state.removeAll()
             defer { state.isWiped = state.isWiped || wiped }
             return hadKeys || wiped && !state.isWiped
         }
-        if dropped { hub.post(wiped ? VaultEvent(.wiped) : VaultEvent(.closed, reason)) }
+        if dropped { events.post(wiped ? VaultEvent(.wiped) : VaultEvent(.closed, reason)) }
         return dropped
     }
 
@@ -164,7 +164,7 @@ final class ClassKeyStore: Sendable {
         let boot = clock.bootIdentifier()
         let loss: Loss? = state.withLock { state in
             if let own = state.boot, own != boot, !state.held.isEmpty {
-                state.dropAll()
+                state.removeAll()
                 return .event(VaultEvent(.closed, .reboot))
             }
             return state.dropOver(now)
@@ -174,8 +174,8 @@ final class ClassKeyStore: Sendable {
 
     private func post(_ loss: Loss?) {
         switch loss {
-        case .event(let event): hub.post(event)
-        case .classes(let classes): hub.keysEvicted(of: classes)
+        case .event(let event): events.post(event)
+        case .classes(let classes): events.keysEvicted(of: classes)
         case nil: break
         }
     }

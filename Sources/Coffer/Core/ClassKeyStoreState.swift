@@ -61,7 +61,7 @@ extension ClassKeyStore {
         /// Whether there is a key that a lock evicts.
         var isOpen: Bool { held.keys.contains { $0.isEvictedOnLock } }
 
-        mutating func admit(
+        mutating func insert(
             _ key: ClassKey, _ protection: ProtectionClass, _ term: HeldTerm?, now: Duration,
             inactivity: Duration?
         ) {
@@ -106,7 +106,7 @@ extension ClassKeyStore {
             findNextEnd()
         }
 
-        mutating func dropAll() {
+        mutating func removeAll() {
             drop(Set(ProtectionClass.allCases))
             lapsed = []
             locks += 1

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Every process of this user can put a key there, so a key is used only if it belongs to the class's public
 /// key in the keybag.
-final class KernelKeyCache: Sendable {
+package final class KernelKeyCache: Sendable {
     /// A class whose key this process stored or read there, and has not removed.
     private struct Entry {
         let publicKey: [UInt8]
@@ -34,6 +34,11 @@ final class KernelKeyCache: Sendable {
 
     static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
         "coffer:\(vaultID):\(protection.name)"
+    }
+
+    /// The names of the keys of every class of a vault.
+    package static func names(of vaultID: VaultID) -> [String] {
+        ProtectionClass.allCases.map { name($0, vaultID: vaultID) }
     }
 
     private func name(_ protection: ProtectionClass) -> String {
@@ -182,12 +187,4 @@ struct HeldTerm: Equatable {
     let end: Duration?
     /// Whether use leaves the end unchanged.
     let isExact: Bool
-}
-
-/// The names of a vault's keys in the kernel keyring.
-package enum KernelKeyNames {
-    /// The names of the keys of every class.
-    package static func all(of vaultID: VaultID) -> [String] {
-        ProtectionClass.allCases.map { KernelKeyCache.name($0, vaultID: vaultID) }
-    }
 }

@@ -29,18 +29,18 @@ final class VaultCore: Sendable {
     /// The monitor of lock triggers, once the caller started it.
     let watcher = Mutex<LockMonitor?>(nil)
     /// Delivers events about the keys.
-    let hub: EventBroadcaster
+    let events: EventBroadcaster
     /// Stores outside this library, which a wipe closes before it finishes.
     let registered = Mutex<[WeakObserver]>([])
 
     /// The registered stores that are still alive.
     var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 
-    /// Creates the core of a vault. With `forOrders` an unreadable keybag is ignored, because an order needs
-    /// no class key.
+    /// Creates the core of a vault. With `allowingCorruptKeybag` an unreadable keybag is ignored, because an
+    /// order needs no class key.
     init(
         home: VaultDirectory, device: DeviceKey, clock: VaultClock, actions: VaultActions,
-        forOrders: Bool = false
+        allowingCorruptKeybag: Bool = false
     ) throws(CofferError) {
         let home = try home.pinned(to: device.vaultID)
         self.home = home
@@ -53,16 +53,16 @@ final class VaultCore: Sendable {
             do throws(CofferError) {
                 return try Self.readKeybag(device: device, in: vault).inactivity
             } catch {
-                guard forOrders else { throw error }
+                guard allowingCorruptKeybag else { throw error }
                 return nil
             }
         }
         let cachedKeys = KernelKeyCache(vaultID: device.vaultID, inactivity: inactivity, clock: clock)
         self.cachedKeys = cachedKeys
         self.inactivity = inactivity
-        let hub = EventBroadcaster()
-        self.hub = hub
-        let keys = ClassKeyStore(clock: clock, inactivity: inactivity.map { .seconds($0) }, hub: hub) {
+        let events = EventBroadcaster()
+        self.events = events
+        let keys = ClassKeyStore(clock: clock, inactivity: inactivity.map { .seconds($0) }, events: events) {
             cachedKeys.renew($0, $1)
         }
         self.keys = keys
@@ -71,13 +71,13 @@ final class VaultCore: Sendable {
         self.ephemeralTokens = ephemeralTokens
         let (tickets, ownWaiting) = (tickets, ownWaiting)
         // Weak, because the tokens reference the class key store, and that references the broadcaster.
-        hub.observe { [weak ephemeralTokens] event in
+        events.observe { [weak ephemeralTokens] event in
             if event.kind.dropsKeys { ephemeralTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
             tickets.clear()
             ownWaiting.clear()
         }
-        hub.onKeyEviction(while: ephemeralTokens) { [weak ephemeralTokens] classes in
+        events.onKeyEviction(while: ephemeralTokens) { [weak ephemeralTokens] classes in
             ephemeralTokens?.clear(classes)
         }
         VaultRegistry.add(self)
@@ -87,14 +87,14 @@ final class VaultCore: Sendable {
     func lock(_ reason: LockReason) {
         let wasOpen = keys.lock(reason)
         // Another process may have cached the keys that are removed here.
-        if cachedKeys.remove(all: false), !wasOpen { hub.post(VaultEvent(.locked, reason)) }
+        if cachedKeys.remove(all: false), !wasOpen { events.post(VaultEvent(.locked, reason)) }
     }
 
     /// Evicts every key, as a logout does.
     func close(_ reason: LockReason) {
         let hadKeys = keys.removeAll(wiped: false, reason)
         dropWaitingState()
-        if cachedKeys.remove(all: true), !hadKeys { hub.post(VaultEvent(.closed, reason)) }
+        if cachedKeys.remove(all: true), !hadKeys { events.post(VaultEvent(.closed, reason)) }
     }
 
     /// Removes every key from memory, for good.
@@ -213,7 +213,7 @@ final class VaultCore: Sendable {
         keys.replace(with: unwrapped, since: locks)
         if new == nil {
             cachedKeys.remove(.whenPasscodeSetThisDeviceOnly)
-            hub.keysEvicted(of: [.whenPasscodeSetThisDeviceOnly])
+            events.keysEvicted(of: [.whenPasscodeSetThisDeviceOnly])
         }
         return destroyed
     }

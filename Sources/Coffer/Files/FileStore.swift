@@ -23,7 +23,7 @@ public final class FileStore: Sendable {
     init(core: VaultCore) {
         self.core = core
         index = FileIndex(device: core.device)
-        openViews = ActiveViewCopies(core.hub)
+        openViews = ActiveViewCopies(core.events)
     }
 
     /// Seals a copy of the file at `path`. The original stays unless the caller asks to remove it.

@@ -135,12 +135,12 @@ extension VaultCore {
                 if order.scope == .all { failure = error }
             }
         }
-        try attendToContact()
+        try applyDeadManSwitch()
         if let failure { throw failure }
     }
 
     /// Checks the dead-man's switch. Stores the time if the disk can be written.
-    private func attendToContact() throws(CofferError) {
+    private func applyDeadManSwitch() throws(CofferError) {
         guard var book = try readOrderBook(), book.contact != nil else { return }
         if book.heartbeat.isStale(clock) {
             do throws(CofferError) {

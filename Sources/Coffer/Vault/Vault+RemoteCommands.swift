@@ -46,7 +46,7 @@ extension Vault {
     ) async throws(CofferError) -> OrderOutcome {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let core = try Vault.openCore(
-                at: location, clock: clock, interaction: interaction, forOrders: true)
+                at: location, clock: clock, interaction: interaction, allowingCorruptKeybag: true)
             return try core.execute(core.verify(order))
         }
     }

@@ -188,13 +188,13 @@ extension VaultCore {
     private func announcing(
         _ body: () throws(CofferError) -> RevocationOutcome
     ) throws(CofferError) -> RevocationOutcome {
-        hub.post(VaultEvent(.revoked))
+        events.post(VaultEvent(.revoked))
         do throws(CofferError) {
             let outcome = try body()
-            hub.post(VaultEvent(.revocationProcessed, revocation: outcome.result ?? .failed))
+            events.post(VaultEvent(.revocationProcessed, revocation: outcome.result ?? .failed))
             return outcome
         } catch {
-            hub.post(VaultEvent(.revocationProcessed, revocation: .failed))
+            events.post(VaultEvent(.revocationProcessed, revocation: .failed))
             throw error
         }
     }

@@ -51,7 +51,7 @@ public final class Vault: Sendable {
     package func onKeyEviction(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
-        core.hub.onKeyEviction(while: object, body)
+        core.events.onKeyEviction(while: object, body)
     }
 
     /// From now on keeps ephemeral tokens in the kernel keyring, where other processes of this user find
@@ -82,7 +82,7 @@ public final class Vault: Sendable {
     ) async throws(CofferError) -> Vault {
         try await BlockingExecutor.run { _ throws(CofferError) in
             try VaultEraser.finishInterrupted(at: location, clock: clock)
-            try attendToEnclosing(location, clock, interaction)
+            try processCommandsOfParent(location, clock, interaction)
             let made = try VaultDirectory.create(
                 at: location, options: options, passcode: passcode, interaction: interaction,
                 addingStores: FileStore.create(in:device:))
@@ -111,7 +111,7 @@ public final class Vault: Sendable {
             do throws(CofferError) {
                 core = try openCore(at: location, clock: clock, interaction: interaction)
             } catch {
-                try attendWithoutKeybag(after: error, at: location, clock, interaction)
+                try processCommandsWithoutKeybag(after: error, at: location, clock, interaction)
                 throw error
             }
             try core.processPendingCommands()
@@ -123,13 +123,14 @@ public final class Vault: Sendable {
     /// Has the vault around a namespace carry out its pending orders, so that they act on the vault that
     /// they were accepted for. If they fail, the namespace is still created, unless the vault around it is
     /// wiped.
-    private static func attendToEnclosing(
+    private static func processCommandsOfParent(
         _ location: VaultLocation, _ clock: VaultClock, _ interaction: PromptPolicy
     ) throws(CofferError) {
         guard let parentVault = location.parentVault,
             let home = try? VaultDirectory.openDirectory(parentVault),
             (try? home.openVault().status(of: RemoteCommandRecord.record.name)) != nil,
-            let core = try? openCore(at: parentVault, clock: clock, interaction: interaction, forOrders: true)
+            let core = try? openCore(
+                at: parentVault, clock: clock, interaction: interaction, allowingCorruptKeybag: true)
         else { return }
         do throws(CofferError) {
             try core.processPendingCommands()
@@ -140,12 +141,13 @@ public final class Vault: Sendable {
 
     /// Orders and the dead-man's switch need no keybag: they still lock and erase a vault that is too
     /// damaged to open.
-    private static func attendWithoutKeybag(
+    private static func processCommandsWithoutKeybag(
         after error: CofferError, at location: VaultLocation, _ clock: VaultClock,
         _ interaction: PromptPolicy
     ) throws(CofferError) {
         guard RemoteCommandRecord.lastingDamage.contains(error.code),
-            let core = try? openCore(at: location, clock: clock, interaction: interaction, forOrders: true)
+            let core = try? openCore(
+                at: location, clock: clock, interaction: interaction, allowingCorruptKeybag: true)
         else { return }
         do throws(CofferError) {
             try core.processPendingCommands()
@@ -154,10 +156,11 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a vault and nothing else; pending orders stay pending. With `forOrders` the keybag may be
-    /// damaged.
+    /// Opens a vault and nothing else; pending orders stay pending. With `allowingCorruptKeybag` the keybag
+    /// may be damaged.
     static func openCore(
-        at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy, forOrders: Bool = false
+        at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy,
+        allowingCorruptKeybag: Bool = false
     ) throws(CofferError) -> VaultCore {
         do throws(CofferError) {
             try VaultEraser.finishInterrupted(at: location, clock: clock)
@@ -176,7 +179,8 @@ public final class Vault: Sendable {
             throw CofferError(.foreign, "The vault in \(location.path) belongs to another vault directory.")
         }
         return try VaultCore(
-            home: home, device: device, clock: clock, actions: .ofStores, forOrders: forOrders)
+            home: home, device: device, clock: clock, actions: .ofStores,
+            allowingCorruptKeybag: allowingCorruptKeybag)
     }
 
     /// Unwraps the class keys. A vault without a passcode needs none and ignores one that is given.

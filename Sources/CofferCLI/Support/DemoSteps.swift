@@ -137,12 +137,12 @@ struct Demo {
         let directory = try Descriptor.open(plain, [.read, .directory])
         let content = token + [UInt8(ascii: "\n")] + (try Self.sample(of: file))
         try directory.replace(FilePath(root: nil, [name]), with: content.span)
-        let hits = try search.matches(below: plain)
+        let matches = try search.matches(below: plain)
         try directory.removeTree(FilePath(root: nil, [name]))
-        guard hits.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
+        guard matches.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
             throw Broken(what: "The search does not find an unencrypted token.")
         }
-        return "the search finds \(hits.count) traces of unencrypted token, name and content" + searchNote
+        return "the search finds \(matches.count) traces of unencrypted token, name and content" + searchNote
     }
 
     private func demonstrateToken(_ session: Vault) async throws {
@@ -206,8 +206,8 @@ struct Demo {
     }
 
     private func expectNoPlaintext(below root: FilePath) throws {
-        let hits = try search.matches(below: root)
-        guard hits.isEmpty else { throw Broken(what: "Found: " + hits.joined(separator: "; ")) }
+        let matches = try search.matches(below: root)
+        guard matches.isEmpty else { throw Broken(what: "Found: " + matches.joined(separator: "; ")) }
     }
 
     /// The most varied 48 bytes at the start of the file: a run of zeros would be found everywhere.

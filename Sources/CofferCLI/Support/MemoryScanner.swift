@@ -32,7 +32,7 @@ struct MemoryScanner {
     }
 
     /// The matches in this process's own memory.
-    func hitsInMemory() throws(CofferError) -> [String] {
+    func matchesInMemory() throws(CofferError) -> [String] {
         var found: Set<String> = []
         try ProcessMemory.withSelfMemory { () throws(CofferError) in
             try ProcessMemory.forEachPiece(overlap: needles.maxPatternLength) { piece in

@@ -98,7 +98,7 @@ struct LockSourceTests {
         let reached = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
         let hadKeys = Mutex<Bool?>(nil)
-        core.hub.observe { [weak core] event in
+        core.events.observe { [weak core] event in
             guard event.reason == .sleep else { return }
             hadKeys.withLock { $0 = core?.keys.isUnlocked }
             reached.signal()

@@ -48,10 +48,10 @@ struct VaultEventTests {
 
     @Test("A slow listener keeps the newest events")
     func whoDoesNotReadKeepsTheNewest() async throws {
-        let hub = EventBroadcaster()
-        let stream = hub.stream()
-        for _ in 0..<100 { hub.post(VaultEvent(.unlocked)) }
-        hub.post(VaultEvent(.locked, .sleep))
+        let broadcaster = EventBroadcaster()
+        let stream = broadcaster.stream()
+        for _ in 0..<100 { broadcaster.post(VaultEvent(.unlocked)) }
+        broadcaster.post(VaultEvent(.locked, .sleep))
         var events = stream.makeAsyncIterator()
         var last: VaultEvent?
         for _ in 0..<64 { last = await events.next() }

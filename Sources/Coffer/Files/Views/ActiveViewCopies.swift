@@ -10,11 +10,11 @@ final class ActiveViewCopies: Sendable {
 
     private let state = Mutex(State())
 
-    init(_ hub: EventBroadcaster) {
-        hub.observe { [weak self] event in
+    init(_ events: EventBroadcaster) {
+        events.observe { [weak self] event in
             if event.kind != .unlocked { self?.removeAll { _ in true } }
         }
-        hub.onKeyEviction(while: self) { [weak self] classes in
+        events.onKeyEviction(while: self) { [weak self] classes in
             self?.removeAll(where: classes.contains)
         }
     }

@@ -94,7 +94,7 @@ private final class MemoryCopyHandle: Sendable {
     }
 
     /// Makes the descriptor number refer to an empty file.
-    func revoke() { file.blank() }
+    func revoke() { file.replaceWithEmptyFile() }
 
     func end(after limit: Duration) {
         ViewTimer.after(limit) { [weak self] in self?.revoke() }

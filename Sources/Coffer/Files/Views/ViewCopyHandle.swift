@@ -99,10 +99,8 @@ final class ViewCopyHandle: Sendable {
         try? remove()
     }
 
-    /// Revokes the copy after `limit`.
-    func end(after limit: Duration) {
-        ViewTimer.after(limit) { [weak self] in self?.revoke(.timedOut, "The time limit expired") }
-    }
+    /// Revokes the copy because its time limit expired.
+    func expire() { revoke(.timedOut, "The time limit expired") }
 
     func isKeptByOthers() throws(CofferError) -> Bool {
         lease.withLock { $0 = nil }

@@ -52,7 +52,7 @@ extension FileStore {
         options.afterLimit { [weak handle] in handle?.revoke() }
         return try await body(
             MemoryCopy(
-                descriptor: handle.file.number, path: FilePath("/proc/self/fd/\(hold.file.number)"),
+                descriptor: handle.file.number, path: FilePath("/proc/self/fd/\(handle.file.number)"),
                 length: handle.length, isSwappable: Self.isSwapActive))
     }
 

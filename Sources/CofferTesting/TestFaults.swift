@@ -20,7 +20,7 @@ public final class TestFaults: Sendable {
 
     private struct Fault {
         let error: CofferError
-        var left: Int
+        var remaining: Int
     }
 
     private let faults = Mutex<[FaultPoint: Fault]>([:])
@@ -36,7 +36,7 @@ public final class TestFaults: Sendable {
     ///   - error: The error to throw.
     ///   - times: The number of failures; later steps succeed.
     public func fail(_ step: FaultPoint, with error: CofferError, times: Int = 1) {
-        faults.withLock { $0[step] = Fault(error: error, left: times) }
+        faults.withLock { $0[step] = Fault(error: error, remaining: times) }
     }
 
     /// Cancels all remaining faults.
@@ -50,8 +50,8 @@ public final class TestFaults: Sendable {
             case .changed: .afterCommit
             }
         return faults.withLock { faults in
-            guard let fault = faults[step], fault.left > 0 else { return nil }
-            faults[step]?.left -= 1
+            guard let fault = faults[step], fault.remaining > 0 else { return nil }
+            faults[step]?.remaining -= 1
             return fault.error
         }
     }

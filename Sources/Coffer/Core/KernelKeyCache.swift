@@ -124,8 +124,8 @@ package final class KernelKeyCache: Sendable {
         guard case .exact(let end) = renewal else { return }
         entries.withLock { $0[protection]?.isRenewable = false }
         guard let end else { return }
-        let left = Int((end - now).components.seconds)
-        KernelKeyringStorage.renew(vaultID: vaultID, timeout: min(max(left, 1), inactivity))
+        let remaining = Int((end - now).components.seconds)
+        KernelKeyringStorage.renew(vaultID: vaultID, timeout: min(max(remaining, 1), inactivity))
     }
 
     /// The classes whose keys this process stored or read and that are gone, because they expired or another

@@ -91,7 +91,7 @@ extension Vault {
             status.vaultID = core.device.vaultID
             status.keyring = try core.keyring.backend()
             status.hasPasscode = keybag.passcode != nil
-            status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().left
+            status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().attemptsLeft
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status
         }

@@ -10,5 +10,5 @@ public struct StorageMigration: Sendable, Equatable {
     public let tokens: Int
     /// The number of items left in the old place because they could not be removed. They are sealed under a
     /// key that no longer exists; the next command on the vault tries again.
-    public let left: Int
+    public let remaining: Int
 }

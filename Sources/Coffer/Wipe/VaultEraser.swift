@@ -133,7 +133,7 @@ struct VaultEraser {
             let target = try target(of: core)
             var findings = WipeFindings(unverified: Self.unverified)
             if let lock {
-                findings.noteUnproved(
+                findings.noteUnverified(
                     "what another process wrote in the meantime: the vault's lock", because: lock)
             }
             let isResumed = target.state?.phase == .wiping || target.state?.phase == .wiped
@@ -190,7 +190,7 @@ struct VaultEraser {
             try writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
         } catch {
             guard error.code != .readOnly else { throw evictKeysOnReadOnlyDisk(target.ids, error) }
-            findings.noteUnproved(
+            findings.noteUnverified(
                 "that an interrupted wipe would have been finished: the tombstone", because: error)
         }
     }

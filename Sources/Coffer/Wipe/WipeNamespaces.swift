@@ -30,11 +30,11 @@ extension VaultEraser {
         _ known: [FilePath: [VaultID]], reason: String, _ findings: inout WipeFindings
     ) {
         for name in namespaceNames(&findings) {
-            let what = "the namespace \(VaultDirectory.usersName)/\(name)"
+            let displayName = "the namespace \(VaultDirectory.usersName)/\(name)"
             do throws(CofferError) {
                 let wiper = try inside(name)
                 guard let end = try wiper.wipeIfAlive(known[name] ?? [], reason: reason) else {
-                    wiper.noteWhatIsNoVault(what, &findings)
+                    wiper.noteNonVault(displayName, &findings)
                     continue
                 }
                 let seen = Set(findings.unverified)
@@ -45,10 +45,10 @@ extension VaultEraser {
                 }
                 let failures = end.receipt.failures.joined(separator: " ")
                 findings.note(
-                    what,
+                    displayName,
                     remainsBecause: CofferError(error.code, failures, systemError: error.systemError))
             } catch {
-                findings.note(what, remainsBecause: error)
+                findings.note(displayName, remainsBecause: error)
             }
         }
         noteLinks(&findings)
@@ -116,19 +116,19 @@ extension VaultEraser {
 
     /// Reports a directory among the namespaces that shows no vault, unless it was wiped before: its keys in
     /// the kernel keyring cannot be identified.
-    private func noteWhatIsNoVault(_ what: String, _ findings: inout WipeFindings) {
+    private func noteNonVault(_ name: String, _ findings: inout WipeFindings) {
         let target = WipeTarget(home)
         guard target.state?.phase != .wiped else { return }
         let unknown = "it shows no vault, so its keys in the kernel keyring cannot be identified"
         guard let status = try? home.directory.status(of: VaultDirectory.vaultName) else {
-            return findings.unverified.append("\(what): \(unknown)")
+            return findings.unverified.append("\(name): \(unknown)")
         }
         let vault = home.path.pushing(VaultDirectory.vaultName)
         let reason =
             status.kind == .symbolicLink
             ? "\(vault) is a link, and its target was not changed; \(unknown)."
             : "\(vault) was not changed; \(unknown)."
-        findings.note(what, remainsBecause: target.damage ?? CofferError(.refused, reason))
+        findings.note(name, remainsBecause: target.damage ?? CofferError(.refused, reason))
     }
 
     private func inside(_ name: FilePath) throws(CofferError) -> VaultEraser {

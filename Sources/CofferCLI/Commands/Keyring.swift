@@ -28,16 +28,16 @@ struct KeyringCommand: ParsableCommand {
         func run() async throws {
             let session = try await VaultOpener.session(global)
             let move = try await Self.move(session, to.backend, global)
-            if move.left > 0 {
+            if move.remaining > 0 {
                 Output.message(
-                    "coffer: \(move.left) sealed items are left in the Secret Service; the next command "
+                    "coffer: \(move.remaining) sealed items are left in the Secret Service; the next command "
                         + "tries to remove them again.")
             }
             guard !global.json else {
                 return try Output.json(
                     .object([
                         ("from", .text(move.from.rawValue)), ("to", .text(move.to.rawValue)),
-                        ("tokens", .number(move.tokens)), ("left", .number(move.left)),
+                        ("tokens", .number(move.tokens)), ("left", .number(move.remaining)),
                     ]))
             }
             try Output.line(

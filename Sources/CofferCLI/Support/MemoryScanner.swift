@@ -13,8 +13,8 @@ struct MemoryScanner {
 
     /// Adds a secret; one shorter than 8 bytes is ignored. With `isWhole`, only the whole secret matches, not
     /// any 8 bytes of it.
-    mutating func add(_ what: String, _ secret: Span<UInt8>, isWhole: Bool = false) {
-        needles.add(what, secret, isWhole: isWhole)
+    mutating func add(_ name: String, _ secret: Span<UInt8>, isWhole: Bool = false) {
+        needles.add(name, secret, isWhole: isWhole)
     }
 
     /// The names of the secrets.

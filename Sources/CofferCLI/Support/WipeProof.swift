@@ -23,10 +23,10 @@ struct WipeProof {
     // MARK: Before
 
     /// Adds a secret that was passed to the command.
-    mutating func add(_ what: String, _ secret: borrowing SecretBytes) {
+    mutating func add(_ name: String, _ secret: borrowing SecretBytes) {
         secret.exposing { bytes in
-            search.add(what, bytes, isWhole: true)
-            memory.add(what, bytes, isWhole: true)
+            search.add(name, bytes, isWhole: true)
+            memory.add(name, bytes, isWhole: true)
         }
     }
 

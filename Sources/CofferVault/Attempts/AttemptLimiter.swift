@@ -37,7 +37,7 @@ package struct AttemptLimiter {
         let state = try prepare(keybag, key: key, in: vault)
         let before = state.attempts
         let isAgain = before.isLast(passcode.tag)
-        guard before.left > 0 || (isAgain && before.isPending) else { return true }
+        guard before.attemptsLeft > 0 || (isAgain && before.isPending) else { return true }
         guard before.isPending || !isAgain else {
             _ = try write(before, over: state.record, key: key, in: vault)
             throw wrong(before)
@@ -57,7 +57,7 @@ package struct AttemptLimiter {
             attempts.isPending = false
             // An attempt that cannot be recorded stays pending: the next one compares it again.
             _ = try? write(attempts, over: counted, key: key, in: vault)
-            guard attempts.left > 0 else { return true }
+            guard attempts.attemptsLeft > 0 else { return true }
             throw wrong(attempts)
         }
         _ = try write(AttemptRecord(), over: counted, key: key, in: vault)
@@ -76,7 +76,7 @@ package struct AttemptLimiter {
             throw CofferError(
                 .attemptDelayed,
                 "Too soon after a wrong passcode: wait \(seconds) \(seconds == 1 ? "second" : "seconds").",
-                attemptsLeft: attempts.left, retryAfter: wait)
+                attemptsLeft: attempts.attemptsLeft, retryAfter: wait)
         }
     }
 
@@ -96,7 +96,7 @@ package struct AttemptLimiter {
             record = try write(attempts, over: record, key: key, in: vault)
         }
         // After ten wrong passcodes there is no delay any more.
-        if attempts.left > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
+        if attempts.attemptsLeft > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
         // This shows, before anything is counted, that the service accepts a write. The service must also
         // know of a count that a kill left pending before that passcode is compared.
         try witness?.record(record.generation)
@@ -108,11 +108,11 @@ package struct AttemptLimiter {
 
     private func wrong(_ attempts: AttemptRecord) -> CofferError {
         let consequence =
-            attempts.left == 1
+            attempts.attemptsLeft == 1
             ? "one attempt left: the next wrong passcode erases this vault."
-            : "\(attempts.left) attempts left before everything is erased."
+            : "\(attempts.attemptsLeft) attempts left before everything is erased."
         return CofferError(
-            .wrongPasscode, "Wrong passcode; \(consequence)", attemptsLeft: attempts.left)
+            .wrongPasscode, "Wrong passcode; \(consequence)", attemptsLeft: attempts.attemptsLeft)
     }
 
     private func write(

@@ -34,12 +34,12 @@ package struct OrphanedSecretItems {
     /// many are left.
     package func remove(
         _ vaultID: VaultID, _ deadline: Deadline
-    ) throws(CofferError) -> (removed: Int, left: Int) {
+    ) throws(CofferError) -> (removed: Int, remaining: Int) {
         let key = try SecretServiceStorage(deviceKeyOf: vaultID, client: home.service).removeAll(deadline)
         let tokens = try SecretServiceStorage(tokensOf: vaultID, client: home.service).removeAll(deadline)
-        let left = key.left + tokens.left
-        if left == 0 { try home.directory.remove(Self.name(vaultID)) }
-        return (key.removed + tokens.removed, left)
+        let remaining = key.remaining + tokens.remaining
+        if remaining == 0 { try home.directory.remove(Self.name(vaultID)) }
+        return (key.removed + tokens.removed, remaining)
     }
 
     /// Removes items that do not belong to a live vault that uses the Secret Service, and a token file that a

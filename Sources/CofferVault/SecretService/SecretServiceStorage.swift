@@ -104,7 +104,7 @@ package final class SecretServiceStorage: ItemStorage {
 
     /// Removes every item until `deadline` expires; returns how many items were removed and how many
     /// remain.
-    package func removeAll(_ deadline: Deadline) throws(CofferError) -> (removed: Int, left: Int) {
+    package func removeAll(_ deadline: Deadline) throws(CofferError) -> (removed: Int, remaining: Int) {
         let (unlocked, locked) = try client.search(shared, deadline)
         var removed = 0
         for path in unlocked where try isOurs(path, deadline) {

@@ -109,7 +109,7 @@ struct PendingAttemptTests {
         for _ in 0..<12 {
             let code = failure { _ = try counter.mustErase(after: passcode, keybag: keybag, in: vault) }
             #expect(code == .corrupt)
-            #expect(try session.core.readAttempts().left == 10)
+            #expect(try session.core.readAttempts().attemptsLeft == 10)
         }
     }
 

@@ -10,7 +10,7 @@
     @Suite("Attempts without their witness", .enabled { await FakeSecretService.isPossible() })
     struct RollbackGuardTests {
         private func left(_ vault: TemporaryVault) throws -> Int {
-            try vault.session.core.readAttempts().left
+            try vault.session.core.readAttempts().attemptsLeft
         }
 
         @Test("Ten right passcodes that the service refuses to witness erase nothing")

@@ -62,8 +62,8 @@ struct FileIndexRecord: Equatable {
     static func decode(
         count: Int, clear: [UInt8], sealed: [UInt8]
     ) throws(CofferError) -> [FileIndexRecord] {
-        var clear = BinaryReader(clear, name: FileIndex.what)
-        var sealed = BinaryReader(sealed, name: FileIndex.what)
+        var clear = BinaryReader(clear, name: FileIndex.displayName)
+        var sealed = BinaryReader(sealed, name: FileIndex.displayName)
         var records: [FileIndexRecord] = []
         records.reserveCapacity(count)
         for _ in 0..<count {
@@ -82,7 +82,7 @@ struct FileIndexRecord: Equatable {
         guard let name = FilePath.Component(bytes: name) else {
             throw CofferError(
                 .corrupt,
-                "The \(FileIndex.what) has an invalid file name: coffer file reindex rebuilds it.")
+                "The \(FileIndex.displayName) has an invalid file name: coffer file reindex rebuilds it.")
         }
         return FileInfo(
             id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),

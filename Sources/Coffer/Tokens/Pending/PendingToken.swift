@@ -24,7 +24,7 @@ struct PendingToken {
     private let box: [UInt8]
 
     private static let tagSize = 32
-    private static let what = "pending token"
+    private static let displayName = "pending token"
 
     /// The destination of a pending value, and what it is sealed with.
     struct Place {
@@ -98,7 +98,7 @@ struct PendingToken {
         let isAuthentic = try HMAC.isValid(
             bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
             key: device.key(KDFLabel.inboxMAC))
-        var reader = BinaryReader(Array(bytes[..<end]), name: what, remedy: .waitingToken)
+        var reader = BinaryReader(Array(bytes[..<end]), name: displayName, remedy: .waitingToken)
         let magic = try reader.take(8)
         let version = try reader.number(UInt16.self)
         let rawClass = try reader.number(UInt16.self)
@@ -116,7 +116,7 @@ struct PendingToken {
     }
 
     private static var corruptError: CofferError {
-        CofferError(.corrupt, "A \(what) is damaged.", .waitingToken)
+        CofferError(.corrupt, "A \(displayName) is damaged.", .waitingToken)
     }
 
     private static func head(

@@ -115,8 +115,8 @@ extension VectorTest {
             guard let seed else { return .agrees }
             let secret = try SymmetricKey.copying(seed.span)
             let own = try Ed25519.publicKey(seed: secret)
-            let made = try Ed25519.sign(message.span, seed: secret)
-            return own == publicKey && made == signature ? .agrees : .wrong("signing gives different bytes")
+            let signed = try Ed25519.sign(message.span, seed: secret)
+            return own == publicKey && signed == signature ? .agrees : .wrong("signing gives different bytes")
         } catch {
             return .wrong("it fails with \(error.code.name)")
         }

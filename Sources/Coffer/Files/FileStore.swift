@@ -227,14 +227,14 @@ public final class FileStore: Sendable {
     ) throws(CofferError) {
         // Hide the container by one rename first, so that a crash leaves the file either intact or removed;
         // then destroy it.
-        let doomed = id.temporaryName
-        try directory.rename(id.fileName, to: doomed)
+        let temporary = id.temporaryName
+        try directory.rename(id.fileName, to: temporary)
         try directory.sync()
-        try destroyHeader(of: directory.open(doomed, .readWrite))
+        try destroyHeader(of: directory.open(temporary, .readWrite))
         if try FileKeysetRecord(device: device).read(in: vault).keys.hasIndex {
             try index.remove(id, in: vault)
         }
-        try directory.remove(doomed)
+        try directory.remove(temporary)
         try directory.sync()
     }
 }

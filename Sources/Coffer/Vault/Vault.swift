@@ -83,12 +83,12 @@ public final class Vault: Sendable {
         try await BlockingExecutor.run { _ throws(CofferError) in
             try VaultEraser.finishInterrupted(at: location, clock: clock)
             try processCommandsOfParent(location, clock, interaction)
-            let made = try VaultDirectory.create(
+            let created = try VaultDirectory.create(
                 at: location, options: options, passcode: passcode, interaction: interaction,
                 addingStores: FileStore.create(in:device:))
             let core = try VaultCore(
-                home: made.home, device: made.device, clock: clock, actions: .ofStores)
-            core.keys.insert(made.keys)
+                home: created.home, device: created.device, clock: clock, actions: .ofStores)
+            core.keys.insert(created.keys)
             return Vault(core: core)
         }
     }

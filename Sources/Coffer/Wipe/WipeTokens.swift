@@ -69,10 +69,10 @@ extension VaultEraser {
             count += try TokenFile(device: device).erase(keeping: spared, in: vault)
         case .secretService:
             let keyring = try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
-            let doomed = try keyring.envelopes().keys.filter { !spared.contains($0) }
-            try keyring.apply(Dictionary(doomed.map { ($0, .remove) }) { first, _ in first })
+            let names = try keyring.envelopes().keys.filter { !spared.contains($0) }
+            try keyring.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
             try vault.removeTree(TokenFile.fileName)
-            count += doomed.count
+            count += names.count
         }
         try vault.sync()
         return count

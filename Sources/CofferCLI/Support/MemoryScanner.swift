@@ -7,7 +7,7 @@ import SystemPackage
 struct MemoryScanner {
     private var needles = SecretPatterns()
 
-    private static let pieceSize = 1 << 20
+    private static let chunkSize = 1 << 20
     /// Of a longer file, only this many bytes are searched.
     private static let maxFileByteCount: Int64 = 256 << 20
 
@@ -67,7 +67,7 @@ struct MemoryScanner {
     /// Reads in chunks, each together with the end of the one before.
     private func matches(in file: borrowing Descriptor, named name: FilePath) throws(CofferError) -> [String]
     {
-        var buffer = [UInt8](repeating: 0, count: Self.pieceSize + needles.maxPatternLength)
+        var buffer = [UInt8](repeating: 0, count: Self.chunkSize + needles.maxPatternLength)
         defer { buffer.clear() }
         var found: Set<String> = []
         var offset: Int64 = 0
@@ -76,7 +76,7 @@ struct MemoryScanner {
             let count = try file.read(at: offset, into: &span)
             found.formUnion(needles.found(in: buffer.span.extracting(..<count)))
             guard count == buffer.count, offset < Self.maxFileByteCount else { break }
-            offset += Int64(Self.pieceSize)
+            offset += Int64(Self.chunkSize)
         }
         return found.sorted().map { "\($0) in \(file.path)" }
     }

@@ -278,9 +278,9 @@ package final class SecretServiceClient: Sendable {
         guard opened.count == 2, let session = opened[1].text else {
             throw Self.unexpectedReply("OpenSession")
         }
-        let made = Link(bus: bus, owner: owner, session: session)
-        link.withLock { $0 = made }
-        return (made, true)
+        let created = Link(bus: bus, owner: owner, session: session)
+        link.withLock { $0 = created }
+        return (created, true)
     }
 
     /// Returns the unique name of the service; the bus starts the service if it can.

@@ -20,7 +20,7 @@ final class VaultCore: Sendable {
     /// Proofs, kept past a lock, that a value continues the stored one.
     let tickets = ReplacementTickets()
     /// The values that this process stored while locked.
-    let ownWaiting = OwnPendingTokens()
+    let ownPending = OwnPendingTokens()
     private let actions: VaultActions
     /// Seconds without use until the vault locks, read when it was opened.
     let inactivity: Int?
@@ -69,13 +69,13 @@ final class VaultCore: Sendable {
         let ephemeralTokens = EphemeralTokens(
             vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: clock.bootIdentifier)
         self.ephemeralTokens = ephemeralTokens
-        let (tickets, ownWaiting) = (tickets, ownWaiting)
+        let (tickets, ownPending) = (tickets, ownPending)
         // Weak, because the tokens reference the class key store, and that references the broadcaster.
         events.observe { [weak ephemeralTokens] event in
             if event.kind.dropsKeys { ephemeralTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
             tickets.clear()
-            ownWaiting.clear()
+            ownPending.clear()
         }
         events.onKeyEviction(while: ephemeralTokens) { [weak ephemeralTokens] classes in
             ephemeralTokens?.clear(classes)
@@ -93,21 +93,21 @@ final class VaultCore: Sendable {
     /// Evicts every key, as a logout does.
     func close(_ reason: LockReason) {
         let hadKeys = keys.removeAll(wiped: false, reason)
-        dropWaitingState()
+        dropPendingState()
         if cachedKeys.remove(all: true), !hadKeys { events.post(VaultEvent(.closed, reason)) }
     }
 
     /// Removes every key from memory, for good.
     func forget() {
         keys.removeAll(wiped: true)
-        dropWaitingState()
+        dropPendingState()
         device.destroyInMemory()
     }
 
     /// Drops the state that a lock leaves for values stored while locked.
-    func dropWaitingState() {
+    func dropPendingState() {
         tickets.clear()
-        ownWaiting.clear()
+        ownPending.clear()
     }
 
     /// Evicts the keys that the kernel keyring has let expire.
@@ -278,7 +278,8 @@ final class VaultCore: Sendable {
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
             guard let derived = again ?? early else { throw CofferError.locked }
             let counter = AttemptLimiter(
-                device: device, clock: clock, delays: keybag.delaysAttempts, witness: try witness(in: vault))
+                device: device, clock: clock, delays: keybag.delaysAttempts,
+                rollbackGuard: try rollbackGuard(in: vault))
             guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else {
                 return .limitReached
             }
@@ -304,7 +305,7 @@ final class VaultCore: Sendable {
     }
 
     /// The guard that keeps the attempt counter outside of the vault directory; `nil` with file storage.
-    private func witness(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
+    private func rollbackGuard(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
         guard try DeviceKeyFile.read(in: vault).backend == .secretService else { return nil }
         return try RollbackGuard(device: device, client: home.service)
     }

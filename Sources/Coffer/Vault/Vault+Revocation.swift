@@ -101,13 +101,13 @@ extension Vault {
                     unsettled.append(revocation)
                 }
             }
-            waiting = source.repeatsUnsettled ? [] : unsettled.suffix(Self.maxWaitingCount)
+            waiting = source.repeatsUnsettled ? [] : unsettled.suffix(Self.maxUnsettledCount)
             try? await Task.sleep(for: pause, clock: .continuous)
         }
     }
 
     /// The maximum number of revocations kept for sources that do not report them again.
-    private static let maxWaitingCount = 4096
+    private static let maxUnsettledCount = 4096
 
     private func handleAll(
         _ revocations: [Revocation], _ policy: RevocationPolicy

@@ -15,7 +15,7 @@ extension VaultEraser {
         let begin = Clock.sinceBoot
         for core in VaultRegistry.of(vaultID) {
             core.ephemeralTokens.clear()
-            core.dropWaitingState()
+            core.dropPendingState()
         }
         KernelKeyringStorage.remove(vaultID: vaultID)
         report(WipeProgress(.memory))

@@ -13,13 +13,13 @@ package struct AttemptLimiter {
     package let clock: VaultClock
     package let delays: Bool
     /// Keeps the counter's generation outside of the vault directory; `nil` if nothing does.
-    package var witness: RollbackGuard?
+    package var rollbackGuard: RollbackGuard?
 
-    package init(device: DeviceKey, clock: VaultClock, delays: Bool, witness: RollbackGuard? = nil) {
+    package init(device: DeviceKey, clock: VaultClock, delays: Bool, rollbackGuard: RollbackGuard? = nil) {
         self.device = device
         self.clock = clock
         self.delays = delays
-        self.witness = witness
+        self.rollbackGuard = rollbackGuard
     }
 
     /// The counter as stored on the disk, and its decoded payload.
@@ -44,7 +44,7 @@ package struct AttemptLimiter {
         }
         var attempts = before.counting(passcode.tag)
         let counted = try write(attempts, over: state.record, key: key, in: vault)
-        try witness?.record(counted.generation)
+        try rollbackGuard?.record(counted.generation)
         let isRight: Bool
         do throws(CofferError) {
             isRight = try keybag.isRight(passcode, vaultID: device.vaultID)
@@ -87,7 +87,7 @@ package struct AttemptLimiter {
     ) throws(CofferError) -> State {
         var record = try AttemptRecord.record.read(
             vaultID: device.vaultID, key: key, in: vault, repairing: true)
-        try witness?.verify(record.generation)
+        try rollbackGuard?.verify(record.generation)
         var attempts = try AttemptRecord.decode(record.payload)
         let now = clock.bootTime()
         let boot = clock.bootIdentifier()
@@ -99,7 +99,7 @@ package struct AttemptLimiter {
         if attempts.attemptsLeft > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
         // This shows, before anything is counted, that the service accepts a write. The service must also
         // know of a count that a kill left pending before that passcode is compared.
-        try witness?.record(record.generation)
+        try rollbackGuard?.record(record.generation)
         attempts = attempts.settled(by: keybag.passcodeTag)
         attempts.lastFailure = now
         attempts.bootIdentifier = boot

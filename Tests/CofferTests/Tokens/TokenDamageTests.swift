@@ -155,8 +155,8 @@ struct TokenDamageTests {
         }
     }
 
-    @Test("A damaged waiting token is set aside and counted, and the others are stored")
-    func waiting() async throws {
+    @Test("A damaged pending token is set aside and counted, and the others are stored")
+    func pending() async throws {
         let home = try TestHome()
         let owner = try await home.create("correct horse")
         let stranger = try await home.open()

@@ -104,4 +104,11 @@ extension BusListener {
             false
         #endif
     }
+
+    /// Whether a program on the bus owns `name`.
+    package func isOwned(_ name: String, deadline: Duration) -> Bool {
+        call(
+            MessageBus.ownName, "/org/freedesktop/DBus", MessageBus.ownName, "NameHasOwner", [.text(name)],
+            deadline: deadline)?.flag == true
+    }
 }

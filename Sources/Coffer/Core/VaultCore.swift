@@ -27,7 +27,7 @@ final class VaultCore: Sendable {
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
     let unlockMark = Mutex<UnlockMark?>(nil)
     /// The monitor of lock triggers, once the caller started it.
-    let watcher = Mutex<LockMonitor?>(nil)
+    let lockMonitor = Mutex<LockMonitor?>(nil)
     /// Delivers events about the keys.
     let events: EventBroadcaster
     /// Stores outside this library, which a wipe closes before it finishes.

@@ -14,7 +14,7 @@ public final class FileStore: Sendable {
     let core: VaultCore
     let index: FileIndex
     /// The view copies that a lock removes.
-    let openViews: ActiveViewCopies
+    let activeViews: ActiveViewCopies
     /// When this vault object last removed unfinished files that a crash left.
     let cleanedUp = Mutex<Duration?>(nil)
 
@@ -23,7 +23,7 @@ public final class FileStore: Sendable {
     init(core: VaultCore) {
         self.core = core
         index = FileIndex(device: core.device)
-        openViews = ActiveViewCopies(core.events)
+        activeViews = ActiveViewCopies(core.events)
     }
 
     /// Seals a copy of the file at `path`. The original stays unless the caller asks to remove it.

@@ -48,12 +48,12 @@ extension VaultCore {
     /// Erases what an order was accepted for, and nothing else; the receipt names the order. May be
     /// repeated after a crash at any point.
     private func erase(_ order: PendingOrder, reason: String) throws(CofferError) -> WipeReceipt {
-        var wiper = VaultEraser(home: home, clock: clock, orderDigest: order.digest)
-        wiper.namespaceID = order.vaultID
-        wiper.isDue = { [self] () throws(CofferError) in
+        var eraser = VaultEraser(home: home, clock: clock, orderDigest: order.digest)
+        eraser.namespaceID = order.vaultID
+        eraser.isDue = { [self] () throws(CofferError) in
             try readOrderBook()?.pending(order.digest) != nil && !Self.hasReceipt(of: order, in: home)
         }
-        let receipt = try wiper.wipe(
+        let receipt = try eraser.wipe(
             order.scope, reason: reason.isEmpty ? "a signed order" : reason, by: self)
         // If this cannot be recorded now, the next opening finds that it is done.
         if order.scope != .all { try? markCompleted(order) }

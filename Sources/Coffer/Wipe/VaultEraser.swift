@@ -34,10 +34,10 @@ struct VaultEraser {
             guard error.code == .notInitialised else { throw error }
             return
         }
-        let wiper = VaultEraser(home: home, clock: clock)
-        if try wiper.isInterrupted() {
-            try wiper.checkTombstone()
-            try home.withExclusiveLock { () throws(CofferError) in try wiper.finishInterrupted() }
+        let eraser = VaultEraser(home: home, clock: clock)
+        if try eraser.isInterrupted() {
+            try eraser.checkTombstone()
+            try home.withExclusiveLock { () throws(CofferError) in try eraser.finishInterrupted() }
         }
         try? OrphanedSecretItems(home: home).collect()
     }
@@ -56,13 +56,13 @@ struct VaultEraser {
 
     private func finishInterrupted() throws(CofferError) {
         guard try isInterrupted(), let state = try home.state() else { return }
-        var wiper = self
-        wiper.orderDigest = state.cause?.orderDigest
+        var eraser = self
+        eraser.orderDigest = state.cause?.orderDigest
         let reason = state.cause?.reason ?? "an interrupted wipe"
         if state.phase == .wipingTokens {
-            _ = try wiper.completeTokenWipe(state.vaultID, reason: reason, completes: true, device: nil)
+            _ = try eraser.completeTokenWipe(state.vaultID, reason: reason, completes: true, device: nil)
         } else {
-            _ = try wiper.finish([state.vaultID], reason: reason, completes: true).complete()
+            _ = try eraser.finish([state.vaultID], reason: reason, completes: true).complete()
         }
     }
 
@@ -95,9 +95,9 @@ struct VaultEraser {
         case .user(let user):
             var inside = try namespace(of: user)
             if let namespaceID { inside = try inside.pinned(to: namespaceID) }
-            var wiper = VaultEraser(home: inside, clock: clock, report: report)
-            wiper.orderDigest = orderDigest
-            return try wiper.wipeThisVault(scope, reason: reason, by: nil)
+            var eraser = VaultEraser(home: inside, clock: clock, report: report)
+            eraser.orderDigest = orderDigest
+            return try eraser.wipeThisVault(scope, reason: reason, by: nil)
         }
     }
 

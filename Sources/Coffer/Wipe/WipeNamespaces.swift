@@ -15,13 +15,13 @@ extension VaultEraser {
         reason: String, _ findings: inout WipeFindings
     ) -> [FilePath: [VaultID]] {
         // A namespace that cannot be opened is reported when its data is removed.
-        let wipers = namespaceNames(&findings).compactMap { name in
-            (try? inside(name)).map { (name: name, wiper: $0) }
+        let erasers = namespaceNames(&findings).compactMap { name in
+            (try? inside(name)).map { (name: name, eraser: $0) }
         }
         // Keys in memory are removed without waiting for a lock.
-        for (_, wiper) in wipers { forget(WipeTarget(wiper.home).ids) }
+        for (_, eraser) in erasers { forget(WipeTarget(eraser.home).ids) }
         var known: [FilePath: [VaultID]] = [:]
-        for (name, wiper) in wipers { known[name] = wiper.destroyOwnKeys(reason: reason, &findings) }
+        for (name, eraser) in erasers { known[name] = eraser.destroyOwnKeys(reason: reason, &findings) }
         return known
     }
 
@@ -32,9 +32,9 @@ extension VaultEraser {
         for name in namespaceNames(&findings) {
             let displayName = "the namespace \(VaultDirectory.usersName)/\(name)"
             do throws(CofferError) {
-                let wiper = try inside(name)
-                guard let end = try wiper.wipeIfAlive(known[name] ?? [], reason: reason) else {
-                    wiper.noteNonVault(displayName, &findings)
+                let eraser = try inside(name)
+                guard let end = try eraser.wipeIfAlive(known[name] ?? [], reason: reason) else {
+                    eraser.noteNonVault(displayName, &findings)
                     continue
                 }
                 let seen = Set(findings.unverified)

@@ -110,9 +110,9 @@ struct OrderOnceTests {
     func interruptedTokens() async throws {
         let scene = try await OrderFixture.make(nil)
         let order = try take(scene, scene.order(.wipe(.tokens)))
-        let wiper = VaultEraser(
+        let eraser = VaultEraser(
             home: scene.session.core.home, clock: scene.clock.source, orderDigest: order.digest)
-        try wiper.writeTombstone(.wipingTokens, scene.session.vaultID, reason: "as ordered")
+        try eraser.writeTombstone(.wipingTokens, scene.session.vaultID, reason: "as ordered")
         try VaultEraser.finishInterrupted(at: scene.home.location, clock: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         #expect(try await !scene.token())

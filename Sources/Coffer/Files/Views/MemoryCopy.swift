@@ -42,9 +42,9 @@ extension FileStore {
         _ body: (MemoryCopy) async throws -> Result
     ) async throws -> Result {
         let handle = try await makeMemoryCopy(of: id, context)
-        let number = openViews.add(handle.protection) { [weak handle] in handle?.revoke() }
+        let number = activeViews.add(handle.protection) { [weak handle] in handle?.revoke() }
         defer {
-            openViews.forget(number)
+            activeViews.forget(number)
             handle.revoke()
         }
         // A lock before the registration did not know about the copy.

@@ -52,7 +52,7 @@ extension FileStore {
         _ body: (ViewCopy, ContainerReader) async throws -> Result
     ) async throws -> Result {
         let (handle, reader) = try await makeViewCopy(of: id, context, permissions)
-        defer { openViews.forget(handle.number) }
+        defer { activeViews.forget(handle.number) }
         options.afterLimit { [weak handle] in handle?.expire() }
         let copy = ViewCopy(path: handle.path, isSwappable: Self.isSwapActive, handle: handle)
         do {
@@ -72,11 +72,11 @@ extension FileStore {
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
         let handle = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ViewCopyHandle in
-            let handle = ViewCopyHandle(try makeViewDirectory(), "file", protection, in: openViews)
+            let handle = ViewCopyHandle(try makeViewDirectory(), "file", protection, in: activeViews)
             try handle.makeHolder()
             return handle
         }
-        defer { openViews.forget(handle.number) }
+        defer { activeViews.forget(handle.number) }
         let result: Result
         do {
             result = try await body(handle.path.removingLastComponent())
@@ -98,7 +98,7 @@ extension FileStore {
             let vault = try core.home.openVault()
             _ = try? ViewCopyDirectory.removeStale(vault: vault)
             let name = try reader.info.name
-            let handle = ViewCopyHandle(try makeViewDirectory(), name, reader.protection, in: openViews)
+            let handle = ViewCopyHandle(try makeViewDirectory(), name, reader.protection, in: activeViews)
             do throws(CofferError) {
                 try MemoryBudget.check(reader.layout.length, inFileSystem: handle.available)
                 let file = try handle.makeFile()
@@ -111,7 +111,7 @@ extension FileStore {
                 try check()
                 return (handle, reader)
             } catch {
-                openViews.forget(handle.number)
+                activeViews.forget(handle.number)
                 try? handle.remove()
                 throw error
             }

@@ -37,7 +37,7 @@ final class ClassKeyStore: Sendable {
     /// - Returns: Whether the keys were inserted.
     @discardableResult
     func insert(
-        _ keys: [ProtectionClass: ClassKey], _ terms: [ProtectionClass: HeldTerm] = [:],
+        _ keys: [ProtectionClass: ClassKey], _ terms: [ProtectionClass: CachedKeyTerm] = [:],
         lacking: Set<ProtectionClass> = [], since locks: Int? = nil
     ) -> Bool {
         let now = clock.bootTime()

@@ -62,7 +62,7 @@ extension ClassKeyStore {
         var isOpen: Bool { held.keys.contains { $0.isEvictedOnLock } }
 
         mutating func insert(
-            _ key: ClassKey, _ protection: ProtectionClass, _ term: HeldTerm?, now: Duration,
+            _ key: ClassKey, _ protection: ProtectionClass, _ term: CachedKeyTerm?, now: Duration,
             inactivity: Duration?
         ) {
             let former = held[protection].flatMap { $0.key.id == key.id ? $0 : nil }

@@ -69,7 +69,7 @@ package final class KernelKeyCache: Sendable {
     /// The cached keys of a vault, and until when they stay.
     struct Taken {
         var keys: [ProtectionClass: ClassKey] = [:]
-        var terms: [ProtectionClass: HeldTerm] = [:]
+        var terms: [ProtectionClass: CachedKeyTerm] = [:]
         /// Classes of the vault without a cached key.
         var lacking: Set<ProtectionClass> = []
     }
@@ -86,7 +86,7 @@ package final class KernelKeyCache: Sendable {
                 taken.lacking.insert(protection)
                 continue
             }
-            taken.terms[protection] = HeldTerm(end: held.end, isExact: !held.isRenewable)
+            taken.terms[protection] = CachedKeyTerm(end: held.end, isExact: !held.isRenewable)
             taken.keys[protection] = try ClassKey(
                 held.takeKey(), id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
         }
@@ -182,7 +182,7 @@ package final class KernelKeyCache: Sendable {
 }
 
 /// How long a key is cached.
-struct HeldTerm: Equatable {
+struct CachedKeyTerm: Equatable {
     /// Time since boot; `nil` for until a reboot.
     let end: Duration?
     /// Whether use leaves the end unchanged.

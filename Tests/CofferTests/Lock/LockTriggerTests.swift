@@ -10,8 +10,9 @@ import Testing
 import TestSupport
 
 /// Real signals on private buses.
-@Suite("Lock sources", .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))
-struct LockSourceTests {
+@Suite(
+    "Lock triggers", .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))
+struct LockTriggerTests {
     private func unlock(_ session: Vault) async throws {
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
@@ -166,8 +167,8 @@ struct LockSourceTests {
 }
 
 /// Without a desktop.
-@Suite("Lock sources without a desktop")
-struct AbsentLockSourceTests {
+@Suite("Lock triggers without a desktop")
+struct AbsentLockTriggerTests {
     private var nothing: LockTriggers {
         var sources = LockTriggers()
         sources.sessionBus = nil

@@ -7,7 +7,7 @@
 
     /// A service that stops, dies or refuses in the middle of a call, at every call that a vault makes.
     @Suite("Faults in the middle of a call", .enabled { await FakeSecretService.isPossible() })
-    struct ServiceMishapTests {
+    struct ServiceCallFaultTests {
         private typealias Method = FakeSecretService.Method
         private let name = ItemStorageContract.name(1)
 

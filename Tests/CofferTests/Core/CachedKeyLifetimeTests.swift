@@ -12,7 +12,7 @@ import TestSupport
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
 @Suite("The lifetime of cached keys", .serialized)
-struct HeldTimeTests {
+struct CachedKeyLifetimeTests {
     private static let passcode = "correct horse"
     private let device = ProtectionClass.whenUnlockedThisDeviceOnly
 

@@ -5,8 +5,8 @@ import CofferTesting
 import Testing
 import TestSupport
 
-@Suite("Volatile tokens")
-struct VolatileTokenTests {
+@Suite("Ephemeral tokens")
+struct EphemeralTokenTests {
     private func text(_ session: Vault, _ id: TokenID) async throws -> String? {
         try await session.tokens.withToken(for: id) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }

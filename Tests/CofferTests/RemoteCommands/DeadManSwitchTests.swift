@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 @Suite("The dead-man's switch")
-struct ContactTests {
+struct DeadManSwitchTests {
     private static let day = Duration.seconds(86_400)
 
     /// A scene whose switch is set.

@@ -5,7 +5,7 @@ import CofferEngine
 import SystemPackage
 import TestSupport
 
-/// What the targets need beside their input: a device, a class key and a directory.
+/// The objects that the targets need beside their input: a device, a class key and a directory.
 final class FuzzWorld: Sendable {
     let scratch: ScratchDirectory
     let device: DeviceKey

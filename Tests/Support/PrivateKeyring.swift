@@ -20,7 +20,7 @@ package final class PrivateKeyring {
         case missing
     }
 
-    /// What `SearchItems` and its like take long for at most.
+    /// The most time that `SearchItems` and similar calls take.
     private static let timeout = Duration.seconds(120)
     private static let service = "org.freedesktop.secrets"
 
@@ -277,7 +277,7 @@ package final class PrivateKeyring {
         """
     }
 
-    /// What the keyring's program writes when a user gives no password.
+    /// The file that the keyring's program writes if the user enters no password.
     private static let plainText = """
         [keyring]
         display-name=Login

@@ -59,17 +59,17 @@ extension VaultEraser {
     private func eraseTokens(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> Int {
-        let spared = try DatabaseKeyNaming.names(in: vault, device: device)
+        let kept = try DatabaseKeyNaming.names(in: vault, device: device)
         var count = 0
         let inbox = PendingTokenQueue(home: home, device: device)
         count += (try? inbox.entries().count) ?? 0
         try vault.removeTree(PendingTokenQueue.directoryName)
         switch try DeviceKeyFile.read(in: vault).backend {
         case .file:
-            count += try TokenFile(device: device).erase(keeping: spared, in: vault)
+            count += try TokenFile(device: device).erase(keeping: kept, in: vault)
         case .secretService:
             let keyring = try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
-            let names = try keyring.envelopes().keys.filter { !spared.contains($0) }
+            let names = try keyring.envelopes().keys.filter { !kept.contains($0) }
             try keyring.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
             try vault.removeTree(TokenFile.fileName)
             count += names.count

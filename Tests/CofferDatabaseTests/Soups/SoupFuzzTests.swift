@@ -36,7 +36,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// What a soup is, said without SQL.
+/// A model of a soup, without SQL.
 struct SoupModel {
     var specs: [IndexSpec]
     var entries: [Int64: JSONValue] = [:]

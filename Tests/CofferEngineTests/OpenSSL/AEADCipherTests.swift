@@ -26,7 +26,7 @@ struct AEADCipherTests {
         return sealed
     }
 
-    /// What opening ends with, and what it leaves in an output that held something else before.
+    /// The error of an opening, and the content of an output that was not empty before.
     private func open(
         _ sealed: [UInt8], _ algorithm: AEADCipher.Algorithm, key: [UInt8]? = nil, nonce: [UInt8]? = nil,
         data: [UInt8]? = nil, largestPiece: Int = AEADCipher.defaultPiece

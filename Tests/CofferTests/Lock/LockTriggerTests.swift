@@ -23,7 +23,7 @@ struct LockTriggerTests {
 
     private struct Source {
         let event: VaultEvent
-        /// What undoes the signal, so that it can be sent again.
+        /// Reverts the signal, so that it can be sent again.
         var undo: String?
     }
 

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a locked process still has in its memory, looked at from outside.
+/// The memory of a locked process, read by another process.
 @Suite(
     "Memory of a locked process, read from outside",
     .enabled(if: ProcessScan.isPossible, "the memory of another process cannot be read here"))
@@ -111,7 +111,7 @@ struct MemoryTests {
         ]
     }
 
-    /// What Argon2id makes of the passcode.
+    /// The key that Argon2id derives from the passcode.
     private func derivedKey(_ session: Vault) throws -> [UInt8] {
         let keybag = try session.core.readKeybag()
         let parameters = try #require(keybag.passcode)

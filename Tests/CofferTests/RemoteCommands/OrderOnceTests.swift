@@ -6,7 +6,7 @@ import SystemPackage
 import Testing
 import TestSupport
 
-/// What an order was taken for is erased, and nothing that is made afterwards.
+/// An order erases the vault that it was accepted for, and nothing that is created afterwards.
 @Suite("Orders are carried out once")
 struct OrderOnceTests {
     private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingOrder {

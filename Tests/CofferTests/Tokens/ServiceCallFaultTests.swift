@@ -11,7 +11,7 @@
         private typealias Method = FakeSecretService.Method
         private let name = ItemStorageContract.name(1)
 
-        /// What a vault does, and the calls that it makes for it.
+        /// An operation of a vault, and the calls that it makes for it.
         private enum Operation: CaseIterable {
             case read, readAll, make, replace, remove
 
@@ -25,7 +25,7 @@
                 }
             }
 
-            /// What may be stored after it failed.
+            /// The values that may be stored after it failed.
             var outcomes: [[UInt8]?] {
                 switch self {
                 case .read, .readAll: [[1]]

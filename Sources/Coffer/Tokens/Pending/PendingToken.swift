@@ -67,7 +67,8 @@ struct PendingToken {
         }
         let head = Self.head(number, protection, name, version: version, vaultID: vaultID)
         let opened = try OpenedToken(
-            message, head: head, protection: protection, hasProof: version > 1, damaged: Self.corruptError)
+            message, head: head, protection: protection, hasProof: version > 1,
+            corruptError: Self.corruptError)
         let hash = try opened.info.id.keyedHash(device.nameKey().key)
         guard hash == name, !ReservedServices.contains(opened.info.id.service),
             (try? opened.info.checkLimits()) != nil
@@ -148,15 +149,15 @@ final class OpenedToken: Sendable {
 
     init(
         _ message: consuming SecretBytes, head: [UInt8], protection: ProtectionClass, hasProof: Bool,
-        damaged: CofferError
+        corruptError: CofferError
     ) throws(CofferError) {
         let start = head.count + (hasProof ? 64 : 0)
         let (info, token, proof) = try message.exposing { (bytes) throws(CofferError) in
             guard bytes.count >= start + 4, bytes.extracting(..<head.count).copied() == head else {
-                throw damaged
+                throw corruptError
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: start))
-            guard length <= bytes.count - start - 4 else { throw damaged }
+            guard length <= bytes.count - start - 4 else { throw corruptError }
             let end = start + 4 + length
             let info = try TokenInfo.decode(
                 bytes.extracting(start + 4..<end).copied(), protection: protection)
